@@ -56,7 +56,7 @@ let package = Package(
     module("Time", settings: crossModule),
 
     // The field: values and decisions, no I/O.
-    module("OAuth", ["ByteText", "Cryptography"], settings: crossModule),
+    module("OAuth", ["ByteText", "Cryptography", "Time"], settings: crossModule),
     module("Policy", ["OAuth", "ByteText", "Cryptography", "Time"], settings: crossModule),
     module("PathReading", ["ByteText"], settings: crossModule),
     module(
@@ -69,7 +69,7 @@ let package = Package(
 
     // What is kept and how it is sealed.
     module("Sealing", ["OAuth", "ByteText", "Cryptography", "Time"], settings: dataPath),
-    module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
+    module("Stores", ["OAuth", "Cryptography", "Time"], settings: crossModule),
 
     // The proxy: knows no OAuth.
     module("Reactor", ["CLinux", "Time"], settings: dataPath),
@@ -93,7 +93,7 @@ let package = Package(
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
-    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography"]),
+    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
     module(
       "Demo",
       [
@@ -116,15 +116,15 @@ let package = Package(
     tests("CryptographyTests", ["TLSTestSupport", "Cryptography", "ByteText"]),
     tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "Time", "YAML"]),
     tests("PathReadingTests", ["PathReading", "Policy"]),
-    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
-    tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
-    tests("StoresTests", ["Stores", "OAuth"]),
+    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText", "Time"]),
+    tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
+    tests("StoresTests", ["Stores", "OAuth", "Time"]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("ReactorTests", ["Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),
     tests("CompressionTests", ["Compression"]),
-    tests("HTTP1Tests", ["HTTP1", "HTTP"]),
+    tests("HTTP1Tests", ["HTTP1", "HTTP", "Time"]),
     // Frames as a test writes and reads them.
     .target(
       name: "HTTP2TestSupport", dependencies: ["CNghttp2"], path: "Tests/HTTP2TestSupport", swiftSettings: settings),
@@ -136,8 +136,8 @@ let package = Package(
         "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
         "Telemetry", "Time",
       ]),
-    tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP"]),
-    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography"]),
+    tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Time"]),
+    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
     tests(
       "AdminTests",
       [
@@ -163,7 +163,7 @@ let package = Package(
       dependencies: [
         "Demo", "Gateway", "LegacyServer", "PolicyFile", "Policy", "Enforcement", "Sealing", "Stores", "OAuth",
         "Telemetry",
-        "Proxy", "Reactor", "TLS", "HTTP", "HTTP1",
+        "Proxy", "Reactor", "TLS", "HTTP", "HTTP1", "Time",
       ], path: "Tests/GatewayTestSupport", swiftSettings: settings),
     tests(
       "GatewayTests",
@@ -179,7 +179,7 @@ let package = Package(
       [
         "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Demo", "Gateway", "Enforcement",
         "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "ByteText", "Cryptography", "HTTP",
-        "Reactor", "Telemetry", "proofgate",
+        "Reactor", "Telemetry", "Time", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

@@ -1,4 +1,4 @@
-internal import Time
+public import Time
 
 /// The date format of HTTP fields: IMF-fixdate (RFC 9110, section 5.6.7).
 public enum HTTPDate {
@@ -9,13 +9,13 @@ public enum HTTPDate {
 
   /// Returns the text of a time, e.g. `Sun, 06 Nov 1994 08:49:37 GMT`.
   ///
-  /// - Parameter seconds: seconds since 1970, not negative.
-  public static func format(_ seconds: Int) -> String {
-    let (day, time) = seconds.quotientAndRemainder(dividingBy: 86_400)
+  /// - Parameter time: a time that is not before 1970.
+  public static func format(_ time: UnixTime) -> String {
+    let (day, second) = Int(time.seconds).quotientAndRemainder(dividingBy: 86_400)
     let date = GregorianDate(daysSince1970: day)
     return
       "\(days[(day + 4) % 7]), \(two(date.day)) \(months[date.month - 1]) \(date.year) "
-      + "\(two(time / 3_600)):\(two(time / 60 % 60)):\(two(time % 60)) GMT"
+      + "\(two(second / 3_600)):\(two(second / 60 % 60)):\(two(second % 60)) GMT"
   }
 
   private static func two(_ value: Int) -> String {

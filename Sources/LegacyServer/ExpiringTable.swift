@@ -1,3 +1,5 @@
+import Time
+
 /// A dictionary with a maximum number of entries, all of which have the same lifetime.
 ///
 /// Because of the equal lifetimes, entries expire in the order of their insertion, so a queue is enough to find the
@@ -7,33 +9,33 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   private struct QueueItem {
     var key: String
     var serial: Int
-    var expiry: Int
+    var expiry: UnixTime
   }
 
   private struct Entry {
     var value: Value
     var serial: Int
-    var expiry: Int
+    var expiry: UnixTime
   }
 
   private var entries: [String: Entry] = [:]
   private var queue: [QueueItem] = []
   private var head = 0
   private var serial = 0
-  private let lifetime: Int
+  private let lifetime: Seconds
   private let limit: Int
 
   /// - Parameters:
-  ///   - lifetime: The lifetime of an entry, in seconds.
+  ///   - lifetime: The lifetime of an entry.
   ///   - limit: The maximum number of entries.
-  init(lifetime: Int, limit: Int) {
+  init(lifetime: Seconds, limit: Int) {
     self.lifetime = lifetime
     self.limit = limit
   }
 
   var count: Int { entries.count }
 
-  mutating func insert(_ value: Value, for key: String, now: Int) {
+  mutating func insert(_ value: Value, for key: String, now: UnixTime) {
     serial += 1
     entries[key] = Entry(value: value, serial: serial, expiry: now + lifetime)
     queue.append(QueueItem(key: key, serial: serial, expiry: now + lifetime))
@@ -50,13 +52,13 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   }
 
   /// Returns the value; `nil` if there is none or it has expired.
-  func value(for key: String, now: Int) -> Value? {
+  func value(for key: String, now: UnixTime) -> Value? {
     guard let entry = entries[key], entry.expiry > now else { return nil }
     return entry.value
   }
 
   /// Returns the value and removes it.
-  mutating func take(_ key: String, now: Int) -> Value? {
+  mutating func take(_ key: String, now: UnixTime) -> Value? {
     let found = value(for: key, now: now)
     entries[key] = nil
     return found

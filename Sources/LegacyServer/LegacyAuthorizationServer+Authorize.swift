@@ -1,6 +1,7 @@
 import HTTP
 import OAuth
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
   /// A valid authorization request of a signed-in user.
@@ -16,7 +17,7 @@ extension LegacyAuthorizationServer {
     case answer(Response)
   }
 
-  func authorize(_ exchange: LegacyRequest, now: Int) -> Response {
+  func authorize(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     switch check(exchange, exchange.query, now: now) {
     case .answer(let response): return response
     case .valid(let valid):
@@ -29,7 +30,7 @@ extension LegacyAuthorizationServer {
   }
 
   /// Handles the submitted consent form, which contains the authorization request in hidden fields.
-  func decide(_ exchange: LegacyRequest, now: Int) -> Response {
+  func decide(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     var parameters = exchange.query
     parameters.fields += exchange.body.fields
     let isApproved = parameters["confirm"] == "yes"
@@ -44,7 +45,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  private func check(_ exchange: LegacyRequest, _ parameters: Form, now: Int) -> Checked {
+  private func check(_ exchange: LegacyRequest, _ parameters: Form, now: UnixTime) -> Checked {
     let quirks = configuration.quirks
     guard let client = client(parameters["client_id"]) else {
       return .answer(LegacyPage.message(status: 400, "Unknown application", "This application is not registered here."))
@@ -76,7 +77,7 @@ extension LegacyAuthorizationServer {
     return .valid(ValidRequest(client: client, redirectURI: redirectURI, parameters: parameters, user: user))
   }
 
-  private func grant(_ valid: ValidRequest, now: Int) -> Response {
+  private func grant(_ valid: ValidRequest, now: UnixTime) -> Response {
     let code = LegacyAuthorizationServer.randomText(30)
     let scope = valid.parameters["scope"] ?? "basic"
     let grant = LegacyState.Grant(user: valid.user, clientID: valid.client.id, scope: scope)

@@ -2,9 +2,10 @@ internal import ByteText
 import Cryptography
 import HTTP
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
-  func home(_ exchange: LegacyRequest, now: Int) -> Response {
+  func home(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     LegacyPage.home(user: user(of: exchange, now: now))
   }
 
@@ -12,7 +13,7 @@ extension LegacyAuthorizationServer {
     LegacyPage.login(next: LegacyAuthorizationServer.localPath(next), failed: failed)
   }
 
-  func login(_ exchange: LegacyRequest, now: Int) -> Response {
+  func login(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     let next = exchange.body["next"] ?? exchange.query["next"]
     guard let name = exchange.body["username"], let password = configuration.users[name],
       let given = exchange.body["password"], constantTimeEqual(given, password)
@@ -24,7 +25,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func logout(_ exchange: LegacyRequest, now: Int) -> Response {
+  func logout(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     if let session = exchange.cookie(LegacyAuthorizationServer.sessionCookie) {
       _ = state.withLock { $0.sessions.take(session, now: now) }
     }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTP
 import OAuth
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
   private enum TokenError {
@@ -13,7 +14,7 @@ extension LegacyAuthorizationServer {
     case badRefreshToken
   }
 
-  func token(_ exchange: LegacyRequest, now: Int) -> Response {
+  func token(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     let parameters = exchange.request.method == "GET" ? exchange.query : exchange.body
     guard let client = authenticatedClient(exchange, parameters) else { return failure(.invalidClient) }
     if configuration.quirks.strictParameters, parameters["code_verifier"] != nil { return failure(.invalidRequest) }
@@ -26,7 +27,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  private func redeem(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func redeem(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     guard let text = parameters["code"] else { return failure(.invalidRequest) }
     // The code is removed before anything is compared. As on many servers, a wrong attempt uses it up.
     guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
@@ -40,7 +41,7 @@ extension LegacyAuthorizationServer {
     return verifier.flatMap { CodeVerifier(parsing: $0) }.map(challenge.matches) ?? false
   }
 
-  private func refresh(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func refresh(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     guard let text = parameters["refresh_token"] else { return failure(.invalidRequest) }
     guard var grant = state.withLock({ $0.refreshTokens.value(for: text, now: now) }), grant.clientID == client.id
     else { return failure(.badRefreshToken) }
@@ -51,19 +52,19 @@ extension LegacyAuthorizationServer {
   }
 
   /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
-  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)
     state.withLock { $0.accessTokens.insert(grant, for: access, now: now) }
     return json(
       TokenAnswer(
-        accessToken: access, lifetime: configuration.accessTokenLifetime, refreshToken: nil, scope: grant.scope))
+        accessToken: access, lifetime: configuration.accessTokenLifetime.count, refreshToken: nil, scope: grant.scope))
   }
 
   /// Issues an access token and a refresh token.
   ///
   /// - Parameter refreshToken: The refresh token that stays valid; `nil` to issue a new one.
-  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
+  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: UnixTime) -> Response {
     let access = LegacyAuthorizationServer.randomText(30)
     let refresh = refreshToken ?? LegacyAuthorizationServer.randomText(30)
     state.withLock { state in
@@ -75,11 +76,11 @@ extension LegacyAuthorizationServer {
     let lifetime = configuration.accessTokenLifetime
     if quirks.tokenFormat == .form {
       return form([
-        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime), "refresh_token": refresh,
+        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime.count), "refresh_token": refresh,
         "scope": scope,
       ])
     }
-    return json(TokenAnswer(accessToken: access, lifetime: lifetime, refreshToken: refresh, scope: scope))
+    return json(TokenAnswer(accessToken: access, lifetime: lifetime.count, refreshToken: refresh, scope: scope))
   }
 
   private func failure(_ error: TokenError) -> Response {
@@ -101,7 +102,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func revoke(_ exchange: LegacyRequest, now: Int) -> Response {
+  func revoke(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     guard let client = authenticatedClient(exchange, exchange.body) else { return failure(.invalidClient) }
     guard let token = exchange.body["token"] else { return failure(.invalidRequest) }
     state.withLock { state in
@@ -116,7 +117,7 @@ extension LegacyAuthorizationServer {
   }
 
   /// Returns the protected resource: the user, the client and the scope of the access token.
-  func resource(_ exchange: LegacyRequest, now: Int) -> Response {
+  func resource(_ exchange: LegacyRequest, now: UnixTime) -> Response {
     let parts = exchange.request.headers.only("Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
       let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })

@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of the sealed state: everything that the gateway needs to complete an authorization request. The
 /// upstream returns the sealed state unchanged.
 @dynamicMemberLookup
@@ -11,14 +13,14 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public var state: String?
   /// The mode in which the client receives the response.
   public var responseMode: ResponseMode
-  /// The time at which the transaction expires, in seconds since 1970.
-  public var expiry: Int64
+  /// The time at which the transaction expires.
+  public var expiry: UnixTime
   /// The SHA-256 digest of the secret in the browser's cookie, 32 bytes.
   public var browserSecretHash: [UInt8]
 
   /// Creates a transaction from its parts.
   public init(
-    id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, expiry: Int64,
+    id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, expiry: UnixTime,
     browserSecretHash: [UInt8]
   ) {
     self.id = id

@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of a sealed authorization code: the upstream code, and everything with which its redemption is compared.
 @dynamicMemberLookup
 public struct IssuedCode: Sendable {
@@ -8,11 +10,11 @@ public struct IssuedCode: Sendable {
   public var binding: FlowBinding
   /// The code that the upstream issued.
   public var upstreamCode: Secret
-  /// The time at which the code expires, in seconds since 1970.
-  public var expiry: Int64
+  /// The time at which the code expires.
+  public var expiry: UnixTime
 
   /// Creates the content of a code from its parts.
-  public init(transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: Int64) {
+  public init(transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: UnixTime) {
     self.transactionID = transactionID
     self.binding = binding
     self.upstreamCode = upstreamCode

@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of a sealed refresh token (RFC 6749, section 10.4: a refresh token is bound to its client). The gateway
 /// seals the refresh tokens of public clients, and of clients whose upstream credentials it holds.
 public struct RefreshGrant: Sendable {
@@ -18,14 +20,14 @@ public struct RefreshGrant: Sendable {
   public var upstreamClientID: ClientID
   /// The refresh token that the upstream issued.
   public var upstreamRefreshToken: Secret
-  /// The time at which the gateway sealed this token, in seconds since 1970.
-  public var issuedAt: Int64
+  /// The time at which the gateway sealed this token.
+  public var issuedAt: UnixTime
 
   /// Creates the content of a refresh token from its parts.
   public init(
     family: TransactionID, generation: Int, epoch: EpochID, clientID: ClientID, scope: Scope?,
     upstreamClientID: ClientID,
-    upstreamRefreshToken: Secret, issuedAt: Int64
+    upstreamRefreshToken: Secret, issuedAt: UnixTime
   ) {
     self.family = family
     self.generation = generation

@@ -24,6 +24,6 @@ public enum SystemClock {
   /// Milliseconds since 1970.
   public static func realMilliseconds() -> Int64 { Int64(cl_realtime() / 1_000_000) }
 
-  /// Seconds since 1970.
-  public static func realSeconds() -> Int { Int(cl_realtime() / 1_000_000_000) }
+  /// The time of the real clock, in whole seconds.
+  public static func unixTime() -> UnixTime { UnixTime(seconds: Int64(cl_realtime() / 1_000_000_000)) }
 }

@@ -65,7 +65,7 @@ extension KeyFile {
       problems.append(
         (fields[0].column, "key id `\(shown(fields[0].text))` is not eight lower-case hexadecimal digits"))
     }
-    let created = UnixTime(parsing: fields[1].text)?.seconds
+    let created = UnixTime(parsing: fields[1].text)
     if created == nil {
       problems.append((fields[1].column, "`\(shown(fields[1].text))` is not a time like `2026-11-21T08:30:00Z`"))
     }

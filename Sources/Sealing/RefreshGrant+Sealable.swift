@@ -28,7 +28,7 @@ extension RefreshGrant: Sealable {
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
     payload.writeNumber(UInt64(clamping: generation))
-    payload.writeSeconds(issuedAt)
+    payload.writeTime(issuedAt)
     payload.writeNumber(epoch.rawValue)
     payload.writeText(clientID.rawValue)
     payload.writeText(upstreamRefreshToken.reveal())
@@ -43,7 +43,7 @@ extension RefreshGrant: Sealable {
     let flags = try payload.readFlags(Flags.all)
     let family = try payload.readTransactionID()
     guard let generation = Int(exactly: try payload.readNumber()) else { throw PayloadError() }
-    let issuedAt = try payload.readSeconds()
+    let issuedAt = try payload.readTime()
     let epoch = version == 1 ? EpochID.none : EpochID(rawValue: try payload.readNumber())
     let clientID = ClientID(try payload.readText())
     let upstreamRefreshToken = Secret(try payload.readText())

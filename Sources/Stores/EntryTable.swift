@@ -1,3 +1,5 @@
+internal import Time
+
 /// The entries of one kind (`StoreKind`) whose values vary in length. They may be evicted, because the loss of an entry
 /// only makes a client or user repeat a step.
 ///
@@ -10,7 +12,7 @@ struct EntryTable: Sendable {
     var value: [UInt8]
     /// The number of bytes that the entry is charged for its value.
     var room: Int
-    var expiry: Int64
+    var expiry: UnixTime
     let holder: UInt64
     /// The neighbours among the entries of the same holder, in the order of insertion.
     var older: UInt32
@@ -68,7 +70,7 @@ struct EntryTable: Sendable {
   /// Stores a value and returns `nil` if the key has no entry that is still valid; otherwise returns the existing
   /// value. A value that has already expired is not stored. Throws `.full`.
   mutating func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> [UInt8]? {
     clear(now: now, atMost: EntryTable.sweep)
     if let number = index[key], let entry = entries[Int(number)] {
@@ -83,7 +85,7 @@ struct EntryTable: Sendable {
 
   /// Stores an empty value that is charged as `room` bytes, and replaces an existing entry. Throws `.full`.
   mutating func reserve(
-    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) {
     clear(now: now, atMost: EntryTable.sweep)
     remove(key)
@@ -95,7 +97,7 @@ struct EntryTable: Sendable {
   /// Replaces `old` by `new` if `old` is the value of the entry and neither has expired. Returns true if it was
   /// replaced. Throws `.full`.
   mutating func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> Bool {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now, entry.value == old,
       expiry > now
@@ -112,7 +114,7 @@ struct EntryTable: Sendable {
     return true
   }
 
-  func value(of key: StoreKey, now: Int64) -> [UInt8]? {
+  func value(of key: StoreKey, now: UnixTime) -> [UInt8]? {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now else { return nil }
     return entry.value
   }
@@ -124,7 +126,7 @@ struct EntryTable: Sendable {
   // MARK: Room
 
   /// Evicts entries until `size` bytes fit. Throws `.full` if no further entry may be evicted.
-  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(StoreError) {
+  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(StoreError) {
     if holder.isLimited {
       while let own = holders[holder.fingerprint], own.count >= EntryTable.spared, own.bytes + size > perHolder {
         evictOldest(of: holder.fingerprint)
@@ -150,7 +152,7 @@ struct EntryTable: Sendable {
 
   /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed, and inserts those
   /// that have not expired into the wheel again.
-  private mutating func clear(now: Int64, atMost limit: Int) {
+  private mutating func clear(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let number = wheel.passed(now: now), let entry = entries[Int(number)] else { return }
       wheel.insert(number, expiry: entry.expiry, now: now)
@@ -161,7 +163,7 @@ struct EntryTable: Sendable {
   // MARK: Entries
 
   private mutating func insert(
-    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: UnixTime, now: UnixTime
   ) {
     let number = free.popLast() ?? UInt32(entries.count)
     var own = holders[holder] ?? Holder()

@@ -1,3 +1,5 @@
+internal import Time
+
 /// A timer wheel, which finds expired records in constant time per record. Time is divided into slots, and each slot
 /// has a list of the records that expire in it.
 ///
@@ -22,19 +24,19 @@ struct ExpiryWheel: Sendable {
   /// The next slot to be checked, counted from 1970.
   private var cursor: Int64 = 0
 
-  init(tick: Int64) {
-    self.tick = tick
+  init(tick: Seconds) {
+    self.tick = Int64(tick.count)
   }
 
   /// The bytes that the wheel uses for a record.
   static let recordLength = MemoryLayout<Link>.stride
 
   /// Inserts a record into the slot of its expiry.
-  mutating func insert(_ record: UInt32, expiry: Int64, now: Int64) {
+  mutating func insert(_ record: UInt32, expiry: UnixTime, now: UnixTime) {
     if heads.isEmpty { heads = [UInt32](repeating: ExpiryWheel.none, count: ExpiryWheel.slotCount) }
-    if filed == 0 { cursor = now / tick }
+    if filed == 0 { cursor = now.seconds / tick }
     let last = cursor + Int64(ExpiryWheel.slotCount) - 1
-    let slot = Int(min(max(expiry / tick, cursor), last) % Int64(ExpiryWheel.slotCount))
+    let slot = Int(min(max(expiry.seconds / tick, cursor), last) % Int64(ExpiryWheel.slotCount))
     let next = heads[slot]
     links[record] = Link(next: next, previous: ExpiryWheel.slotFlag | UInt32(slot))
     if next != ExpiryWheel.none { links[next].previous = record }
@@ -56,9 +58,9 @@ struct ExpiryWheel: Sendable {
 
   /// Removes and returns a record whose slot has passed; returns `nil` if there is none. The caller must insert the
   /// record again if it has not expired.
-  mutating func passed(now: Int64) -> UInt32? {
+  mutating func passed(now: UnixTime) -> UInt32? {
     guard filed > 0 else { return nil }
-    let current = (now + 1) / tick
+    let current = (now.seconds + 1) / tick
     // After a long pause all slots have passed, and each is checked once.
     cursor = max(cursor, current - Int64(ExpiryWheel.slotCount))
     while cursor < current {

@@ -23,7 +23,7 @@ public final class DemoStage {
     // The servers need the ports of each other. So they first bind their ports, and get their final settings later.
     let placeholder = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
     legacy = try await LegacyService(placeholder)
-    let keyRing = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
+    let keyRing = KeyRing.ephemeral(now: SystemClock.unixTime())
     let first = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
     let tls = try GatewayTLS(first, tickets: TicketKeys())
     gateway = try await GatewayServer(policy: first, keyRing: keyRing, tls: tls, workers: 1, resources: resources)

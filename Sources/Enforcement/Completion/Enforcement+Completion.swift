@@ -1,7 +1,7 @@
 internal import ByteText
 public import OAuth
 public import Policy
-import Time
+public import Time
 
 /// The facts about an authorization response of the upstream.
 public struct CompletionFacts: Sendable {
@@ -10,11 +10,11 @@ public struct CompletionFacts: Sendable {
   public var browserMatches: Bool
   /// The request to which the upstream responded. A code that already occurs in it was not issued now.
   public var request: ReflectedCodeScanner
-  /// The current time in seconds since 1970.
-  public var now: Int64
+  /// The current time.
+  public var now: UnixTime
 
   /// Creates the facts.
-  public init(browserMatches: Bool, request: ReflectedCodeScanner, now: Int64) {
+  public init(browserMatches: Bool, request: ReflectedCodeScanner, now: UnixTime) {
     self.browserMatches = browserMatches
     self.request = request
     self.now = now
@@ -120,7 +120,7 @@ extension Enforcement {
   private static func decision(
     on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
     transaction: AuthorizationTransaction,
-    now: Int64
+    now: UnixTime
   ) -> Decision<CompletionPermit> {
     switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
     case (.value(let code), .absent):
@@ -130,7 +130,7 @@ extension Enforcement {
       return .forward(
         CompletionPermit(
           client: client, transaction: transaction, upstreamCode: Secret(code),
-          code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime.count)), redirect: redirect,
+          code: transaction.issuing(Secret(code), expiry: now + client.codeLifetime), redirect: redirect,
           extra: extra))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
@@ -147,7 +147,7 @@ extension Enforcement {
 }
 
 extension AuthorizationTransaction {
-  func issuing(_ upstreamCode: Secret, expiry: Int64) -> IssuedCode {
+  func issuing(_ upstreamCode: Secret, expiry: UnixTime) -> IssuedCode {
     IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry)
   }
 }

@@ -1,12 +1,13 @@
 import OAuth
 import Policy
+import Time
 
 /// The facts for the rules on a running transaction, both for a re-entry and for an authorization response of the
 /// upstream.
 struct TransactionContext: Sendable {
   let transaction: AuthorizationTransaction
   let policy: Policy
-  let now: Int64
+  let now: UnixTime
   /// True if the request contains the secret whose hash is in the transaction, or if it is the request that began the
   /// transaction.
   let browserMatches: Bool
@@ -15,7 +16,7 @@ struct TransactionContext: Sendable {
   /// The destination of the response; `nil` if the current policy does not permit it.
   let redirect: VerifiedRedirect?
 
-  init(transaction: AuthorizationTransaction, policy: Policy, now: Int64, browserMatches: Bool) {
+  init(transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool) {
     self.transaction = transaction
     self.policy = policy
     self.now = now

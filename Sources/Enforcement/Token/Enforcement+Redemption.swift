@@ -1,11 +1,12 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// The facts for the rules on a redemption, after the gateway has decrypted the code.
 struct RedemptionContext: Sendable {
   let request: RedemptionRequest
   let code: IssuedCode
-  let now: Int64
+  let now: UnixTime
 }
 
 /// Permission to redeem the upstream code. Only `Enforcement` can create it. The caller claims the single use of the
@@ -73,22 +74,22 @@ extension Enforcement {
   ///   - request: The request, as ``decideToken(_:policy:holdsSealedValue:)`` returned it.
   ///   - opened: The result of decrypting `request.code`.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideRedemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<RedemptionPermit> {
     redemption(request, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
   }
 
   /// Returns the same decision, and the verdict of every rule that ran.
   public static func explainRedemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: UnixTime
   ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     redemption(request, opened: opened, policy: policy, now: now, keepsTrace: true)
   }
 
   private static func redemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: UnixTime, keepsTrace: Bool
   ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     let code: IssuedCode
     switch opened {

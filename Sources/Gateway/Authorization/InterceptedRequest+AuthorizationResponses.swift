@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Time
 
 /// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals.
 extension InterceptedRequest {

@@ -247,7 +247,7 @@ extension InterceptedRequest {
     do throws(StoreError) {
       let isClaimed = try await gateway.resources.codes.claim(
         permit.code.digest, for: transaction.id, holder: holder(permit.client),
-        lifetime: Int64(policy.upstream.codeLifetime.count), now: now)
+        lifetime: policy.upstream.codeLifetime, now: now)
       guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {

@@ -65,7 +65,7 @@ extension InterceptedRequest {
         let known = gateway.resources.observed.refreshToken(ShortDigest(token))
       else { break }
       if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenForeign) }
-      let window = Int64(policy.clients[id]?.refreshReuseWindow.count ?? 0)
+      let window = policy.clients[id]?.refreshReuseWindow ?? 0
       if let supersededAt = known.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)
       }

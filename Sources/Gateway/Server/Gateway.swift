@@ -10,6 +10,7 @@ public import Proxy
 import Reactor
 import Sealing
 import Telemetry
+import Time
 
 /// The OAuth part of one worker. It decides which requests the gateway answers itself, refuses or forwards, and makes
 /// the answers.
@@ -32,8 +33,8 @@ public final class Gateway: RequestHandler {
 
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
-  /// The current time, in seconds since 1970.
-  var now: Int64 { resources.now() }
+  /// The current time.
+  var now: UnixTime { resources.now() }
 
   var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
 

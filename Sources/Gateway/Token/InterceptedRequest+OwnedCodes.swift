@@ -44,9 +44,8 @@ extension InterceptedRequest {
       guard let code = UpstreamAuthorizationResponse(location: absolute(location))?.parameters[.code] else { continue }
       let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(clientID))
       do throws(StoreError) {
-        let lifetime = Int64(policy.upstream.codeLifetime.count)
         let isClaimed = try await gateway.resources.codes.claimPassing(
-          digest, holder: holder, lifetime: lifetime, now: now)
+          digest, holder: holder, lifetime: policy.upstream.codeLifetime, now: now)
         guard isClaimed else { return false }
       } catch {
         trail.findings.append("code-not-claimed")

@@ -26,8 +26,8 @@ extension InterceptedRequest {
     _ family: TransactionID, of client: Client, revoking generations: Int
   ) async throws(StoreError) -> Bool {
     let lived = try await gateway.resources.families.end(
-      family, revoking: generations, holder: holder(client), expiry: now + Int64(client.refreshIdle.count),
-      adoptedUntil: client.rawRefreshUntil?.seconds ?? 0, now: now)
+      family, revoking: generations, holder: holder(client), expiry: now + client.refreshIdle,
+      adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return lived
   }

@@ -2,6 +2,7 @@ import Enforcement
 import HTTP
 import OAuth
 import Proxy
+import Time
 
 /// Responses of the token endpoint (RFC 6749, sections 5.1 and 5.2) and of the other endpoints that clients call
 /// directly.
@@ -43,8 +44,8 @@ extension InterceptedRequest {
   }
 
   /// Returns the response to an accepted pushed request (RFC 9126, section 2.2).
-  func pushedResponse(_ uri: String, lifetime: Int64) -> Response {
-    json(201, ["request_uri": .string(uri), "expires_in": .integer(lifetime)])
+  func pushedResponse(_ uri: String, lifetime: Seconds) -> Response {
+    json(201, ["request_uri": .string(uri), "expires_in": .integer(Int64(lifetime.count))])
   }
 
   /// Returns the response to a successful revocation: status 200 without a body (RFC 7009, section 2.2).

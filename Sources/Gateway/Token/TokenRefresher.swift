@@ -14,8 +14,8 @@ import Time
 /// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway does: it
 /// seals (encrypts) the same upstream token into a new token for the client.
 struct TokenRefresher {
-  /// The time for reading the body of a response, in seconds.
-  private static let bodyTime: Int64 = 30
+  /// The time for reading the body of a response.
+  private static let bodyTime: Seconds = 30
 
   private let intercepted: InterceptedRequest
   private let permit: RefreshPermit
@@ -74,10 +74,10 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isAdopted: permit.isAdopted)
-    use.idle = Int64(permit.client.refreshIdle.count)
-    use.window = Int64(permit.client.refreshReuseWindow.count)
+    use.idle = permit.client.refreshIdle
+    use.window = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
-    use.adoptedUntil = permit.client.rawRefreshUntil?.seconds ?? 0
+    use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
     return use
   }
 
@@ -96,10 +96,10 @@ struct TokenRefresher {
     }
   }
 
-  /// The time after which the claim of a use ends by itself, in seconds: longer than any upstream request takes.
-  private var lease: Int64 {
+  /// The time after which the claim of a use ends by itself: longer than any upstream request takes.
+  private var lease: Seconds {
     let upstream = intercepted.policy.upstream
-    return Int64(Seconds(upstream.connectTimeout + upstream.responseTimeout).count) + TokenRefresher.bodyTime
+    return Seconds(upstream.connectTimeout + upstream.responseTimeout) + TokenRefresher.bodyTime
   }
 
   private func rotate(
