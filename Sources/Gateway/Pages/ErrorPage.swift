@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of an error page: the status and, for the developer of the app, the rule and the reason.
 public struct ErrorPage: Sendable {
   /// The HTTP status, 400 to 599.
@@ -11,13 +13,13 @@ public struct ErrorPage: Sendable {
   public var detail: String?
   /// The transaction id, as in the decision log.
   public var transaction: String?
-  /// The value of `Retry-After`, in seconds: the time after which a new attempt makes sense (RFC 9110, section 10.2.3).
-  public var retryAfter: Int?
+  /// The value of `Retry-After`: the time after which a new attempt makes sense (RFC 9110, section 10.2.3).
+  public var retryAfter: Seconds?
 
   /// Creates the content of a page.
   public init(
     status: Int, rule: String? = nil, section: String? = nil, detail: String? = nil, transaction: String? = nil,
-    retryAfter: Int? = nil
+    retryAfter: Seconds? = nil
   ) {
     self.status = status
     self.rule = rule

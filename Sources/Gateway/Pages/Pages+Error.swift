@@ -1,4 +1,5 @@
 public import HTTP
+import Time
 
 extension Pages {
   /// Returns a page that explains the problem and the next step to the user, and the rule to the developer of the app.
@@ -14,8 +15,8 @@ extension Pages {
       <p>\(words.advice)</p>
       \(developerSection(page))
       """)
-    if let seconds = page.retryAfter {
-      response.headers.set("Retry-After", String(seconds))
+    if let wait = page.retryAfter {
+      response.headers.set("Retry-After", String(wait.count))
     }
     return response
   }

@@ -374,9 +374,8 @@ extension Reply {
 }
 
 extension ErrorPage {
-  /// The value of `Retry-After`, in seconds, if the upstream or the store is unavailable or the gateway has reached a
-  /// limit.
-  static let retryDelay = 5
+  /// The value of `Retry-After` if the upstream or the store is unavailable or the gateway has reached a limit.
+  static let retryDelay: Seconds = 5
 
   /// Creates the page for a rejection.
   init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {

@@ -30,7 +30,7 @@ extension InterceptedRequest {
       headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"")
     }
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
-    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay)") }
+    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay.count)") }
     var response = tokenError(
       refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription, headers: headers)
     response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)
@@ -54,10 +54,10 @@ extension InterceptedRequest {
   }
 
   /// Returns the response to a request beyond a limit (RFC 6585, section 4).
-  func tokenThrottled(_ reason: String, retryAfter seconds: Int) -> Response {
+  func tokenThrottled(_ reason: String, retryAfter wait: Seconds) -> Response {
     tokenError(
       .temporarilyUnavailable, status: 429, description: "\(reason); try again later",
-      headers: ["Retry-After": "\(seconds)"])
+      headers: ["Retry-After": "\(wait.count)"])
   }
 
   private func json(_ status: Int, _ members: [String: JSONValue]) -> Response {
