@@ -63,7 +63,7 @@ let package = Package(
       "Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography", "Time"], settings: crossModule),
 
     // Libraries behind a safe interface (docs/adr/0001).
-    module("Cryptography", ["COpenSSL"], settings: dataPath),
+    module("Cryptography", ["COpenSSL", "Time"], settings: dataPath),
     module("YAML", ["CYAML"]),
     module("Compression", ["ByteText", "CZlib"]),
 

@@ -36,7 +36,7 @@ final class AdminHandler: RequestHandler {
     case "/metrics": return .answer(AdminHandler.compressed(metrics(), for: accepted))
     case "/readyz": return .intercept(bodyLimit: 0)
     case "/", "":
-      let page = AdminHandler.text(200, StatusPage.render(status, now: AdminHandler.now))
+      let page = AdminHandler.text(200, StatusPage.render(status, now: SystemClock.timestamp()))
       return .answer(AdminHandler.compressed(page, for: accepted))
     default: return .answer(AdminHandler.text(404, "not found; use / /metrics /healthz /readyz\n"))
     }
@@ -114,7 +114,4 @@ final class AdminHandler: RequestHandler {
     response.headers.append("Content-Encoding", "gzip")
     return response
   }
-
-  /// Milliseconds since 1970.
-  private static var now: Int64 { SystemClock.realMilliseconds() }
 }

@@ -2,7 +2,7 @@ public import Policy
 public import Reactor
 internal import Synchronization
 public import Telemetry
-import Time
+public import Time
 
 /// The state of the running process, which the admin listener shows. The main program writes it; the admin thread reads
 /// it.
@@ -30,14 +30,14 @@ public final class ProcessStatus: Sendable {
   public let version: String
   /// The metrics of all workers.
   public let metrics: MetricsRegistry
-  /// The start of the process, in milliseconds since 1970.
-  public let startTime: Int64
+  /// The start of the process.
+  public let startTime: Timestamp
   private let state: Mutex<State>
 
   /// Creates the status of a process in the phase `starting`.
   ///
-  /// - Parameter startTime: The start of the process, in milliseconds since 1970.
-  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Int64) {
+  /// - Parameter startTime: The start of the process.
+  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Timestamp) {
     self.version = version
     self.metrics = metrics
     self.startTime = startTime

@@ -21,9 +21,9 @@ public enum SystemClock {
   /// Nanoseconds since 1970.
   public static func realNanoseconds() -> UInt64 { cl_realtime() }
 
-  /// Milliseconds since 1970.
-  public static func realMilliseconds() -> Int64 { Int64(cl_realtime() / 1_000_000) }
+  /// The time of the real clock in milliseconds, for logs.
+  public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }
 
-  /// The time of the real clock, in whole seconds.
+  /// The time of the real clock in whole seconds.
   public static func unixTime() -> UnixTime { UnixTime(seconds: Int64(cl_realtime() / 1_000_000_000)) }
 }

@@ -1,5 +1,5 @@
 internal import Synchronization
-internal import Time
+public import Time
 
 /// The decision log: one JSON line for each judged request, i.e. each request to which the rules were applied, and a few
 /// lines about removed header fields and about lines that were dropped. One thread writes the lines.
@@ -19,8 +19,8 @@ public final class DecisionLog: Sendable {
   private let counter = SequenceCounter()
   private let signal: any WakeSignal
   private let metrics: MetricsRegistry
-  /// Returns milliseconds since 1970, for lines about the log itself.
-  private let now: @Sendable () -> Int64
+  /// Returns the current time, for lines about the log itself.
+  private let now: @Sendable () -> Timestamp
   private let shouldStop = Atomic<Bool>(false)
   private let shouldReopen = Atomic<Bool>(false)
   /// True after a write to the sink has failed. Each new record then wakes the writer, so that the writer tries again.
@@ -30,10 +30,10 @@ public final class DecisionLog: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: the maximum number of records in a buffer, about 300 bytes each.
-  ///   - now: returns milliseconds since 1970.
+  ///   - now: returns the current time.
   public init(
     workers: Int, capacity: Int = 4096, signal: any WakeSignal, metrics: MetricsRegistry,
-    now: @escaping @Sendable () -> Int64
+    now: @escaping @Sendable () -> Timestamp
   ) {
     let counter = counter
     buffers = (0..<workers).map { _ in RecordBuffer(capacity: capacity, counter: counter) }
@@ -134,7 +134,7 @@ public final class DecisionLog: Sendable {
     }
     if writer.dropped > 0 {
       writer.line.open()
-      writer.line.appendMember("time", Timestamp(milliseconds: now()).text)
+      writer.line.appendMember("time", now().text)
       writer.line.appendMember("event", "dropped")
       writer.line.appendMember("lines", Int(clamping: writer.dropped))
       writer.line.close()

@@ -10,7 +10,7 @@ extension DecisionRecord {
   func write(to line: inout JSONLine) {
     line.open()
     line.appendMember("v", DecisionRecord.formatVersion)
-    line.appendMember("time", Timestamp(milliseconds: time).text)
+    line.appendMember("time", time.text)
     line.appendMember("event", "decision")
     if let request { line.appendMember("request", request) }
     if let transaction { line.appendMember("transaction", transaction) }

@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of one line of the decision log: the gateway's decision about one request.
 ///
 /// It has no member for secrets. The only text from the request is the client id, the path in the notation of
@@ -7,8 +9,8 @@
 /// This type is a class because a worker passes the record through a buffer to the writer, and copying a struct would
 /// retain every string.
 public final class DecisionRecord: Sendable {
-  /// The time at which the record was created, just before the response, in milliseconds since 1970.
-  public let time: Int64
+  /// The time at which the record was created, just before the response.
+  public let time: Timestamp
   /// The id that all lines about one request share.
   public let request: String?
   /// The id of the authorization transaction, which all requests of one sign-in share; `nil` before it has begun.
@@ -49,7 +51,8 @@ public final class DecisionRecord: Sendable {
 
   /// Creates a record from its members; each parameter is described at the member of the same name.
   public init(
-    time: Int64, request: String? = nil, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint,
+    time: Timestamp, request: String? = nil, transaction: String? = nil, family: String? = nil,
+    endpoint: DecisionEndpoint,
     client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,

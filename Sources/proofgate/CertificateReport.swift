@@ -1,7 +1,6 @@
 import Cryptography
 import Gateway
 import HTTP
-import Time
 
 /// The messages about the certificates that the gateway presents: at the start, and when a reload changes them.
 struct CertificateReport {
@@ -30,7 +29,7 @@ struct CertificateReport {
     let shown = names.prefix(3).map(printable).joined(separator: ", ")
     let rest = names.count > 3 ? " and \(names.count - 3) more" : ""
     let whom = names.isEmpty ? "" : " for \(shown)\(rest)"
-    let end = HTTPDate.format(UnixTime(seconds: max(0, chain.validity.upperBound)))
+    let end = HTTPDate.format(max(0, chain.validity.upperBound))
     let subject = chain.subject.isEmpty ? "without subject" : chain.subject
     let place = certificate.place == "upstream" ? "to the upstream" : "on \(certificate.place)"
     return "certificate \(place): \(subject)\(whom), until \(end), SHA-256 \(chain.fingerprint)"

@@ -20,7 +20,7 @@ final class LogWriter: Sendable {
   /// Creates the log without starting its thread. Throws if the process has no file descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
     log = DecisionLog(workers: workers, signal: Wake(descriptor: try ThreadSignal()), metrics: metrics) {
-      SystemClock.realMilliseconds()
+      SystemClock.timestamp()
     }
   }
 

@@ -106,7 +106,7 @@ final class Service {
     }
     let status = ProcessStatus(
       version: Version.number, metrics: metrics, policy: policy,
-      startTime: SystemClock.realMilliseconds())
+      startTime: SystemClock.timestamp())
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(

@@ -239,7 +239,7 @@ public final class Gateway: RequestHandler {
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
       DecisionRecord(
-        time: SystemClock.realMilliseconds(),
+        time: SystemClock.timestamp(),
         request: resources.requestIDs.id(worker: worker, number: trail.request),
         transaction: trail.transaction?.description,
         family: trail.family?.description, endpoint: trail.endpoint, client: trail.client, decision: trail.decision,
