@@ -37,4 +37,11 @@ public struct AuthorizationTransaction: Sendable, Equatable {
     get { binding[keyPath: value] }
     set { binding[keyPath: value] = newValue }
   }
+
+  /// A member of the client's part of ``binding``.
+  @inlinable
+  public subscript<Value>(dynamicMember value: WritableKeyPath<ClientBinding, Value>) -> Value {
+    get { binding.client[keyPath: value] }
+    set { binding.client[keyPath: value] = newValue }
+  }
 }

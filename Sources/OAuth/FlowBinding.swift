@@ -1,8 +1,8 @@
 /// The values that a transaction and its code have in common: those of the client's authorization request, and those of
 /// the gateway's request to the upstream.
 public struct FlowBinding: Sendable, Equatable {
-  /// The client that sent the authorization request, and to which the code is issued.
-  public var clientID: ClientID
+  /// The client and the scope, which a refresh token has as well.
+  public var client: ClientBinding
   /// The redirect URI that receives the response: the requested one, including a loopback port, or the only registered
   /// one if the request omitted it.
   public var redirectURI: RedirectURI
@@ -11,10 +11,6 @@ public struct FlowBinding: Sendable, Equatable {
   public var redirectURIWasSent: Bool
   /// The code challenge of the client; `nil` if the client sent none.
   public var challenge: CodeChallenge?
-  /// The requested scope; `nil` if the request omitted it.
-  public var scope: Scope?
-  /// The client id in the gateway's requests to the upstream.
-  public var upstreamClientID: ClientID
   /// The redirect URI in the gateway's requests to the upstream.
   public var upstreamRedirectURI: String
   /// The verifier for the challenge that the gateway sent upstream; `nil` if it sent none, because the upstream does
@@ -26,12 +22,10 @@ public struct FlowBinding: Sendable, Equatable {
     clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, challenge: CodeChallenge?, scope: Scope?,
     upstreamClientID: ClientID, upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil
   ) {
-    self.clientID = clientID
+    client = ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID)
     self.redirectURI = redirectURI
     self.redirectURIWasSent = redirectURIWasSent
     self.challenge = challenge
-    self.scope = scope
-    self.upstreamClientID = upstreamClientID
     self.upstreamRedirectURI = upstreamRedirectURI
     self.upstreamVerifier = upstreamVerifier
   }

@@ -27,4 +27,11 @@ public struct IssuedCode: Sendable {
     get { binding[keyPath: value] }
     set { binding[keyPath: value] = newValue }
   }
+
+  /// A member of the client's part of ``binding``.
+  @inlinable
+  public subscript<Value>(dynamicMember value: WritableKeyPath<ClientBinding, Value>) -> Value {
+    get { binding.client[keyPath: value] }
+    set { binding.client[keyPath: value] = newValue }
+  }
 }

@@ -185,9 +185,10 @@ extension TokenTests {
     for (name, value) in changes { all[name] = value }
     guard case .refresh(let intent) = decide(all, policy: policy).permit else { return nil }
     let standard = RefreshGrant(
-      family: Fixture.transactionID, generation: 0, epoch: .none, clientID: ClientID("n1"),
-      scope: Scope(parsing: "read write"),
-      upstreamClientID: ClientID("legacy-n1"), upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: 0)
+      family: Fixture.transactionID, generation: 0, epoch: .none,
+      binding: ClientBinding(
+        clientID: ClientID("n1"), scope: Scope(parsing: "read write"), upstreamClientID: ClientID("legacy-n1")),
+      upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: 0)
     return Enforcement.decideRefresh(
       intent, opened: opened ?? .value(grant ?? standard), policy: policy, now: now)
   }

@@ -24,8 +24,9 @@ struct FamilyFixture {
 
   func use(_ token: String, _ generation: Int) -> RefreshUse {
     let grant = RefreshGrant(
-      family: family, generation: generation, epoch: epoch, clientID: ClientID("mail"), scope: nil,
-      upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+      family: family, generation: generation, epoch: epoch,
+      binding: ClientBinding(clientID: ClientID("mail"), scope: nil, upstreamClientID: ClientID("mail")),
+      upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
     var use = RefreshUse(grant, token: Secret(token), address: address, isLoopback: false, isAdopted: isAdopted)
     use.idle = 1_000
     use.window = window

@@ -65,7 +65,8 @@ struct TokenRefresher {
     guard permit.isAdopted else { return nil }
     return RefreshGrant(
       family: RefreshUse.adoptedFamily(of: presented, client: permit.client.id), generation: 0, epoch: families.epoch,
-      clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID,
+      binding: ClientBinding(
+        clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID),
       upstreamRefreshToken: presented, issuedAt: intercepted.now)
   }
 
