@@ -168,7 +168,7 @@ load: deps-load build
 sanitize: deps
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
-	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions \
+	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=thread --scratch-path .build/thread
 
 ## fuzz: fuzzes each parser for SECONDS=n (10); TARGET=name selects one; see Tests/Fuzz/README.md

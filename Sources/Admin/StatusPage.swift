@@ -2,13 +2,13 @@ import Policy
 import Telemetry
 import Time
 
-/// The status page: text for a terminal, without secrets.
+/// The status page: plain text for a terminal, without secrets.
 enum StatusPage {
   /// Returns the text of the page.
   static func render(_ status: ProcessStatus, now: Timestamp) -> String {
     let state = status.current
     let policy = state.policy
-    let numbers = status.metrics.snapshot()
+    let metrics = status.metrics.snapshot()
     let phase =
       switch state.phase {
       case .starting: "starting"
@@ -16,23 +16,23 @@ enum StatusPage {
       case .draining: "draining"
       }
     var text = """
-      proofgate \(status.version): \(phase), up \(duration(Seconds(now - status.startTime)))
+      proofgate \(status.version): \(phase), up \(formattedDuration(Seconds(now - status.startTime)))
 
-      policy       \(policy.version), \(numbers.policyReloads) reloads, \(numbers.policyReloadFailures) refused
+      policy       \(policy.version), \(metrics.policyReloads) reloads, \(metrics.policyReloadFailures) refused
       issuer       \(policy.issuer)
       upstream     \(policy.upstream)
       mode         \(policy.mode.rawValue), unknown clients: \(policy.unknownClients.rawValue)
-      clients      \(policy.clients), \(policy.observedClients) of them observed
-      workers      \(numbers.workers), \(numbers.workersStalled) stalled
-      connections  \(numbers.connections) open, \(numbers.connectionsAccepted) accepted
-      requests     \(Handling.allCases.map { "\(numbers.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
-      log          \(numbers.logLinesDropped) lines dropped
+      clients      \(policy.clientCount), \(policy.observedClientCount) of them observed
+      workers      \(metrics.workers), \(metrics.workersStalled) stalled
+      connections  \(metrics.connections) open, \(metrics.connectionsAccepted) accepted
+      requests     \(Handling.allCases.map { "\(metrics.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
+      log          \(metrics.logLinesDropped) lines dropped
 
       decisions by endpoint and rule
 
       """
     var rows: [String: UInt64] = [:]
-    for (labels, count) in numbers.decisions {
+    for (labels, count) in metrics.decisions {
       let rule = labels.rule.isEmpty ? "-" : labels.rule
       rows["\(padded(labels.endpoint.rawValue, 14)) \(padded(labels.decision.rawValue, 8)) \(rule)", default: 0] +=
         count
@@ -46,7 +46,7 @@ enum StatusPage {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }
 
-  private static func duration(_ time: Seconds) -> String {
+  private static func formattedDuration(_ time: Seconds) -> String {
     let seconds = time.count
     return switch seconds {
     case ..<60: "\(seconds) s"

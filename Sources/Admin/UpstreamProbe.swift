@@ -3,24 +3,25 @@ public import Reactor
 public import TLS
 import Time
 
-/// Tests whether the upstream accepts connections, and TLS handshakes if it uses TLS. It does so only on request, so
-/// that an idle process never wakes up.
+/// Tests whether the upstream accepts connections and, if it uses TLS, completes TLS handshakes. A test begins only
+/// when `findProblem` is called, so that an idle process never wakes up.
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
-  /// The age up to which a result is reused, so that probes of several orchestrators cost the upstream one connection.
-  private static let freshness: Milliseconds = 2_000
-  /// The maximum time of a test. Orchestrators wait one second for a probe by default.
+  /// The age up to which a result is reused, so that the upstream gets only one connection even if several orchestrators
+  /// ask.
+  private static let reuse: Milliseconds = 2_000
+  /// The maximum duration of a test. By default, orchestrators wait one second for a response.
   private static let timeout: Milliseconds = 900
 
   private let poller: Poller
   private let resolver: Resolver
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
-  private var latest: (problem: String?, at: MonotonicTime)?
+  private var latestResult: (problem: String?, time: MonotonicTime)?
   private var isRunning = false
   private var lookUp: NameLookUp?
-  private var waiting: [Waiter] = []
+  private var waiters: [Waiter] = []
 
   /// Creates a probe of the upstream that `resolver` resolves.
   ///
@@ -32,30 +33,34 @@ public final class UpstreamProbe {
     self.resolver = resolver
   }
 
-  /// Returns the reason why the upstream does not accept connections; `nil` if it does.
-  public func problem() async -> String? {
-    if let latest, poller.now - latest.at < UpstreamProbe.freshness { return latest.problem }
+  /// Returns the reason why the upstream does not accept connections or handshakes; `nil` if it does.
+  public func findProblem() async -> String? {
+    if let latestResult, poller.now - latestResult.time < UpstreamProbe.reuse {
+      return latestResult.problem
+    }
     if isRunning {
       let waiter = Waiter(poller)
-      waiting.append(waiter)
+      waiters.append(waiter)
       let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
-      waiting.removeAll { $0 === waiter }
+      waiters.removeAll { $0 === waiter }
       waiter.retire()
-      // After a timeout, `latest` is the result of an earlier test, which does not describe the current state.
-      guard wake == .ready, let latest else { return "no answer within \(UpstreamProbe.timeout.count * 2) ms" }
-      return latest.problem
+      // After a timeout, `latestResult` is the result of an earlier test and must not be used.
+      guard wake == .ready, let latestResult else {
+        return "no answer within \(UpstreamProbe.timeout.count * 2) ms"
+      }
+      return latestResult.problem
     }
     isRunning = true
-    let problem = await connect()
+    let problem = await testConnection()
     isRunning = false
-    latest = (problem, poller.now)
-    for waiter in waiting { waiter.resume(.ready) }
-    waiting = []
+    latestResult = (problem, poller.now)
+    for waiter in waiters { waiter.resume(.ready) }
+    waiters = []
     return problem
   }
 
-  private func connect() async -> String? {
-    let deadline = poller.deadline(after: UpstreamProbe.timeout)
+  private func testConnection() async -> String? {
+    let deadline = poller.deadline(after: UpstreamProbe.timeoutMilliseconds)
     let waiter = Waiter(poller)
     defer { waiter.retire() }
     let addresses: [Address]
@@ -81,8 +86,8 @@ public final class UpstreamProbe {
     return problem
   }
 
-  /// Returns the upstream's addresses; `nil` if the look-up takes longer than `deadline`. The system's resolver has no
-  /// deadline.
+  /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. It then continues, because
+  /// the system's resolver has no deadline. A test that begins while it continues waits for the same look-up.
   private func lookUpAddresses(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
     if let known = resolver.known(now: poller.now) { return .success(known) }
     let current: NameLookUp
@@ -93,14 +98,14 @@ public final class UpstreamProbe {
       lookUp = current
       poller.start(current)
     }
-    // This poller starts the look-up in its next turn at the earliest, so the waiter cannot miss the result.
+    // The poller starts the look-up in its next turn at the earliest, so the waiter cannot miss the result.
     current.add(waiter)
     if current.outcome == nil { _ = await waiter.sleep(until: deadline) }
     current.remove(waiter)
     return current.outcome
   }
 
-  /// Returns the reason why the TLS handshake failed; `nil` if it succeeded or the upstream has no TLS.
+  /// Returns the reason why the TLS handshake failed; `nil` if it succeeded or the upstream does not use TLS.
   private func handshake(_ socket: Socket, _ waiter: Waiter, _ deadline: Deadline) async -> TLSFailure? {
     guard let client = tls() else { return nil }
     do throws(TLSFailure) {

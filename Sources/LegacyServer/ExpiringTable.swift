@@ -1,11 +1,12 @@
 import Time
 
-/// A dictionary with a maximum number of entries, all of which have the same lifetime.
+/// A dictionary whose entries have the same lifetime, and whose number of entries is limited.
 ///
-/// Because of the equal lifetimes, entries expire in the order of their insertion, so a queue is enough to find the
-/// expired ones. If there are too many entries, the oldest are removed.
+/// Because all lifetimes are equal, the entries expire in the order of their insertion, so a queue is enough to find
+/// the expired ones. If there are too many entries, the oldest are removed.
 struct ExpiringTable<Value: Sendable>: Sendable {
-  /// An insertion. If the key was inserted again or removed since, the entry has another serial number or is missing.
+  /// A record of one insertion. It is obsolete if the table no longer has an entry with this key and serial number,
+  /// because the entry was removed or replaced.
   private struct QueueItem {
     var key: String
     var serial: Int
@@ -20,8 +21,10 @@ struct ExpiringTable<Value: Sendable>: Sendable {
 
   private var entries: [String: Entry] = [:]
   private var queue: [QueueItem] = []
-  private var head = 0
-  private var serial = 0
+  /// The index of the oldest item in `queue`.
+  private var queueStart = 0
+  /// The serial number of the latest insertion.
+  private var lastSerial = 0
   private let lifetime: Seconds
   private let limit: Int
 
@@ -36,18 +39,20 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   var count: Int { entries.count }
 
   mutating func insert(_ value: Value, for key: String, now: UnixTime) {
-    serial += 1
-    entries[key] = Entry(value: value, serial: serial, expiry: now + lifetime)
-    queue.append(QueueItem(key: key, serial: serial, expiry: now + lifetime))
-    while head < queue.count, queue[head].expiry <= now || entries.count > limit || queue.count - head > limit * 2 {
-      let oldest = queue[head]
-      head += 1
+    lastSerial += 1
+    entries[key] = Entry(value: value, serial: lastSerial, expiry: now + lifetime)
+    queue.append(QueueItem(key: key, serial: lastSerial, expiry: now + lifetime))
+    while queueStart < queue.count,
+      queue[queueStart].expiry <= now || entries.count > limit || queue.count - queueStart > limit * 2
+    {
+      let oldest = queue[queueStart]
+      queueStart += 1
       if entries[oldest.key]?.serial == oldest.serial { entries[oldest.key] = nil }
     }
-    // The front of the array is removed only when it is more than half of the array, so the amortised cost is constant.
-    if head > queue.count / 2 {
-      queue.removeFirst(head)
-      head = 0
+    // Removed items stay in the array until they are more than half of it, so the amortised cost is constant.
+    if queueStart > queue.count / 2 {
+      queue.removeFirst(queueStart)
+      queueStart = 0
     }
   }
 

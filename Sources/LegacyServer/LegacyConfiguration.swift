@@ -26,8 +26,8 @@ public struct LegacyConfiguration: Sendable {
   public var accessTokenLifetime: Seconds
   /// The lifetime of a session.
   public var sessionLifetime: Seconds
-  /// The maximum number of sessions, codes, access tokens, refresh tokens and consents, each. Beyond it, the oldest are
-  /// dropped. This bounds the memory, and is enough for a thousand sign-ins at the same time.
+  /// The maximum number of records of each kind: sessions, codes, access tokens, refresh tokens and consents. If there
+  /// are more, the oldest are dropped. The default bounds the memory and is enough for a thousand sign-ins at a time.
   public var tableLimit: Int
 
   /// Creates a configuration, by default with the users `alice` and `bob`.

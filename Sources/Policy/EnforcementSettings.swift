@@ -1,23 +1,23 @@
 public import OAuth
 public import Time
 
-/// The rules that `enforcement:` sets for all clients and an entry of `clients:` for one client.
+/// Rules that `enforcement:` sets for all clients and that an entry of `clients:` may set for one client.
 public struct EnforcementSettings: Sendable {
-  /// The effect of a refusal. Default: it is carried out, and not only logged and counted.
+  /// The effect of a refusal. Default: the gateway refuses the request, and does not only log and count the refusal.
   public var mode = EnforcementMode.enforce
-  /// The specification that applies if specifications differ. Default: the RFCs, and not the OAuth 2.1 draft.
+  /// The specification that applies where specifications differ. Default: the RFCs, and not the OAuth 2.1 draft.
   public var profile = ClientProfile.standard
   /// The accepted code challenge methods (RFC 7636, section 4.2). Default: only `S256`.
   public var pkceMethods: Set<CodeChallengeMethod> = [.s256]
   /// The accepted syntax of code verifiers and challenges. Default: that of RFC 7636, without base64 padding.
   public var pkceSyntax = PKCESyntax.strict
-  /// The treatment of an authorization request without `state`. Default: it passes, and is logged and counted.
+  /// The treatment of an authorization request without `state`. Default: the request passes, and is logged and counted.
   public var state = StatePolicy.report
   /// The rule for the name `localhost` in a redirect URI. Default: it matches only with the listed port.
   public var localhost = LocalhostPolicy.exact
   /// The required form of private-use schemes. Default: a reversed domain name.
   public var schemes = SchemeRule.strict
-  /// The treatment of a sign-in in a web view of an app. Default: it passes, and is logged and counted.
+  /// The treatment of a sign-in in a web view of an app. Default: the sign-in passes, and is logged and counted.
   public var embeddedUserAgents = EmbeddedUserAgentRule.report
   /// The rule for pushed authorization requests. Default: clients may not push.
   public var pushedAuthorization = PushedAuthorizationPolicy.off
@@ -30,7 +30,7 @@ public struct EnforcementSettings: Sendable {
   /// grant yet.
   public var deviceCodeLifetime: Seconds = 600
   /// The time after the first use of a refresh token in which a second use gets the same response (RFC 9700, section
-  /// 4.14.2). Default: 0, so that a second use ends all refresh tokens of the sign-in.
+  /// 4.14.2). A later second use ends all refresh tokens of the sign-in. Default: 0.
   public var refreshReuseWindow: Seconds = 0
   /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle: Seconds = 90 * 86_400
@@ -44,7 +44,7 @@ public struct EnforcementSettings: Sendable {
   /// Creates the defaults.
   public init() {}
 
-  /// The rows of the properties, for `enforcement:` and for an entry of `clients:`.
+  /// The rows of these rules, which are in the tables of both mappings.
   public static let settings: [Setting<EnforcementSettings>] = [
     .choice(
       "mode", \.mode,

@@ -17,8 +17,7 @@ public struct GatewaySettings: Sendable {
   public var admin: SocketAddress?
   /// The number of event loops; `nil` for one for each processor that the process may use.
   public var workers: Int?
-  /// The number of gateways that serve this policy together. If there is more than one, they need `sealingKeys` and a
-  /// shared `store`.
+  /// The number of gateways that serve this policy together. Several gateways need `sealingKeys` and a shared `store`.
   public var replicas: Int
   /// The store of one-time values, refresh token families and handles. Default: the memory of the process.
   public var store = StoreLocation.memory()

@@ -11,8 +11,8 @@ public struct LimitSettings: Sendable, Equatable {
   public var targetLength = 8 * 1024
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
-  /// The maximum time from the first to the last byte of a head, and from a new connection to its first byte. Default:
-  /// 10 s.
+  /// The maximum time from the first to the last byte of a head. Also the maximum time from a new connection to its first
+  /// byte. Default: 10 s.
   public var headerTimeout: Milliseconds = 10_000
   /// The maximum time without progress of a body. A body that the gateway reads completely must also arrive in this
   /// time. Default: 60 s.
@@ -38,7 +38,7 @@ public struct LimitSettings: Sendable, Equatable {
   /// The maximum number of frames of one HTTP/2 connection that carry no part of a request, in one burst. Default:
   /// 1,000.
   public var controlFrames = 1_000
-  /// The maximum number of bytes in buffers, and in bodies that the gateway reads completely, in the process; `nil` for
+  /// The maximum number of bytes in the process in buffers and in bodies that the gateway reads completely. `nil` for
   /// `defaultBufferMemory`, or for a quarter of the control group's memory if that is less.
   public var maxBufferMemory: Int?
   /// The value for `maxBufferMemory` if the control group has no memory limit: 256 MiB.
@@ -53,7 +53,7 @@ public struct LimitSettings: Sendable, Equatable {
   /// Creates the defaults.
   public init() {}
 
-  /// The settings of `limits:`. The notes of a row are the reason for the default, and what happens if the limit is
+  /// The settings of `limits:`. Each row has two notes: the reason for the default, and what happens if the limit is
   /// exceeded.
   public static let table = SettingTable<LimitSettings>(
     "limits", "Limits for one client, one request and the whole process.",

@@ -2,8 +2,8 @@ public import Time
 
 /// One row of the policy format: the key, form, default and documentation of a setting.
 ///
-/// `Root` is the type with the property that holds the value. The rows are the source for the parser of policy files
-/// and its suggestions, the JSON Schema, and the tables of the manual.
+/// `Root` is the type with the property that holds the value. The parser of policy files and its suggestions, the JSON
+/// Schema, and the tables of the manual are derived from the rows.
 public struct Setting<Root>: Sendable {
   /// The key in the policy file.
   public let key: String
@@ -11,15 +11,15 @@ public struct Setting<Root>: Sendable {
   public let form: SettingForm
   /// One sentence for the schema and the manual.
   public let summary: String
-  /// The default in words; `nil` if the default is a value that the manual can show.
-  public let standard: String?
-  /// An example for the message about a missing key; `nil` for an optional setting.
-  public let requirement: String?
+  /// The default in words; `nil` if the property's own default is to be shown.
+  public let defaultText: String?
+  /// The end of the message about a missing key, after "add"; `nil` for an optional setting.
+  public let adviceIfMissing: String?
   /// The additional cells of the row in the manual.
   public let notes: [String]
   private let access: Access?
 
-  /// The path to the property that holds a value.
+  /// A key path to the property that holds a value.
   public typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
 
   /// The functions that read and write the property.
@@ -29,20 +29,20 @@ public struct Setting<Root>: Sendable {
   }
 
   private init(
-    _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil,
+    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil, required: String? = nil,
     notes: [String] = [], _ access: Access?
   ) {
     self.key = key
     self.form = form
     self.summary = summary
-    self.standard = standard
-    self.requirement = required
+    self.defaultText = defaultText
+    self.adviceIfMissing = required
     self.notes = notes
     self.access = access
   }
 
-  /// True if the setting is plain: its form is enough to read the value. Every other setting has a function in
-  /// `PolicyFile` that reads it.
+  /// True if the setting is plain: the parser can read its value with the form alone. Every other setting is read by a
+  /// function in `PolicyFile`.
   public var isPlain: Bool { access != nil }
 
   /// Returns the value of the property; `nil` if the property is `nil`, or if the setting is not plain.
@@ -57,7 +57,7 @@ public struct Setting<Root>: Sendable {
       Setting<Outer>.Access(
         get: { access.get($0[keyPath: path]) }, set: { access.set(&$0[keyPath: path], $1) })
     }
-    return Setting<Outer>(key, form, summary, default: standard, required: requirement, notes: notes, outer)
+    return Setting<Outer>(key, form, summary, default: defaultText, required: adviceIfMissing, notes: notes, outer)
   }
 }
 
@@ -66,9 +66,9 @@ public struct Setting<Root>: Sendable {
 extension Setting {
   /// Returns the row of a setting that is not plain. A function in `PolicyFile` reads its value.
   public static func other(
-    _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil
+    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil, required: String? = nil
   ) -> Self {
-    Self(key, form, summary, default: standard, required: required, nil)
+    Self(key, form, summary, default: defaultText, required: required, nil)
   }
 
   /// Returns the row of a setting with the values `true` and `false`.
@@ -94,11 +94,11 @@ extension Setting {
 
   /// Returns the row of a setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-    _ key: String, _ path: Path<Value>, _ summary: String, default standard: String? = nil,
+    _ key: String, _ path: Path<Value>, _ summary: String, default defaultText: String? = nil,
     required: String? = nil
   ) -> Self {
     Self(
-      key, .choice(Value.allCases.map(\.rawValue)), summary, default: standard, required: required,
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: defaultText, required: required,
       Access(
         get: { .text($0[keyPath: path].rawValue) },
         set: { root, value in
@@ -108,10 +108,10 @@ extension Setting {
 
   /// Returns the row of an optional setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-    _ key: String, _ path: Path<Value?>, _ summary: String, default standard: String
+    _ key: String, _ path: Path<Value?>, _ summary: String, default defaultText: String
   ) -> Self {
     Self(
-      key, .choice(Value.allCases.map(\.rawValue)), summary, default: standard,
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: defaultText,
       Access(
         get: { $0[keyPath: path].map { .text($0.rawValue) } },
         set: { root, value in
@@ -149,10 +149,10 @@ extension Setting {
   /// `nil`.
   public static func number(
     _ key: String, _ path: Path<Int?>, _ form: SettingForm, _ summary: String,
-    default standard: String, notes: [String] = []
+    default defaultText: String, notes: [String] = []
   ) -> Self {
     Self(
-      key, form, summary, default: standard, notes: notes,
+      key, form, summary, default: defaultText, notes: notes,
       Access(
         get: { $0[keyPath: path].map { .number($0) } },
         set: { root, value in root[keyPath: path] = value.number }))
@@ -173,10 +173,10 @@ extension Setting {
   /// Returns the row of an optional time with a unit.
   public static func duration(
     _ key: String, _ path: Path<Milliseconds?>, _ range: ClosedRange<Milliseconds>, _ summary: String,
-    default standard: String
+    default defaultText: String
   ) -> Self {
     Self(
-      key, .duration(range), summary, default: standard,
+      key, .duration(range), summary, default: defaultText,
       Access(
         get: { $0[keyPath: path].map { .duration($0) } },
         set: { root, value in if case .duration(let time) = value { root[keyPath: path] = time } }))
@@ -198,10 +198,10 @@ extension Setting {
 
   /// Returns the row of an optional day in UTC.
   public static func date(
-    _ key: String, _ path: Path<UnixTime?>, _ summary: String, default standard: String
+    _ key: String, _ path: Path<UnixTime?>, _ summary: String, default defaultText: String
   ) -> Self {
     Self(
-      key, .date, summary, default: standard,
+      key, .date, summary, default: defaultText,
       Access(
         get: { $0[keyPath: path].map { .date($0) } },
         set: { root, value in if case .date(let end) = value { root[keyPath: path] = end } }))
@@ -209,10 +209,10 @@ extension Setting {
 
   /// Returns the row of an optional text on one line.
   public static func text(
-    _ key: String, _ path: Path<String?>, _ summary: String, default standard: String
+    _ key: String, _ path: Path<String?>, _ summary: String, default defaultText: String
   ) -> Self {
     Self(
-      key, .text(), summary, default: standard,
+      key, .text(), summary, default: defaultText,
       Access(
         get: { $0[keyPath: path].map { .text($0) } },
         set: { root, value in if case .text(let text) = value { root[keyPath: path] = text } }))
@@ -221,11 +221,11 @@ extension Setting {
   /// Returns the row of a path, or a list of paths, of the server.
   public static func paths(
     _ key: String, _ path: Path<[String]>, _ summary: String,
-    default standard: String? = nil,
+    default defaultText: String? = nil,
     required: String? = nil
   ) -> Self {
     Self(
-      key, .paths, summary, default: standard, required: required,
+      key, .paths, summary, default: defaultText, required: required,
       Access(
         get: { .texts($0[keyPath: path]) },
         set: { root, value in if case .texts(let paths) = value { root[keyPath: path] = paths } }))
@@ -251,6 +251,7 @@ public enum SettingValue: Sendable, Equatable {
   /// The word that a `SettingForm.word` permits in place of another form.
   case word
 
+  /// The number of `SettingValue.number`; `nil` for other values.
   var number: Int? {
     if case .number(let number) = self { number } else { nil }
   }

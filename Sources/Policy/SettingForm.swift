@@ -30,7 +30,7 @@ public indirect enum SettingForm: Sendable {
   case text(_ values: String = "text", pattern: String? = nil, longest: Int? = nil)
   /// A path of the server, or a list of them.
   case paths
-  /// A list with at least `least` items. With `orSingle`, a single item may also be written without a list.
+  /// A list with at least `least` items. With `orSingle`, a list with one item may also be written as the item alone.
   case list(SettingForm, orSingle: Bool = false, least: Int = 0)
   /// A YAML mapping. Its keys are the settings of the `SettingTable` with this name.
   case section(String)

@@ -6,8 +6,8 @@ public struct UpstreamSettings: Sendable {
   public var origin: Origin
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
-  /// The place where the gateway completes the server's authorization responses. Default: in the response that it
-  /// forwards.
+  /// The place where the gateway completes the server's authorization responses. Default: in the server's response,
+  /// before the gateway forwards it.
   public var callback: CallbackMode
   /// The prefixes of the paths that the gateway forwards; empty (default) to forward all paths.
   public var pass: [String] = []
@@ -17,17 +17,17 @@ public struct UpstreamSettings: Sendable {
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway keeps
   /// it in the store and sends a handle. Default: 2 KiB.
   public var stateLimit = 2_048
-  /// The time for which the server accepts a code. The store records for this time to which sign-in the code belongs.
+  /// The time for which the server accepts a code. For this time, the store records to which sign-in the code belongs.
   /// Default: 10 minutes.
   public var codeLifetime: Seconds = 600
   /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
   /// Default: false.
   public var crossSiteLogin = false
-  /// The operator's decision about `callback: network` with a server that does not understand PKCE; `nil` by default,
-  /// which does not accept the risk.
+  /// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE; `nil`
+  /// (default) if the operator does not accept it.
   public var callbackRisk: CallbackRisk?
-  /// True if the server understands PKCE. The gateway then sends a challenge of its own for every transaction. It never
-  /// forwards the client's challenge. Default: false.
+  /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. It
+  /// never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
@@ -46,7 +46,7 @@ public struct UpstreamSettings: Sendable {
   public var upgrades: Set<String> = []
   /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
   public var strippedHeaders: [String] = []
-  /// Patterns for the names of request fields that every client may send, although a built-in pattern matches them.
+  /// Patterns for the names of request fields that every client may send, although they match a built-in pattern.
   public var keptHeaders: [String] = []
   /// The TLS settings of an https origin; `nil` for http.
   public var tls: UpstreamTLS?
@@ -239,17 +239,18 @@ public struct EndpointPaths: Sendable {
   ) { EndpointPaths(authorization: [], token: []) }
 }
 
-/// The place where the gateway completes an authorization response of the upstream (`I-completion`).
+/// The place where the gateway completes an authorization response of the upstream (invariant `I-completion`): it
+/// replaces the upstream's code with a sealed one, and sends the response to the client.
 public enum CallbackMode: String, Sendable, CaseIterable {
-  /// In the response that it forwards, so that the browser never sees a code of the upstream.
+  /// In the server's response, before the gateway forwards it, so that the browser never sees a code of the upstream.
   case inPlace = "in_place"
-  /// At the callback, for an upstream that sends its response by script, by `form_post` or from another origin. The
-  /// browser then sees the code.
+  /// At the gateway's callback, for an upstream that sends its authorization response by script, by `form_post` or from
+  /// another origin. The browser then sees the code.
   case network
 }
 
-/// The operator's decision about `callback: network` with a server that does not understand PKCE. A program that sees a
-/// code of the server first can then redeem it in its own sign-in.
+/// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE: a program
+/// that sees a code of the server first can redeem it in a sign-in of its own.
 public enum CallbackRisk: String, Sendable, CaseIterable {
   /// The operator accepts the risk.
   case accepted

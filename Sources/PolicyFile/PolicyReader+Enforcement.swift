@@ -11,7 +11,7 @@ extension PolicyReader {
     guard let fields = read(field.node, PolicyEnforcement.section, into: &enforcement) else { return }
     pushedNode = fields["pushed_authorization"]?.node
     if let field = fields["unlisted_oauth"], enforcement.unlistedOAuth == .observe {
-      unlistedObserved = SourceLocation(field.node)
+      unlistedObservedPlace = SourceLocation(field.node)
     }
     if let field = fields.valid("unknown_clients"), enforcement.unknownClients != .reject {
       warn(

@@ -3,10 +3,10 @@ import Time
 import YAML
 
 extension PolicyReader {
-  /// Returns the value of a plain setting, i.e. one that its form describes completely; `nil` if the value is invalid,
-  /// which this function reports.
+  /// Returns the value of a plain setting: a setting whose value the parser can read with the form alone. Reports an
+  /// invalid value and returns `nil`.
   ///
-  /// - Parameter word: A word that is valid in place of a value of the form; only for the message.
+  /// - Parameter word: A word that is also valid, for the message.
   func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
     switch form {
     case .flag: flag(field).map { .flag($0) }
@@ -28,7 +28,7 @@ extension PolicyReader {
   /// Reads a non-empty text on one line.
   func text(_ field: Field) -> String? {
     guard let text = field.node.text else {
-      error(.wrongType, field.node, "`\(field.name)` must be text, not \(article(field.node.kind))")
+      error(.wrongType, field.node, "`\(field.name)` must be text, not \(withArticle(field.node.kind))")
       return nil
     }
     guard !text.isEmpty else {
@@ -47,7 +47,7 @@ extension PolicyReader {
     choice(field, among: Value.allCases.map(\.rawValue)).flatMap(Value.init(rawValue:))
   }
 
-  /// The values of earlier versions of the format in place of which `observe` must be used, by setting.
+  /// For each setting, the values of earlier versions of the format that `observe` has replaced.
   private static let formerValues: [String: Set<String>] = ["mode": ["report"], "unknown_clients": ["report", "pass"]]
 
   private func choice(_ field: Field, among known: [String]) -> String? {
@@ -68,7 +68,7 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a list of words, and reports words that occur twice; `nil` if no item is valid.
+  /// Reads a list of words, and reports a word that occurs twice. Returns `nil` if no item is valid.
   private func choices(_ field: Field, among known: [String]) -> [String]? {
     var words: [String] = []
     let items = list(field)
@@ -114,7 +114,8 @@ extension PolicyReader {
 
   /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`.
   ///
-  /// - Parameter advice: The end of the message about a longer duration, if the upper bound comes from an RFC.
+  /// - Parameter advice: The end of the message about a longer duration; `nil` for the usual text, which states the
+  ///   bounds.
   private func duration(
     _ field: Field, _ range: ClosedRange<Milliseconds>, adviceIfTooLong advice: String? = nil
   ) -> Milliseconds? {

@@ -32,6 +32,17 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     if life == .parked, socket.satisfies(.readable) { unpark() }
   }
 
+  /// Wakes the task after a change for which the socket has no event.
+  func wake() {
+    if life == .parked { unpark() } else { waiter.resume(.ready) }
+  }
+
+  /// Wakes the task because a stream has data to send.
+  func wakeToSend() {
+    // A task that does not wait sends before it does.
+    if life == .parked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
+  }
+
   func workerIsDraining() { wake() }
 
   func timerExpired() {

@@ -91,4 +91,19 @@ extension ServerConnection {
     }
     return true
   }
+
+  /// Answers what cannot be read any further, and ends the connection.
+  func refuse(_ failure: ProxyFailure) async {
+    note(failure, in: .head)
+    state.receivedHead(hasBody: true, keepsAlive: false)
+    if hasSentPreface() { return await refuseHTTP2() }
+    // The `Accept` field is unknown here.
+    await answer(worker.handler.failure(failure, as: .page), to: .get, minorVersion: 1, began: 0, .refused)
+    await finish()
+  }
+
+  /// Counts the limit that caused a failure.
+  func note(_ failure: ProxyFailure, in part: MessagePart) {
+    if let limit = failure.limit(in: part) { worker.metrics.recordLimit(limit) }
+  }
 }

@@ -18,9 +18,6 @@ public enum SystemClock {
   /// The time of the clock that never goes back.
   public static func monotonicTime() -> MonotonicTime { MonotonicTime(milliseconds: cl_monotonic() / 1_000_000) }
 
-  /// Nanoseconds since 1970.
-  public static func realNanoseconds() -> UInt64 { cl_realtime() }
-
   /// The time of the real clock in milliseconds, for logs.
   public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }
 

@@ -1,8 +1,8 @@
 public import OAuth
 
 extension AuthorizationTransaction: Sealable {
-  /// Version 1 had no fields in common with codes. It is not read any more, because a transaction lives only for
-  /// minutes.
+  /// Version 1 is not read any more: a transaction is valid only for minutes, so no transaction of version 1 is still
+  /// valid.
   private static let formatVersion: UInt8 = 2
 
   /// `.state`, because the gateway sends a transaction to the upstream as the `state` parameter.

@@ -1,7 +1,7 @@
 internal import OAuth
 
-/// The first byte of a sealed binding: the value of `redirectURIWasSent`, and the optional fields that are present, and
-/// the upstream fields that are left out because they equal the client's.
+/// The first byte of the payload of a binding. It says whether `redirectURIWasSent` is true, which optional fields are
+/// present, and which upstream fields are omitted because they equal the client's.
 private struct Flags: OptionSet {
   let rawValue: UInt8
 
@@ -14,7 +14,7 @@ private struct Flags: OptionSet {
 }
 
 extension PayloadWriter {
-  /// Appends the fields of a binding. Absent fields are left out, and so are upstream fields that equal the client's.
+  /// Appends the fields of a binding. Omits absent fields, and upstream fields that equal the client's.
   mutating func writeBinding(_ binding: FlowBinding) {
     var flags: Flags = []
     if binding.redirectURIWasSent { flags.insert(.redirectURIWasSent) }
@@ -34,7 +34,7 @@ extension PayloadWriter {
 }
 
 extension PayloadReader {
-  /// Reads a binding. Throws `PayloadError` for any other form than the written one.
+  /// Reads a binding. Throws `PayloadError` for bytes that `writeBinding(_:)` does not write.
   mutating func readBinding() throws(PayloadError) -> FlowBinding {
     let flags = try readFlags(Flags.all)
     let challenge = try readChallenge()

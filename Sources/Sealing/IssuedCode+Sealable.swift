@@ -1,8 +1,7 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// Version 1 had no fields in common with transactions. It is not read any more, because a code lives only for a
-  /// minute.
+  /// Version 1 is not read any more: a code is valid for ten minutes at most, so no code of version 1 is still valid.
   private static let formatVersion: UInt8 = 2
 
   /// `.code`, because the sealed value is the authorization code that the client receives.

@@ -36,7 +36,7 @@ extension KeyFile {
 
   private typealias Field = (column: Int, text: Substring)
 
-  /// Returns the words of a line in front of its comment, with their columns in bytes.
+  /// Returns the words of a line up to its comment, with their columns in bytes.
   private static func words(of line: Substring) -> [Field] {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var fields: [Field] = []
@@ -46,7 +46,7 @@ extension KeyFile {
     return fields
   }
 
-  /// Returns the text of a field for a message; `...` for a field of more than 20 bytes. Such a field may be a key in
+  /// Returns the text of a field for a message; `...` for a field of more than 20 bytes. A long field may be a key in
   /// the wrong column, and a key must not appear in a log.
   private static func shown(_ field: Substring) -> String {
     field.utf8.count <= 20 ? String(field) : "..."

@@ -57,17 +57,17 @@ public struct KeyFile: Sendable {
     case promoted(KeyID)
   }
 
-  /// Performs the next step of a rotation: adds a key that only opens, or, if the previous step has added one, lets it
-  /// seal.
+  /// Performs the next step of a rotation: adds a key that only opens values or, if the previous step has added one,
+  /// lets this key seal.
   ///
-  /// A rotation has two steps because a sign-in fails on a replica that has not loaded the key with which another
-  /// replica has sealed.
+  /// A rotation has two steps because every replica must have loaded a key before any replica seals with it. Otherwise
+  /// a sign-in could fail at a replica that does not know the key.
   ///
   /// - Parameter now: the current time.
   public mutating func rotate(now: UnixTime) -> Rotation {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
-    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. Such keys are in
-    // front of the sealing key or older, so they are skipped.
+    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. It is in front of
+    // the sealing key in the file, or older, so the search skips it.
     let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
     let waitingKey = keys.indices.last {
       $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].created >= sealingKeyCreated

@@ -1,9 +1,9 @@
 public import Time
 
-/// The sealing keys of a deployment. One key seals new values, and all keys that are not retired open values.
+/// The sealing keys of a deployment. One key seals new values, and every key that is not retired opens values.
 ///
-/// A ring is immutable; a reload replaces it. The initialiser guarantees that there is a key that seals, and `KeyFile`
-/// that the ids of the keys differ.
+/// A ring is immutable; a reload replaces it. Its initialiser ensures that one key seals, and `KeyFile` ensures that no
+/// two keys have the same id.
 public struct KeyRing: Sendable {
   /// All keys in the order of the file, including retired ones.
   public let keys: [SealingKey]
@@ -34,7 +34,7 @@ public struct KeyRing: Sendable {
   /// The id of the key that seals.
   public var sealingKeyID: KeyID { sealingKey.id }
 
-  /// Returns the newest key in the state `seals`, and the last of them in the file if several were created at the same
+  /// Returns the newest key in the state `seals`; the last of them in the file if several were created at the same
   /// time; `nil` if no key has this state.
   static func sealingKey(of keys: [SealingKey]) -> SealingKey? {
     var newest: SealingKey?
@@ -44,8 +44,7 @@ public struct KeyRing: Sendable {
     return newest
   }
 
-  /// Returns the key with this id. Throws `.unknownKey` or `.retiredKey`. The search is linear, because a ring has few
-  /// keys.
+  /// Returns the key with this id. Throws `.unknownKey` or `.retiredKey`.
   func key(_ id: ArraySlice<UInt8>) throws(OpenError) -> SealingKey {
     guard let key = keys.first(where: { $0.id.bytes.elementsEqual(id) }) else {
       throw .unknownKey(KeyID(bytes: id))

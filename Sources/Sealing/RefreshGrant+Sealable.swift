@@ -1,8 +1,8 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
-  /// The byte after the format version: `hasScope` if the scope is present, and `sameClientID` if the upstream client
-  /// id is left out because it equals the client's.
+  /// The byte after the format version. It says whether the scope is present, and whether the upstream client id is
+  /// omitted because it equals the client's.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -11,15 +11,14 @@ extension RefreshGrant: Sealable {
     static let all: Flags = [hasScope, sameClientID]
   }
 
-  /// The format version that `write(to:)` uses. Version 1 had no epoch. It can still be read, because refresh tokens
-  /// are valid for months.
+  /// The format version that `write(to:)` uses. Version 1, which had no epoch, can still be read, because refresh
+  /// tokens are valid for months.
   private static let formatVersion: UInt8 = 2
 
   /// `.refresh`, because the sealed value is the refresh token that the client receives.
   public static var purpose: Purpose { .refresh }
 
-  /// Appends the fields in format version 2. An absent scope is left out, and so is an upstream client id that equals
-  /// the client's.
+  /// Appends the fields in format version 2. Omits an absent scope, and an upstream client id that equals the client's.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if binding.scope != nil { flags.insert(.hasScope) }

@@ -8,9 +8,9 @@ public import Time
 /// of the upstream. The gateway issues no code for it. An entry lives at least as long as the upstream code and is not
 /// evicted before that.
 public struct CodeLedger: Sendable {
-  /// The value for a code that was passed to a client outside of any transaction: all zeros. Transaction ids are
-  /// random, so no id equals it.
-  private static let passing = [UInt8](repeating: 0, count: TransactionID.byteCount)
+  /// The owner of a code that was passed to a client outside of any transaction: all zeros. Transaction ids are random,
+  /// so none of them equals it.
+  private static let noTransaction = [UInt8](repeating: 0, count: TransactionID.byteCount)
 
   private let store: any EphemeralStore
 
@@ -35,13 +35,13 @@ public struct CodeLedger: Sendable {
   public func claimPassing(
     _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Seconds, now: UnixTime
   ) async throws(StoreError) -> Bool {
-    try await claim(code, owner: CodeLedger.passing, holder: holder, lifetime: lifetime, now: now)
+    try await claim(code, owner: CodeLedger.noTransaction, holder: holder, lifetime: lifetime, now: now)
   }
 
   /// Returns true if a transaction owns the code.
   public func isOwned(_ code: UpstreamCodeDigest, now: UnixTime) async throws(StoreError) -> Bool {
     guard let owner = try await store.get(CodeLedger.key(code), now: now) else { return false }
-    return owner != CodeLedger.passing
+    return owner != CodeLedger.noTransaction
   }
 
   private func claim(

@@ -8,15 +8,15 @@ public import Time
 /// longer exists once `now` has reached its `expiry`. The caller seals (encrypts) values that contain tokens.
 ///
 /// A claim is an entry by which one request reserves the use of a code or token. Its value contains a random nonce of
-/// the request. So a request can recognise its own claim after the answer of the store was lost, and each change of the
-/// claim compares the nonce in the same operation.
+/// the request. By the nonce, a request can recognise its own claim if the answer of the store was lost. Each change of
+/// a claim compares the nonce in the same operation.
 public protocol EphemeralStore: Sendable {
-  /// The time by which an entry must outlive the object that it protects, because the clocks of replicas may differ and
-  /// any clock may be set back by a few seconds.
+  /// The time by which an entry must outlive the object that it protects. The clocks of replicas may differ, and any
+  /// clock may be set back by a few seconds.
   var clockTolerance: Seconds { get }
 
-  /// The id of the current epoch: the period since the store last lost its entries. The entry for the family of a
-  /// refresh token from an earlier epoch may be lost.
+  /// The id of the current epoch: the period since the store last lost its entries. If a refresh token is from an
+  /// earlier epoch, the entry of its family may be lost.
   var epoch: EpochID { get }
 
   /// Stores `value` and returns `nil` if there is no entry; otherwise returns the existing value.
@@ -26,7 +26,7 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]?
 
-  /// Stores an entry with an empty value that has room for a value of `bytes` bytes, and replaces an existing entry. A
+  /// Stores an entry with an empty value and with room for a value of `bytes` bytes. Replaces an existing entry. A
   /// later `replace` of the empty value stores the value and releases the unused room. Only for kinds whose values vary
   /// in length.
   ///
@@ -35,8 +35,8 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError)
 
-  /// Replaces `old` by `new` if `old` is the current value. Returns true if it was replaced. The entry gets the new
-  /// expiry.
+  /// Replaces the value `old` with `new`, and the expiry. Returns false, and changes nothing, if `old` is not the
+  /// value.
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool
@@ -66,7 +66,7 @@ extension EphemeralStore {
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {}
 }
 
-/// The memory use of the entries of one kind.
+/// The memory that the entries of one kind use.
 public struct StoreUsage: Hashable, Sendable {
   /// The kind of the entries.
   public let kind: StoreKind

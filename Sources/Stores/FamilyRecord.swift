@@ -1,9 +1,9 @@
 internal import Time
 
-/// The stored value of a family of refresh tokens: 70 bytes, with 128-bit digests of tokens, but without a token. The
-/// fields and their lengths in bytes are:
+/// The stored value of a family of refresh tokens: 70 bytes. It contains no token, but the first 128 bits of digests of
+/// tokens. The fields and their lengths in bytes are:
 ///
-///     state 1 | answers 1 | generation 4 | lease 4 | used 4 | network 8 | token 16 | previous 16 | nonce 16
+///     state 1 | repeats 1 | generation 4 | leaseEnd 4 | firstUse 4 | network 8 | token 16 | previous 16 | nonce 16
 ///
 /// Times are in seconds since 1970; 32 bits suffice until 2106.
 struct FamilyRecord: Equatable, Sendable {
@@ -16,8 +16,9 @@ struct FamilyRecord: Equatable, Sendable {
 
   static let digestLength = 16
   static let length = 1 + 1 + 4 + 4 + 4 + 8 + 3 * digestLength
-  /// The value for an absent digest: all zeros, which in practice is not the digest of any token.
+  /// The value in place of a digest that does not exist: all zeros, which in practice is not the digest of any token.
   static let none = [UInt8](repeating: 0, count: digestLength)
+  /// The bit for `isAdopted` in the byte of `repeats`.
   private static let adoptedBit: UInt8 = 0x80
 
   var state: State
@@ -25,14 +26,14 @@ struct FamilyRecord: Equatable, Sendable {
   /// family is then derived from the digest of that token.
   var isAdopted = false
   /// The number of times that the response to the last refresh was repeated.
-  var answers: UInt8 = 0
-  /// The generation of `token`. In an ended family, the tokens of all lower generations have been revoked upstream, or
-  /// a caller is revoking them.
+  var repeats: UInt8 = 0
+  /// The generation of `token`. In an ended family: the tokens of all lower generations have been revoked upstream, or
+  /// are being revoked.
   var generation: UInt32 = 0
   /// The end of the current claim.
-  var lease: UnixTime = 0
+  var leaseEnd: UnixTime = 0
   /// The time of the first use of `previous`.
-  var used: UnixTime = 0
+  var firstUse: UnixTime = 0
   /// The network of the first use of `previous`.
   var network: UInt64 = 0
   /// The digest of the valid token.
@@ -51,10 +52,10 @@ struct FamilyRecord: Equatable, Sendable {
     guard bytes.count == FamilyRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
     self.state = state
     isAdopted = bytes[1] & FamilyRecord.adoptedBit != 0
-    answers = bytes[1] & ~FamilyRecord.adoptedBit
+    repeats = bytes[1] & ~FamilyRecord.adoptedBit
     generation = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[2..<6]))
-    lease = UnixTime(seconds: Int64(FamilyRecord.number(bytes[6..<10])))
-    used = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
+    leaseEnd = UnixTime(seconds: Int64(FamilyRecord.number(bytes[6..<10])))
+    firstUse = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
     network = FamilyRecord.number(bytes[14..<22])
     token = Array(bytes[22..<38])
     previous = Array(bytes[38..<54])
@@ -62,10 +63,10 @@ struct FamilyRecord: Equatable, Sendable {
   }
 
   var bytes: [UInt8] {
-    var bytes = [state.rawValue, answers | (isAdopted ? FamilyRecord.adoptedBit : 0)]
+    var bytes = [state.rawValue, repeats | (isAdopted ? FamilyRecord.adoptedBit : 0)]
     bytes.reserveCapacity(FamilyRecord.length)
     for (number, count) in [
-      (UInt64(generation), 4), (FamilyRecord.number(lease), 4), (FamilyRecord.number(used), 4), (network, 8),
+      (UInt64(generation), 4), (FamilyRecord.number(leaseEnd), 4), (FamilyRecord.number(firstUse), 4), (network, 8),
     ] {
       for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
     }

@@ -3,9 +3,10 @@ public import Time
 
 /// Token buckets, one for each `RateKey`, which limit the rates of requests and of failed guesses of a secret.
 ///
-/// The memory is fixed: 24 bytes for each of `maximumKeys` buckets, in sets of eight. In a full set, a new key replaces
-/// the bucket with the most tokens, whose loss matters least. So an attacker with many addresses first displaces its
-/// own barely used buckets. A seed that differs in every process decides which keys share a set.
+/// The memory is fixed: 24 bytes for each of `maximumKeys` buckets. They are divided into sets of eight, and a hash
+/// assigns each key to a set. In a full set, a new key replaces the bucket with the most tokens, whose loss matters
+/// least. So an attacker with many addresses first displaces its own buckets, which are almost full. The hash has a
+/// seed that differs in every process.
 public final class RateLimiter: Sendable {
   private struct Slot: Sendable {
     /// A 64-bit keyed hash of the key; 0 for an empty slot.

@@ -84,7 +84,7 @@ public struct RedemptionLedger: Sendable {
     _ = try await store.remove(RedemptionLedger.key(attempt.transaction), attempt.record.bytes, now: now)
   }
 
-  /// Permits a retry: a complete request was sent upstream and no usable answer came back.
+  /// Permits a retry after a complete request was sent upstream and no usable answer came back.
   public func leaveUnsettled(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     _ = try await change(attempt, to: .unsettled, now: now)
   }
@@ -119,8 +119,7 @@ public struct RedemptionLedger: Sendable {
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
       return true
     } catch {
-      // A full store is not an error here: it is more important that the client gets its tokens than that they can be
-      // revoked after a replay.
+      // A full store is not an error here: the client gets its tokens, although they cannot be revoked after a replay.
       if case .unavailable = error { throw error }
       return false
     }
@@ -139,8 +138,8 @@ public struct RedemptionLedger: Sendable {
     var text: [UInt8] = []
     text.reserveCapacity(TransactionID.byteCount + 4 + client.rawValue.utf8.count + verifier.utf8.count)
     text += transaction.bytes
-    // The id of the transaction has a fixed length and the client id its length in front, so no two triples give the
-    // same text.
+    // The transaction id has a fixed length, and the length of the client id is written in front of the client id. So
+    // two different triples never give the same text.
     var length = UInt32(client.rawValue.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))
@@ -153,7 +152,8 @@ public struct RedemptionLedger: Sendable {
   }
 }
 
-/// The stored value of a claim: a state, the nonce of the request that holds it, and the proof that a retry must match.
+/// The stored value of a claim: a state, the nonce of the request that holds the claim, and the proof that a retry must
+/// match.
 struct ClaimRecord: Hashable {
   /// The state of a claim, as in the diagram of `RedemptionLedger`.
   enum State: UInt8 {

@@ -4,17 +4,17 @@ internal import Reactor
 internal import Synchronization
 internal import Time
 
-/// The keys that encrypt session tickets (RFC 5077; RFC 8446, section 4.6.1), shared by the whole process, so that a
+/// The keys that encrypt session tickets (RFC 5077; RFC 8446, section 4.6.1). The whole process shares them, so that a
 /// session can be resumed on every worker and after a reload.
 ///
-/// A key encrypts tickets for an hour, and decrypts them until the last of its tickets has expired. Then it is not used
-/// any more, and the creation of the next ticket discards it, so that its tickets can never be decrypted again. There
-/// is no timer, so an idle process does not wake up.
+/// A key encrypts tickets for an hour, and decrypts them until the last of its tickets has expired. An expired key is
+/// discarded when the next ticket is created, so that its tickets can never be decrypted again. A timer would wake up
+/// an idle process, so none is used.
 public final class TicketKeys: Sendable {
-  /// The time for which a key encrypts.
-  static let sealing: Seconds = 3_600
+  /// The time for which a key encrypts new tickets.
+  static let encryptionPeriod: Seconds = 3_600
   /// The time for which a session can be resumed.
-  static let lifetime: Seconds = 7_200
+  static let sessionLifetime: Seconds = 7_200
 
   struct Key {
     let name: [UInt8]
@@ -29,10 +29,10 @@ public final class TicketKeys: Sendable {
       created = now
     }
 
-    func isCurrent(at now: MonotonicTime) -> Bool { now < created + Milliseconds(TicketKeys.sealing) }
+    func isCurrent(at now: MonotonicTime) -> Bool { now < created + Milliseconds(TicketKeys.encryptionPeriod) }
 
     func hasExpired(at now: MonotonicTime) -> Bool {
-      now >= created + Milliseconds(TicketKeys.sealing + TicketKeys.lifetime)
+      now >= created + Milliseconds(TicketKeys.encryptionPeriod + TicketKeys.sessionLifetime)
     }
   }
 
@@ -41,7 +41,7 @@ public final class TicketKeys: Sendable {
 
   /// Creates an empty set of keys.
   ///
-  /// - Parameter now: returns the current time.
+  /// - Parameter now: Returns the current time.
   init(now: @escaping @Sendable () -> MonotonicTime) {
     self.now = now
   }
@@ -51,7 +51,7 @@ public final class TicketKeys: Sendable {
     self.init { SystemClock.monotonicTime() }
   }
 
-  /// Returns the key that encrypts now. Creates a key if necessary, and discards expired keys.
+  /// Returns the key for new tickets. Creates a key if necessary, and discards expired keys.
   func current() -> Key {
     let now = now()
     return keys.withLock { keys in
@@ -63,7 +63,8 @@ public final class TicketKeys: Sendable {
     }
   }
 
-  /// Returns the key with this name, and true if it still encrypts; `nil` if there is no such key or it has expired.
+  /// Returns the key with this name; `nil` if there is no such key or it has expired. `isCurrent` is true if the key
+  /// still encrypts new tickets.
   func find(_ name: [UInt8]) -> (key: Key, isCurrent: Bool)? {
     let now = now()
     return keys.withLock { keys in
@@ -74,17 +75,17 @@ public final class TicketKeys: Sendable {
 }
 
 extension TicketKeys {
-  /// Prepares the encryption or decryption of a ticket. Returns the answer for OpenSSL: 1 to continue, 2 to continue
-  /// and replace the ticket, 0 for an unknown key, -1 to fail.
+  /// Prepares the encryption or decryption of a ticket. Returns a number for OpenSSL: 1 to continue, 2 to continue and
+  /// replace the ticket, 0 for an unknown key, -1 to fail.
   ///
   /// `name` has 16 bytes, and `vector` has room for the initialisation vector, as OpenSSL documents for this callback.
   func prepare(
     _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
-    _ authentication: OpaquePointer, isSealing: Bool
+    _ authentication: OpaquePointer, isEncrypting: Bool
   ) -> Int32 {
     let key: Key
     var isCurrent = true
-    if isSealing {
+    if isEncrypting {
       key = current()
       for (index, byte) in key.name.enumerated() { unsafe name[index] = byte }
       for (index, byte) in randomBytes(16).enumerated() { unsafe vector[index] = byte }
@@ -93,7 +94,7 @@ extension TicketKeys {
       key = found.key
       isCurrent = found.isCurrent
     }
-    guard unsafe EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nil, key.encryption, vector, isSealing ? 1 : 0) == 1,
+    guard unsafe EVP_CipherInit_ex(cipher, EVP_aes_256_cbc(), nil, key.encryption, vector, isEncrypting ? 1 : 0) == 1,
       unsafe co_set_hmac_key(authentication, key.authentication, key.authentication.count) == 1
     else { return -1 }
     return isCurrent ? 1 : 2

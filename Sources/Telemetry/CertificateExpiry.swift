@@ -7,7 +7,7 @@ public struct CertificateExpiry: Hashable, Sendable {
   public let place: String
   /// The first host name of the certificate, or its subject.
   public let name: String
-  /// The first digits of the certificate's fingerprint; distinguishes two certificates for the same name.
+  /// The first digits of the certificate's fingerprint, which distinguish two certificates for the same name.
   public let fingerprint: String
   /// The end of the validity period.
   public let end: UnixTime

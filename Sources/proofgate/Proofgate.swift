@@ -1,7 +1,7 @@
 import ArgumentParser
 import PolicyFile
 
-/// The command line of the program, with one subcommand for each task of an operator.
+/// The command line of the program.
 struct Proofgate: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -15,7 +15,7 @@ struct Proofgate: ParsableCommand {
   /// Runs the subcommand in the arguments, and ends the process with its exit code if it fails.
   static func start(_ arguments: [String]) {
     if let message = unknownCommand(in: arguments) {
-      Console.fail(message)
+      Console.reportError(message)
       exit(withError: ExitCode.validationFailure)
     }
     main(arguments)

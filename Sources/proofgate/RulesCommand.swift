@@ -2,7 +2,7 @@ import ArgumentParser
 import Enforcement
 import PolicyFile
 
-/// The command `proofgate rules`: explains the ids of rules, which are on error pages, in the log and in metrics.
+/// The command `proofgate rules`: explains rules, whose ids occur on error pages, in the log and in metrics.
 struct RulesCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -20,15 +20,15 @@ struct RulesCommand: ParsableCommand {
 
   func run() {
     if let rejection {
-      Console.show("\(rejection.ruleID)\n\n\(RulesManual.section(on: rejection))")
+      Console.writeOutput("\(rejection.ruleID)\n\n\(RulesManual.section(on: rejection))")
       return
     }
     let width = all.map(\.ruleID.count).max() ?? 0
     for (index, subject) in Rejection.subjects.enumerated() {
-      Console.show((index == 0 ? "" : "\n") + subject.title + "\n")
+      Console.writeOutput((index == 0 ? "" : "\n") + subject.title + "\n")
       for rejection in subject.rejections {
         let space = String(repeating: " ", count: width - rejection.ruleID.count)
-        Console.show("  \(rejection.ruleID)\(space)  \(rejection.errorDescription)\n")
+        Console.writeOutput("  \(rejection.ruleID)\(space)  \(rejection.errorDescription)\n")
       }
     }
   }

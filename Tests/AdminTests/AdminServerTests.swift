@@ -96,7 +96,7 @@ struct AdminServerTests {
       self.done = done
     }
 
-    func run() async { done(await probe.problem()) }
+    func run() async { done(await probe.findProblem()) }
   }
 
   private final class LookUpTask: Activity {

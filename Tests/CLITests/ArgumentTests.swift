@@ -9,7 +9,8 @@ struct ArgumentTests {
       (["serve", "a.yaml", "--policy", "b.yaml"], "more than one policy"),
       (["check", "-", "-"], "once only"), (["check"], "<file>"),
       (["check", "--format", "xml", "x"], "xml"), (["keys", "retire", "XYZ"], "`XYZ` is not a key id"),
-      (["rules", "pkce-require"], "did you mean `pkce-required`?"), (["rules", "x"], "`proofgate rules` lists all rules"),
+      (["rules", "pkce-require"], "did you mean `pkce-required`?"),
+      (["rules", "x"], "`proofgate rules` lists all rules"),
       (["demo", "--no-such-option"], "--no-such-option"), (["demo", "--port", "70000"], "70000"),
     ])
   func wrongArguments(_ arguments: [String], _ said: String) throws {

@@ -179,7 +179,7 @@ struct PushedAuthorizationTests {
       let uri = try await gateway.push("p1") { $0.append("login_hint", "alice") }
       let target = gateway.reference(uri, "p1") + "&redirect_uri=https%3A%2F%2Fevil.example&scope=admin&state=evil"
       var browser = gateway.browser(for: "com.example.p1:/cb")
-      let stop = try await DemoUser().walk(&browser, from: gateway.front.at(target))
+      let stop = try await DemoUser().signIn(in: &browser, from: gateway.front.at(target))
       guard case .app(let delivery) = stop else {
         Issue.record("stranded")
         return
@@ -204,7 +204,7 @@ struct PushedAuthorizationTests {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push("n4")
       var browser = gateway.browser(for: "http://127.0.0.1/cb")
-      let stop = try await DemoUser().walk(&browser, from: gateway.front.at(gateway.reference(uri, "n4")))
+      let stop = try await DemoUser().signIn(in: &browser, from: gateway.front.at(gateway.reference(uri, "n4")))
       guard case .app(let delivery) = stop else {
         Issue.record("stranded")
         return

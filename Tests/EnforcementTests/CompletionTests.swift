@@ -22,7 +22,7 @@ struct CompletionTests {
   func success() throws {
     let permit = try #require(
       complete(Self.callback + "?code=abcdefghij&state=sealed&iss=https%3A%2F%2Flegacy.internal").permit)
-    #expect(permit.upstreamCode.reveal() == "abcdefghij")
+    #expect(permit.code.upstreamCode.reveal() == "abcdefghij")
     #expect(permit.code.expiry == Fixture.now + 60)
     #expect(permit.code.challenge == Fixture.transaction.challenge)
     #expect(

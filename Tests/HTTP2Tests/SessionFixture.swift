@@ -39,7 +39,7 @@ final class SessionFixture {
   }
 
   private func news() {
-    session.takeNews { if !$0.isRefused { streams[$0.id] = $0 } }
+    session.takeChangedStreams { if !$0.isRefused { streams[$0.id] = $0 } }
   }
 
   /// Returns the frames that the session sends.

@@ -41,7 +41,7 @@ struct LegacyFixture {
   /// The parameters that the app gets if the user consents.
   func answer(_ adjust: (inout Form) -> Void = { _ in }, user: DemoUser = DemoUser()) async throws -> Form {
     var browser = browser
-    let stop = try await user.walk(&browser, from: Self.authorization(adjust))
+    let stop = try await user.signIn(in: &browser, from: Self.authorization(adjust))
     return try #require(stop.delivery).parameters
   }
 

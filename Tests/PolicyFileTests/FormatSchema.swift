@@ -35,10 +35,10 @@ enum FormatSchema {
     var sentences = [plain(row.summary)]
     if let bounds = bounds(row.form) { sentences.append("Values: \(bounds)") }
     if let answer = row.notes.last { sentences.append("Beyond it: \(answer)") }
-    if let standard = row.standard, !row.isRequired { sentences.append("Default: \(standard)") }
+    if let standard = row.defaultText, !row.isRequired { sentences.append("Default: \(standard)") }
     var members: [(String, JSON)] = [("description", .string(sentences.joined(separator: ". ") + "."))]
     members += schema(row.form)
-    if row.standard == nil, !row.isRequired, let value = row.value {
+    if row.defaultText == nil, !row.isRequired, let value = row.defaultValue {
       members.append(("default", json(value, row.form)))
     }
     return members

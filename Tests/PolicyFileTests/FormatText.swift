@@ -88,8 +88,8 @@ enum FormatManual {
   }
 
   private static func cells(_ row: PolicyFormat.Row) -> [String] {
-    let value = row.value.map { "`\(FormatText.text($0, row.form))`" }
-    let standard = row.isRequired ? "required" : row.standard ?? value ?? "none"
+    let value = row.defaultValue.map { "`\(FormatText.text($0, row.form))`" }
+    let standard = row.isRequired ? "required" : row.defaultText ?? value ?? "none"
     return ["`\(row.key)`", row.summary, FormatText.values(row.form), standard] + row.notes
   }
 

@@ -111,11 +111,11 @@ extension ProxyTests {
         let layer = try #require(peer.socket.layer as? TLSLayer)
         let buffer = peer.poller.buffers.take()
         defer { peer.poller.buffers.giveBack(buffer) }
-        while layer.budget.idle == 0 {
+        while layer.budget.recordsWithoutData == 0 {
           await peer.poller.pause(1)
           if case .failed = peer.socket.receive(into: buffer) { break }
         }
-        upstream.notes = ["\(layer.budget.idle)"]
+        upstream.notes = ["\(layer.budget.recordsWithoutData)"]
       })
       setup.upstreamTLS = try TestCertificates.server()
       let tls = try TestCertificates.client()

@@ -17,7 +17,7 @@ struct TicketKeyTests {
     let clock = SystemClock()
     let keys = TicketKeys { clock.now }
     let first = keys.current().name
-    clock.advance(TicketKeys.sealing - 1)
+    clock.advance(TicketKeys.encryptionPeriod - 1)
     #expect(keys.current().name == first)
     clock.advance(1)
     #expect(keys.current().name != first)
@@ -29,9 +29,9 @@ struct TicketKeyTests {
     let keys = TicketKeys { clock.now }
     let name = keys.current().name
     #expect(keys.find(name)?.isCurrent == true)
-    clock.advance(TicketKeys.sealing)
+    clock.advance(TicketKeys.encryptionPeriod)
     #expect(keys.find(name)?.isCurrent == false)
-    clock.advance(TicketKeys.lifetime - 1)
+    clock.advance(TicketKeys.sessionLifetime - 1)
     #expect(keys.find(name)?.isCurrent == false)
     clock.advance(1)
     #expect(keys.find(name) == nil)

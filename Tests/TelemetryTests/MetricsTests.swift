@@ -15,8 +15,8 @@ struct MetricsTests {
 
   @Test("Requests of all workers are summed by handling and by status class")
   func requests() {
-    registry.workers[0].requestPassed(durationNanoseconds: 300_000, status: 200)
-    registry.workers[1].requestPassed(durationNanoseconds: 100_000, status: 404)
+    registry.workers[0].requestFinished(.pass, status: 200, durationNanoseconds: 300_000)
+    registry.workers[1].requestFinished(.pass, status: 404, durationNanoseconds: 100_000)
     registry.workers[1].requestFinished(.answer, status: 302, durationNanoseconds: 20_000_000_000)
     registry.workers[1].requestFinished(.refuse, status: 0, durationNanoseconds: 0)
     #expect(

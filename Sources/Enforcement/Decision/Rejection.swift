@@ -19,16 +19,16 @@ public final class Rejection: Sendable {
   public let errorDescription: String
   /// The section of the specification that the rule comes from.
   public let reference: String
-  /// What the rule refuses, why, and how to change the request, in Markdown.
+  /// The refused property, the reason for the rule, and the change that makes the request pass, in Markdown.
   public let explanation: Explanation
 
   /// The text of a section of `docs/rules.md`.
   public struct Explanation: Sendable {
-    /// What the request or the response did.
+    /// The property of the request or the response for which it was refused.
     public let refused: String
     /// The reason for the rule.
     public let why: String
-    /// What the developer or the operator can do.
+    /// The change that the developer or the operator can make.
     public let remedy: String
   }
 

@@ -1,5 +1,5 @@
 extension Rejection {
-  /// Which client sent a request, and how it authenticates.
+  /// The identity of the client that sends a request, and its authentication.
   static let clients = Subject(
     "Clients and their authentication",
     [
@@ -40,7 +40,7 @@ extension Rejection {
     "client-id-of-upstream", .invalidRequest, 400, .page, "the client is not known",
     source: "RFC 6749, section 2.2",
     refused: "The `client_id` is the one that the gateway uses at the server behind it.",
-    why: "With it, a program could go around the gateway's checks under the gateway's own name.",
+    why: "With it, a program could bypass the gateway's checks under the gateway's own name.",
     remedy: "Use the client's own identifier.")
 
   package static let multipleAuthenticationMethods = Rejection(
@@ -54,8 +54,8 @@ extension Rejection {
     "client-authentication-malformed", .invalidClient, 401, .page, "client authentication cannot be read",
     source: "RFC 6749, section 2.3.1",
     refused: "The `Authorization` field was not well-formed HTTP Basic.",
-    why: "Identifier and secret are form-encoded before base64, so that a colon in them is unambiguous.",
-    remedy: "Form-encode both, join them with a colon, encode as base64.")
+    why: "The identifier and the secret are form-encoded before base64, so that a colon in them is unambiguous.",
+    remedy: "Form-encode the identifier and the secret, join them with a colon, and encode the result in base64.")
 
   package static let clientUnidentified = Rejection(
     "client-unidentified", .invalidClient, 400, .page, "client_id is missing",
@@ -75,14 +75,17 @@ extension Rejection {
     "client-is-upstream", .invalidClient, 401, .page, "the client is not known",
     source: "RFC 6749, section 2.2",
     refused: """
-      The request names the `client_id` that the gateway uses at the server behind it, in any place or spelling.
+      The request contains the `client_id` that the gateway uses at the server behind it. It may be in any parameter \
+      that names a client, in an assertion or in the `Authorization` field, and in any spelling that some server \
+      accepts.
       """,
     why: """
-      With it, a program could redeem codes around the gateway's checks, or guess the secret that the gateway holds.
+      With it, a program could bypass the gateway's checks and redeem codes, or guess the secret that the gateway \
+      holds.
       """,
     remedy: """
-      Use the client's own identifier. If a client has this identifier itself, list it in the policy; then it must use \
-      exactly this spelling.
+      Use the client's own identifier. If this is the identifier of a client, list it in the policy; the client must \
+      then use exactly this spelling.
       """)
 
   package static let clientUnauthenticated = Rejection(
@@ -102,10 +105,10 @@ extension Rejection {
   package static let senderConstraint = Rejection(
     "sender-constraint", .invalidRequest, 400, .page, "DPoP is not supported: a token here is a bearer token",
     source: "RFC 9449, section 5",
-    refused: "A token or pushed authorization request has a DPoP proof.",
+    refused: "A token request or a pushed authorization request had a DPoP proof.",
     why: """
       The gateway's own request to the server has no proof, so the token would be a bearer token. A client that asks \
-      for a token bound to its key must not get less without notice.
+      for a token bound to its key must not get a weaker token without notice.
       """,
-    remedy: "Switch DPoP off in the client, or send its requests around the gateway.")
+    remedy: "Switch DPoP off in the client, or let the client send its requests directly to the server.")
 }

@@ -1,5 +1,5 @@
 extension Rejection {
-  /// Authorization codes at the token endpoint.
+  /// The authorization codes that clients redeem at the token endpoint.
   static let codes = Subject(
     "Authorization codes",
     [
@@ -9,22 +9,27 @@ extension Rejection {
   package static let codeNotSealed = Rejection(
     "code-unbound", .invalidGrant, 400, .page, "the code was not issued here",
     source: "RFC 7636, section 4.4",
-    refused: "The code was not issued by the gateway, was altered, or was issued for something else.",
-    why: "The gateway does not know the app and the challenge of such a code.",
+    refused: """
+      The gateway did not issue this code, the code was altered, or it was sealed (encrypted) with a key that is \
+      retired.
+      """,
+    why: "The gateway does not know for which client and which challenge such a code was issued.",
     remedy: "Begin a new authorization request.")
 
   package static let codeKeyUnknown = Rejection(
     "code-key-unknown", .temporarilyUnavailable, 503, .page, "try again in a moment",
     source: "RFC 6749, section 5.2",
-    refused: "The value was sealed with a key that this replica does not have yet.",
-    why: "New keys reach the replicas one after another.",
+    refused: """
+      The code, refresh token, `state` or link was sealed (encrypted) with a key that this replica does not have yet.
+      """,
+    why: "After a change of keys, the replicas load the new key one after another.",
     remedy: "Try again.")
 
   package static let codeIssuedToOtherClient = Rejection(
     "code-foreign", .invalidGrant, 400, .page, "the code was issued to another client",
     source: "RFC 6749, section 4.1.3",
     refused: "The code belongs to another client.",
-    why: "A code is redeemed by the client that it was issued to, and by no other.",
+    why: "Only the client to which a code was issued can redeem it.",
     remedy: "Begin a new authorization request.")
 
   package static let codeExpired = Rejection(
@@ -38,13 +43,13 @@ extension Rejection {
     "code-used", .invalidGrant, 400, .page, "the code was already used",
     source: "RFC 6749, section 4.1.2",
     refused: "The code was redeemed before.",
-    why: "A code can be redeemed once.",
+    why: "A code can be redeemed only once.",
     remedy: "Begin a new authorization request.")
 
   package static let codeOutdated = Rejection(
     "code-outdated", .invalidGrant, 400, .page, "the code is no longer valid",
     source: "RFC 6749, section 4.1.3",
     refused: "The client's entry in the policy changed after the code was issued.",
-    why: "The credentials that would redeem it are no longer the client's.",
+    why: "The client no longer has the credentials or the rules under which the code was issued.",
     remedy: "Begin a new authorization request.")
 }

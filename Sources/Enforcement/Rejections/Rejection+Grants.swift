@@ -1,5 +1,5 @@
 extension Rejection {
-  /// Grant types and their parameters.
+  /// The grant types and their parameters.
   static let grants = Subject(
     "Grants",
     [
@@ -12,7 +12,7 @@ extension Rejection {
     source: "RFC 6749, sections 4.1.2.1 and 5.2",
     refused: "The client is not allowed to use this grant.",
     why: "The policy lists the grants of each client.",
-    remedy: "Add the grant to the client's `grants`, or use one that is there.")
+    remedy: "Add the grant to the client's `grants`, or use a grant that is in it.")
 
   package static let passwordGrant = Rejection(
     "password-grant", .unsupportedGrantType, 400, .page, "the password grant is not supported",
@@ -38,28 +38,28 @@ extension Rejection {
   package static let clientCredentialsPublic = Rejection(
     "client-credentials-public", .unauthorizedClient, 400, .page, "public clients may not use client credentials",
     source: "RFC 6749, section 4.4",
-    refused: "A public client asked for tokens of its own.",
-    why: "It has no credentials that would prove its identity.",
+    refused: "A public client used the client credentials grant.",
+    why: "A public client has no credentials that would prove its identity.",
     remedy: "Use the authorization code grant with PKCE.")
 
   package static let codeMissing = Rejection(
     "code-missing", .invalidRequest, 400, .page, "code is missing",
     source: "RFC 6749, section 4.1.3",
     refused: "The request had no `code`.",
-    why: "There is nothing to redeem.",
+    why: "Without the code, there is nothing to redeem.",
     remedy: "Send `code`.")
 
   package static let refreshTokenMissing = Rejection(
     "refresh-token-missing", .invalidRequest, 400, .page, "refresh_token is missing",
     source: "RFC 6749, section 6",
     refused: "The request had no `refresh_token`.",
-    why: "There is nothing to refresh.",
+    why: "Without the token, there is nothing to refresh.",
     remedy: "Send `refresh_token`.")
 
   package static let deviceCodeMissing = Rejection(
     "device-code-missing", .invalidRequest, 400, .page, "device_code is missing",
     source: "RFC 8628, section 3.4",
     refused: "The request had no `device_code`.",
-    why: "Without the code, there is no grant to look up.",
+    why: "Without the code, there is nothing to redeem.",
     remedy: "Send `device_code`.")
 }

@@ -1,5 +1,5 @@
 extension Rejection {
-  /// Redirect URIs.
+  /// The redirect URI of a request.
   static let redirectURIs = Subject(
     "Redirect URIs",
     [
@@ -24,20 +24,20 @@ extension Rejection {
   package static let redirectURIMissing = Rejection(
     "redirect-uri-missing", .invalidRequest, 400, .page, "redirect_uri is missing",
     source: "RFC 6749, section 3.1.2.3",
-    refused: "`redirect_uri` was left out, and the registration does not say which one is meant.",
+    refused: "`redirect_uri` was omitted, and the registration does not determine which URI is meant.",
     why: """
-      It may be left out only when exactly one is registered, and that one is not a loopback URI, whose port only the \
-      app knows.
+      It may be omitted only if exactly one redirect URI is registered, and that one is not a loopback URI, whose port \
+      only the app knows.
       """,
     remedy: "Send `redirect_uri`.")
 
   package static let redirectURISyntax = Rejection(
     "redirect-uri-syntax", .invalidRequest, 400, .page, "redirect_uri is not an acceptable URI",
     source: "RFC 6749, section 3.1.2",
-    refused: "`redirect_uri` is invalid, or ambiguous: two programs could read it in two ways.",
+    refused: "`redirect_uri` is invalid, or two programs could read it differently.",
     why: """
-      User information, fragments, dot segments, encoded slashes and similar forms have caused open redirects in many \
-      servers.
+      User information, fragments, dot segments, encoded slashes and similar parts of a URI have caused open redirects \
+      in many servers.
       """,
     remedy: "Use the registered URI exactly as it is registered.")
 
@@ -45,11 +45,12 @@ extension Rejection {
     "redirect-uri-mismatch", .invalidRequest, 400, .page, "redirect_uri is not registered",
     source: "RFC 8252, section 8.4",
     refused: """
-      `redirect_uri` differs from each redirect URI that the client registered. They are compared byte for byte.
+      `redirect_uri` differs from every redirect URI that is registered for the client. The comparison is byte for \
+      byte.
       """,
     why: "Only the port of a loopback literal may vary, and only for native apps (RFC 8252, section 7.3).",
     remedy: """
-      Register the URI, or send the registered one. The decision log has the position of the first byte that differs.
+      Register the URI, or send a registered one. The decision log has the position of the first byte that differs.
       """)
 
   package static let redirectURILocalhost = Rejection(
@@ -63,12 +64,11 @@ extension Rejection {
     "redirect-uri-enforced", .invalidRequest, 400, .page, "redirect_uri belongs to another client",
     source: "RFC 7636, section 1",
     refused: """
-      An observed or unknown client named the redirect URI of a client whose rules are enforced, or the gateway's \
-      callback.
+      A request of an observed or unknown client had a redirect URI of an enforced client, or the gateway's callback.
       """,
     why: """
-      An app that takes over the scheme or port of another app would get its codes without PKCE by naming a client \
-      that is only observed.
+      An app that has taken over the scheme or port of another app could otherwise use the id of an observed client, \
+      and get the codes of the other app without PKCE.
       """,
     remedy: """
       Use a redirect URI of the client itself. If the client shares this redirect URI with an enforced client, list it \
@@ -78,7 +78,10 @@ extension Rejection {
   package static let codeRedirectURIMismatch = Rejection(
     "code-redirect-uri", .invalidGrant, 400, .page, "redirect_uri differs from the authorization request",
     source: "RFC 6749, section 4.1.3",
-    refused: "`redirect_uri` is not the one of the authorization request, or is missing although it was sent there.",
-    why: "Otherwise a code that was meant for one place could be redeemed by another.",
-    remedy: "Repeat `redirect_uri` exactly, loopback port included.")
+    refused: """
+      `redirect_uri` is not that of the authorization request, or is missing although the authorization request had \
+      one.
+      """,
+    why: "Otherwise a code that was sent to one redirect URI could be redeemed by the program behind another one.",
+    remedy: "Send exactly the same `redirect_uri` again, including a loopback port.")
 }

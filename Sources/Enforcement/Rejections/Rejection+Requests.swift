@@ -1,5 +1,5 @@
 extension Rejection {
-  /// The form of a request: method, body and parameters.
+  /// The form of a request: its method, body and parameters.
   static let requests = Subject(
     "Requests",
     [
@@ -12,10 +12,10 @@ extension Rejection {
     source: "RFC 6749, sections 3.1 and 3.2",
     refused: "The endpoint was called with a method that it does not accept.",
     why: """
-      The authorization endpoint accepts GET and POST, the token endpoint only POST: the secrets of a token request in \
-      a URI would get into logs and histories.
+      The authorization endpoint accepts GET and POST. The token endpoint and the similar endpoints that clients call \
+      accept only POST, because secrets in a URI would get into logs and histories.
       """,
-    remedy: "Use GET or a form POST for authorization requests, POST for token requests.")
+    remedy: "Use GET or a form POST for authorization requests, and POST for token requests.")
 
   package static let bodyType = Rejection(
     "body-type", .invalidRequest, 400, .page, "the body must be application/x-www-form-urlencoded",
@@ -31,8 +31,8 @@ extension Rejection {
     "parameters-too-many", .invalidRequest, 400, .page, "too many parameters",
     source: "RFC 6749, section 3.1",
     refused: "The request had more parameters than any OAuth request has.",
-    why: "A flood of parameters costs memory, and hides parameters from servers that stop reading early.",
-    remedy: "Send the parameters of the specification only.")
+    why: "A flood of parameters costs memory, and could hide parameters from servers that stop reading early.",
+    remedy: "Send only the parameters of the specification.")
 
   package static let parametersSplit = Rejection(
     "parameters-split", .invalidRequest, 400, .page, "parameters in both the query and the body",
@@ -45,7 +45,7 @@ extension Rejection {
     "parameter-name-malformed", .invalidRequest, 400, .page, "a parameter name cannot be decoded",
     source: "RFC 6749, appendix B",
     refused: "The name of a parameter had a broken percent-escape or was not UTF-8.",
-    why: "It is not clear which parameter was meant; the server could read it as `client_id` or `redirect_uri`.",
+    why: "It is not clear which parameter is meant; the server could read it as `client_id` or `redirect_uri`.",
     remedy: "Encode names as UTF-8 with complete percent-escapes.")
 
   package static let parameterSpelling = Rejection(
@@ -55,7 +55,7 @@ extension Rejection {
       The name of a parameter has a spelling that some servers read as another name, such as `client_id[]`, \
       `Client_Id` or a name after a semicolon.
       """,
-    why: "The gateway would check one value and the server could use the other.",
+    why: "The gateway would check one value, and the server could use the other.",
     remedy: "Write parameter names exactly as the specification does.")
 
   package static let parameterRepeated = Rejection(
@@ -77,5 +77,5 @@ extension Rejection {
     source: "RFC 6749, sections 2.3.1 and 3.2",
     refused: "The URI of a token request had OAuth parameters.",
     why: "URIs get into logs and histories, and the gateway and the server could use different values.",
-    remedy: "Put every parameter into the form body.")
+    remedy: "Put all parameters into the form body.")
 }

@@ -1,5 +1,5 @@
 extension Rejection {
-  /// Responses of the upstream.
+  /// The responses of the server.
   static let upstreamResponses = Subject(
     "Responses of the server",
     [
@@ -11,9 +11,9 @@ extension Rejection {
     "answer-elsewhere", .serverError, 502, .page, "the server sent its response to another address",
     source: "RFC 6749, section 3.1.2",
     refused: """
-      The server sent its response to another address than that of the request. While a sign-in of the browser runs, \
-      this includes each code for another origin than the server's, with or without a state, in `Location`, `Refresh`, \
-      `Content-Location` or `Link`.
+      The server sent its response to an address other than the redirect URI of the request. While the browser has a \
+      sign-in in progress, the gateway also refuses every code that the server sends to another origin than its own, \
+      with or without a `state`, in `Location`, `Refresh`, `Content-Location` or `Link`.
       """,
     why: "A code must not travel to an address that was not checked.",
     remedy: """
@@ -25,60 +25,65 @@ extension Rejection {
     "answer-echoed", .invalidRequest, 400, .page, "this code was already in the request",
     source: "RFC 9700, section 4.5",
     refused: """
-      The code in the server's answer was already in the request, or a page sent a response with a code to the \
-      gateway.
+      The code in the server's response was already in the request. Or a page of the server sent a request to the \
+      gateway that contains an authorization response with a code.
       """,
-    why: "An open redirect at the server could be used to inject a stolen code.",
+    why: "Through an open redirect of the server, an attacker could inject a stolen code in this way.",
     remedy: "Start again in the app.")
 
   package static let answerUnusable = Rejection(
     "answer-unusable", .serverError, 502, .redirect, "the server's response cannot be used",
     source: "RFC 6749, section 4.1.2",
-    refused: "The server answered with neither a code nor an error, with both, or with a malformed one.",
+    refused: "The server's response contained neither a code nor an error, or both, or a malformed one.",
     why: "There is no response that the app could use.",
-    remedy: "Look into the server's log.")
+    remedy: "See the server's log.")
 
   package static let answerToEnforced = Rejection(
     "answer-to-enforced", .serverError, 502, .page, "the server's response belongs to another client",
     source: "RFC 7636, section 1",
     refused: """
-      The server answered an observed or unknown client with a code or token for the redirect URI of an enforced \
-      client, or for the gateway's callback.
+      The server sent a code or token for an observed or unknown client to a redirect URI of an enforced client, or to \
+      the gateway's callback.
       """,
-    why: "The app behind this redirect URI, or another one that took it over, would get a code without PKCE.",
+    why: """
+      The app behind this redirect URI, or an app that has taken over its scheme or port, would get a code without \
+      PKCE.
+      """,
     remedy: """
-      Look at the request's `client` in the log. If the client shares this redirect URI with an enforced client, list \
-      it under `clients` with this redirect URI, or enforce it too.
+      Look at the `client` of the request in the log. If the client shares this redirect URI with an enforced client, \
+      list it under `clients` with this redirect URI, or enforce it too.
       """)
 
   package static let responseUnlisted = Rejection(
     "response-unlisted", .serverError, 502, .page, "the server's response belongs to no sign-in",
     source: "RFC 6749, section 3.1.2",
     refused: """
-      The server redirected to the callback or to a registered redirect URI with a code or token, or had such a target \
-      in a `Link`, on a path that is not an OAuth endpoint, and the response belongs to no sign-in of this browser: it \
-      has no `state` of the gateway, it is not a redirect, or the form of its request is longer than 64 KiB.
+      On a path that is not an OAuth endpoint, the server sent a code or token to the callback or to a registered \
+      redirect URI, by a redirect or in a `Link`. The response belongs to no sign-in of this browser: it has no \
+      `state` of the gateway, it is not a redirect, or the form of its request is longer than 64 KiB.
       """,
     why: """
       The gateway completes a response on any path, but only for the sign-in that requested it. Any other response \
       would give an unsealed code to the browser.
       """,
     remedy: """
-      If the server drops `state`, it cannot be used. If the path is another authorization endpoint of the server, \
-      list it in `endpoints.authorization`.
+      A server that drops `state` cannot be used. If the path is another authorization endpoint of the server, list it \
+      in `endpoints.authorization`.
       """)
 
   package static let callbackClosed = Rejection(
     "callback-closed", .serverError, 400, .redirect, "responses are not accepted here",
     source: "RFC 6749, section 3.1.2",
-    refused: "A browser brought a response to the callback.",
-    why: "The gateway takes codes from the server's response itself, so that browsers never see them.",
+    refused: "A browser sent an authorization response to the callback.",
+    why: """
+      With `callback: in_place`, the gateway takes codes from the server's responses, so that browsers never see them.
+      """,
     remedy: "Set `callback: network` if the server answers by script or by form_post.")
 
   package static let upstreamDenied = Rejection(
     "upstream-denied", .accessDenied, 400, .redirect, "access was denied",
     source: "RFC 6749, section 4.1.2.1",
-    refused: "The user or the server refused.",
+    refused: "The user or the server denied the request.",
     why: "The gateway reports the decision of the server.",
     remedy: "Let the user decide when to try again.")
 
@@ -87,12 +92,15 @@ extension Rejection {
     source: "RFC 6749, section 4.1.2.1",
     refused: "The server answered with an error.",
     why: "The gateway reports the decision of the server.",
-    remedy: "See its error code and description.")
+    remedy: "See the error code and the description of the server.")
 
   package static let upstreamFailed = Rejection(
     "upstream-failed", .serverError, 502, .redirect, "the server failed",
     source: "RFC 6749, section 4.1.2.1",
-    refused: "The server's answer could not be understood, or the server broke the connection.",
+    refused: """
+      The gateway could not use the server's response, or the server closed the connection without a complete \
+      response.
+      """,
     why: "The gateway cannot complete the request without the server.",
     remedy: "Try again later.")
 

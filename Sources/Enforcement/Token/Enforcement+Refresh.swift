@@ -2,6 +2,19 @@ public import OAuth
 public import Policy
 public import Time
 
+/// A request to use a refresh token.
+public struct RefreshRequest: Sendable {
+  /// The client that sent the request.
+  public let client: Client
+  /// The refresh token as presented.
+  public let token: Secret
+  let scope: Scope?
+  let authentication: ClientAuthentication
+  /// True if the gateway has compared the client's secret.
+  public let clientIsProven: Bool
+  let parameters: FormParameters
+}
+
 /// The facts for the rules on a refresh, after the gateway has decrypted the refresh token.
 struct RefreshContext: Sendable {
   let request: RefreshRequest

@@ -172,7 +172,7 @@ struct AuthorizationEndpoint {
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await moveIntoTransaction(target, start, answer))
     }
-    let running = RunningTransaction(transaction: start.transaction, state: start.state, isBeginning: true)
+    let running = RunningTransaction(transaction: start.transaction, state: start.state, isNew: true)
     return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
@@ -238,7 +238,7 @@ struct AuthorizationEndpoint {
         intercepted.respond(with: permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
     }
     intercepted.trail.upstreamStatus = answer.head.status
-    let running = transaction.map { RunningTransaction(transaction: $0, state: state, isBeginning: false) }
+    let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
     return await ResponseCompleter(intercepted, session: session, running).relay(answer, adding: nil)
   }
 

@@ -50,7 +50,7 @@ extension InterceptedRequest {
     case .authorizationCode:
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
       guard let code = parameters[.code].map({ ShortDigest($0) }) else { break }
-      observed.code = code.description
+      observed.codeDigest = code.description
       let known = gateway.resources.observed.recordUse(of: code)
       observed.isLinked = known != nil
       guard let known else {

@@ -120,3 +120,33 @@ struct CodeRedeemer {
     return members
   }
 }
+
+/// The upstream tokens that were issued for a code. They are kept in the store, sealed (encrypted and authenticated),
+/// so that a replay of the code revokes them.
+struct RevocableTokens: Sealable {
+  static var purpose: Purpose { .kept }
+  /// The number of the format.
+  private static let layout: UInt8 = 1
+
+  let tokens: [InterceptedRequest.UpstreamToken]
+
+  init(_ tokens: [InterceptedRequest.UpstreamToken]) {
+    self.tokens = tokens
+  }
+
+  init(from payload: inout PayloadReader) throws(PayloadError) {
+    guard try payload.readByte() == RevocableTokens.layout else { throw PayloadError() }
+    let access = try payload.readText()
+    let refresh = try payload.readText()
+    var tokens: [InterceptedRequest.UpstreamToken] = []
+    if !refresh.isEmpty { tokens.append((Secret(refresh), .refreshToken)) }
+    if !access.isEmpty { tokens.append((Secret(access), .accessToken)) }
+    self.tokens = tokens
+  }
+
+  func write(to payload: inout PayloadWriter) {
+    payload.writeByte(RevocableTokens.layout)
+    payload.writeText(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
+    payload.writeText(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
+  }
+}

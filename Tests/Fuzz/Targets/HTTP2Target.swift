@@ -48,7 +48,7 @@ enum HTTP2Target {
       let end = min(wire.count, position + step)
       let failed = receive(session, wire[position..<end])
       position = end
-      session.takeNews { stream in
+      session.takeChangedStreams { stream in
         if !stream.isRefused, !streams.contains(where: { $0 === stream }) { streams.append(stream) }
       }
       for stream in streams where !stream.isTooLarge { read(session, stream, buffers, &texts[stream.id, default: []]) }

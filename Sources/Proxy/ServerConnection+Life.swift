@@ -4,7 +4,7 @@ import Reactor
 import Telemetry
 import Time
 
-/// The wait of a connection for the next head.
+/// The life of a connection between its requests: the wait for the next head, parking while it is idle, and the end.
 extension ServerConnection {
   /// The time after which an idle connection parks: longer than a busy client waits between two requests.
   private static let pauseLimit: Milliseconds = 1_000
@@ -40,7 +40,7 @@ extension ServerConnection {
         }
         let limits = settings.configuration.limits.head
         if input.count >= min(Buffer.readSize, limits.bytes) {
-          return .refused(.request(input.withSpan { RequestHeadParser.overlong($0, limits) }))
+          return .refused(.request(input.withSpan { RequestHeadParser.errorForOverlongHead($0, limits) }))
         }
         if input.readRoom == 0 { input.compact() }
         let until = deadline ?? poller.deadline(after: settings.configuration.headerTimeout)
@@ -112,5 +112,78 @@ extension ServerConnection {
     guard input.isEmpty else { return }
     if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
     holdsSecrets = false
+  }
+
+  // MARK: Parking
+
+  func park() {
+    waiter.retire()
+    exchange?.release()
+    exchange = nil
+    releaseInput()
+    stage = .parked
+    // The socket holds it.
+    _ = ParkedConnection(
+      socket, worker, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state, idleDeadline: idleDeadline
+    )
+  }
+
+  // MARK: The end
+
+  /// Ends the connection in the way that the state requires.
+  func finish() async {
+    switch state.next {
+    case .readHead: close()
+    case .close:
+      if mayLoseAnswer { await linger() }
+      close()
+    case .reset:
+      release()
+      socket.reset()
+    case .drainAndClose:
+      await linger()
+      close()
+    }
+  }
+
+  /// True if closing immediately could cost the client the end of its response. An unread byte of the request makes
+  /// the kernel reset the connection, and response bytes that the client has not received yet are lost (RFC 9112,
+  /// section 9.6).
+  private var mayLoseAnswer: Bool {
+    if case .streams = stage { return false }
+    guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
+    let goesOn = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
+    return goesOn || socket.unacknowledged > 0
+  }
+
+  /// Ends the sending side and discards further input, as long as the client continues to receive the bytes queued in
+  /// the kernel.
+  func linger() async {
+    socket.shutdownWrite()
+    let end = poller.deadline(after: settings.configuration.bodyTimeout)
+    var taken = socket.acknowledged
+    while await dropInput() {
+      let acknowledged = socket.acknowledged
+      guard socket.unacknowledged > 0, acknowledged > taken, !end.hasPassed(at: poller.now) else { return }
+      taken = acknowledged
+      await waiter.yieldShare()
+    }
+  }
+
+  /// Discards a bounded part of the client's input. Returns false if no more follows.
+  private func dropInput() async -> Bool {
+    let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
+    var left = settings.configuration.lingerBytes
+    while left > 0 {
+      input.clear()
+      switch receive() {
+      case .moved(let count): left -= count
+      case .wouldBlock:
+        releaseInput()
+        if await waiter.wait(socket, .readable, until: deadline) != .ready { return true }
+      case .ended, .failed: return false
+      }
+    }
+    return true
   }
 }

@@ -1,21 +1,21 @@
 internal import ByteText
 
-/// A buffer of JSON lines (RFC 8259), each of them one flat object.
+/// A buffer of text lines, each of which is a flat JSON object (RFC 8259).
 ///
-/// Control characters, the delete character and the line and paragraph separators of Unicode are escaped, so no text
-/// can end a line (RFC 6749, section 10.14).
-struct JSONLine: Sendable {
+/// Control characters, including the delete character, and the line and paragraph separators of Unicode are escaped. So
+/// no value can end a line and add another (RFC 6749, section 10.14).
+struct JSONLines: Sendable {
   private(set) var bytes: [UInt8] = []
   private var isFirstMember = true
 
   /// Begins a line.
-  mutating func open() {
+  mutating func beginLine() {
     bytes.append(UInt8(ascii: "{"))
     isFirstMember = true
   }
 
   /// Ends a line.
-  mutating func close() {
+  mutating func endLine() {
     bytes.append("}\n")
   }
 
@@ -24,9 +24,9 @@ struct JSONLine: Sendable {
     bytes.removeAll(keepingCapacity: true)
   }
 
-  /// Appends a member to the open line.
+  /// Appends a member to the line.
   ///
-  /// - Parameter name: plain ASCII, because it is not escaped.
+  /// - Parameter name: Must be ASCII letters, digits and `_`, because it is not escaped.
   mutating func appendMember(_ name: String, _ value: String) {
     appendName(name)
     appendString(value)
@@ -64,7 +64,7 @@ struct JSONLine: Sendable {
   /// Appends a JSON string with its quotes.
   private mutating func appendString(_ text: String) {
     bytes.append(UInt8(ascii: "\""))
-    guard !JSONLine.isPlain(text.utf8.span) else {
+    guard !JSONLines.isPlain(text.utf8.span) else {
       bytes.append(text)
       bytes.append(UInt8(ascii: "\""))
       return
@@ -83,7 +83,7 @@ struct JSONLine: Sendable {
     bytes.append(UInt8(ascii: "\""))
   }
 
-  /// Returns true if all characters are ASCII and need no escape, as in nearly all values.
+  /// Returns true if all characters are ASCII and need no escape. This is so for nearly all values.
   private static func isPlain(_ text: Span<UInt8>) -> Bool {
     var needsEscape: UInt8 = 0
     var index = 0
@@ -95,7 +95,7 @@ struct JSONLine: Sendable {
     return needsEscape == 0
   }
 
-  /// Appends a `\u` escape. The caller passes only scalars of up to four hexadecimal digits.
+  /// Appends a `\u` escape. The caller passes only code points up to U+FFFF.
   private mutating func appendEscape(_ scalar: Unicode.Scalar) {
     let digits = String(scalar.value, radix: 16)
     bytes.append("\\u")

@@ -1,5 +1,45 @@
-import OAuth
+public import OAuth
 import Policy
+
+/// A request for the token or revocation endpoint of the upstream. Only `Enforcement` can create it.
+public struct UpstreamTokenRequest: Sendable {
+  /// The value of `Authorization`; `nil` if the field is not sent.
+  public let authorization: Secret?
+  /// The body, encoded from the parsed values.
+  public let body: Secret
+  /// True if the request contains credentials that the gateway holds, so that the client has not caused an error about
+  /// them.
+  public let usesGatewayCredentials: Bool
+  /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
+  public let presented: ClientAuthentication?
+  /// The upstream's code or refresh token that was sealed, and the gateway's verifier.
+  private let hiddenValues: [Secret]
+  private let heldSecret: Secret?
+  /// True if the client may only get refresh tokens that the gateway has sealed to it.
+  public let sealsRefreshToken: Bool
+
+  init(
+    _ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry],
+    hiding values: [Secret] = [], sealsRefreshToken: Bool = false
+  ) {
+    hiddenValues = values
+    heldSecret = credentials.heldSecret
+    authorization = credentials.authorization
+    self.sealsRefreshToken = sealsRefreshToken
+    usesGatewayCredentials = credentials.isHeld
+    presented = credentials.presented
+    body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
+  }
+
+  /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
+  /// was sealed, the gateway's verifier, and the secret that the gateway holds.
+  public var hidden: [Secret] {
+    guard let heldSecret else { return hiddenValues }
+    // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
+    let pair = authorization.map { [BasicCredentials.encodedPair(of: $0)] } ?? []
+    return hiddenValues + [heldSecret] + pair
+  }
+}
 
 /// The credentials of one token request to the upstream (`I-credentials`).
 enum UpstreamCredentials: Sendable {

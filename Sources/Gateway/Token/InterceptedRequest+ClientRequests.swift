@@ -6,7 +6,8 @@ import Reactor
 import Stores
 import Telemetry
 
-/// Limits on requests to the endpoints that clients call directly.
+/// The steps that all endpoints have in common that clients call directly: the request is read, its limits apply, and
+/// ids are refused whose secret only the gateway may use.
 ///
 /// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
 /// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
@@ -14,6 +15,62 @@ import Telemetry
 /// and address. Their limit applies before the secret is compared, so a program that guesses learns nothing beyond the
 /// limit.
 extension InterceptedRequest {
+  /// Returns the request as read at an endpoint that clients call directly, such as the token endpoint (RFC 6749,
+  /// section 3.2).
+  func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
+    TokenRequest(
+      method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
+      contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
+      body: request.body, names: names, hasDPoPProof: request.headers.contains("DPoP"),
+      hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
+  }
+
+  /// Returns the credentials of a request that the client sends directly, and notes its client for the log; `nil` if it
+  /// has none, or none that can be read.
+  func authentication(of request: TokenRequest) -> ClientAuthentication? {
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    note(clientID: authentication?.clientID.rawValue)
+    return authentication
+  }
+
+  /// The fields in which a TLS-terminating proxy forwards the client certificate (RFC 9440, and older names). They are
+  /// already removed from requests that do not come from a trusted proxy.
+  private static let certificateFields: FieldNames = [
+    "client-cert", "x-client-cert", "x-ssl-client-cert", "ssl-client-cert", "x-forwarded-client-cert",
+    "x-forwarded-tls-client-cert",
+  ]
+
+  /// Returns the refusal that does not depend on the rules of the endpoint; `nil` if there is none. A request is
+  /// refused after too many failed attempts to authenticate, or if it names or may name an upstream client id whose
+  /// secret the gateway holds.
+  ///
+  /// - Parameter isObserved: True if the request is only observed. Then failed attempts count only for a client id
+  ///   whose secret the gateway holds.
+  func preliminaryRefusal(
+    _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
+  ) -> Response? {
+    if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
+      return throttled
+    }
+    let snapshot = gateway.snapshot
+    guard let rejection = Enforcement.refusal(naming: request, guarded: snapshot.identifiers, policy: policy) else {
+      if isObserved,
+        let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
+      {
+        trail.recordWouldReject(finding)
+      }
+      return nil
+    }
+    return tokenRejection(.here(rejection))
+  }
+
+  /// True if the gateway holds the secret of the client id in the credentials.
+  func namesHeldID(_ authentication: ClientAuthentication?) -> Bool {
+    authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
+  }
+
+  // MARK: Limits
+
   /// Counts a token or revocation request for its address. Returns the response for a request beyond the limit; `nil`
   /// within the limit.
   ///

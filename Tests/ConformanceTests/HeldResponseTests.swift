@@ -10,7 +10,7 @@ import Time
 
 /// Token responses that the gateway holds for repeated refresh requests.
 @Suite("I-renewal: held responses")
-struct RefreshRepeatTests {
+struct HeldResponseTests {
   private static func policy(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with { policy in
       policy.editAll { $0.refreshReuseWindow = 60 }
