@@ -36,7 +36,7 @@ final class AdminHandler: RequestHandler {
     case "/metrics": return .answer(AdminHandler.compressed(metricsResponse(), for: acceptEncoding))
     case "/readyz": return .intercept(bodyLimit: 0)
     case "/", "":
-      let page = AdminHandler.textResponse(200, StatusPage.render(status, now: AdminHandler.now))
+      let page = AdminHandler.textResponse(200, StatusPage.render(status, now: SystemClock.timestamp()))
       return .answer(AdminHandler.compressed(page, for: acceptEncoding))
     default: return .answer(AdminHandler.textResponse(404, "not found; use / /metrics /healthz /readyz\n"))
     }
@@ -59,14 +59,14 @@ final class AdminHandler: RequestHandler {
     let problem = await probe.findProblem()
     let state = status.current
     let readiness = Readiness(
-      state, stalledLoops: status.markStalledLoops(now: AdminHandler.monotonicNow),
+      state, stalledLoops: status.markStalledLoops(now: SystemClock.monotonicTime()),
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
     return .response(
       AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json))
   }
 
   private func metricsResponse() -> Response {
-    _ = status.markStalledLoops(now: AdminHandler.monotonicNow)
+    _ = status.markStalledLoops(now: SystemClock.monotonicTime())
     let text = PrometheusText.render(
       status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)
     return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
@@ -116,9 +116,4 @@ final class AdminHandler: RequestHandler {
     response.headers.append("Content-Encoding", "gzip")
     return response
   }
-
-  /// Milliseconds since 1970.
-  private static var now: Int64 { SystemClock.realMilliseconds() }
-  /// Milliseconds of the monotonic clock.
-  private static var monotonicNow: UInt64 { SystemClock.monotonicMilliseconds() }
 }

@@ -2,6 +2,7 @@ public import Policy
 public import Reactor
 internal import Synchronization
 public import Telemetry
+public import Time
 
 /// The state of the running process, which the admin listener shows. The main program changes it, and the admin thread
 /// reads it.
@@ -22,22 +23,22 @@ public final class ProcessStatus: Sendable {
     var loops: [EventLoop] = []
   }
 
-  /// The duration of one turn, in milliseconds, above which an event loop counts as stalled. Even in a busy loop, a
-  /// turn takes only about one millisecond.
-  static let stallMilliseconds: UInt64 = 1000
+  /// The duration of one turn above which an event loop counts as stalled. Even in a busy loop, a turn takes only about
+  /// one millisecond.
+  static let stall: Milliseconds = 1_000
 
   /// The version of the program.
   public let version: String
   /// The metrics of all workers.
   public let metrics: MetricsRegistry
-  /// The start of the process, in milliseconds since 1970.
-  public let startTime: Int64
+  /// The start of the process.
+  public let startTime: Timestamp
   private let state: Mutex<State>
 
   /// Creates the status of a process in the phase `starting`.
   ///
-  /// - Parameter startTime: The start of the process, in milliseconds since 1970.
-  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Int64) {
+  /// - Parameter startTime: The start of the process.
+  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Timestamp) {
     self.version = version
     self.metrics = metrics
     self.startTime = startTime
@@ -71,12 +72,10 @@ public final class ProcessStatus: Sendable {
   /// loops.
   ///
   /// The admin handler calls this function when a request needs the result, so that no timer is needed.
-  ///
-  /// - Parameter now: The monotonic time in milliseconds.
-  func markStalledLoops(now: UInt64) -> Int {
+  func markStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {
-      let isStalled = loop.stalledMilliseconds(at: now) > ProcessStatus.stallMilliseconds
+      let isStalled = loop.turnDuration(at: now) > ProcessStatus.stall
       worker.setStalled(isStalled)
       if isStalled { stalled += 1 }
     }

@@ -1,12 +1,11 @@
 import Policy
 import Telemetry
+import Time
 
 /// The status page: plain text for a terminal, without secrets.
 enum StatusPage {
   /// Returns the text of the page.
-  ///
-  /// - Parameter now: The current time in milliseconds since 1970.
-  static func render(_ status: ProcessStatus, now: Int64) -> String {
+  static func render(_ status: ProcessStatus, now: Timestamp) -> String {
     let state = status.current
     let policy = state.policy
     let metrics = status.metrics.snapshot()
@@ -17,7 +16,7 @@ enum StatusPage {
       case .draining: "draining"
       }
     var text = """
-      proofgate \(status.version): \(phase), up \(formattedDuration((now - status.startTime) / 1000))
+      proofgate \(status.version): \(phase), up \(formattedDuration(Seconds(now - status.startTime)))
 
       policy       \(policy.version), \(metrics.policyReloads) reloads, \(metrics.policyReloadFailures) refused
       issuer       \(policy.issuer)
@@ -47,8 +46,9 @@ enum StatusPage {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }
 
-  private static func formattedDuration(_ seconds: Int64) -> String {
-    switch seconds {
+  private static func formattedDuration(_ time: Seconds) -> String {
+    let seconds = time.count
+    return switch seconds {
     case ..<60: "\(seconds) s"
     case ..<3600: "\(seconds / 60) min \(seconds % 60) s"
     case ..<86_400: "\(seconds / 3600) h \(seconds / 60 % 60) min"

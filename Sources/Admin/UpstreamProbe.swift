@@ -1,23 +1,24 @@
 import Proxy
 public import Reactor
 public import TLS
+import Time
 
 /// Tests whether the upstream accepts connections and, if it uses TLS, completes TLS handshakes. A test begins only
 /// when `findProblem` is called, so that an idle process never wakes up.
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
-  /// The age in milliseconds up to which a result is reused, so that the upstream gets only one connection even if
-  /// several orchestrators ask.
-  private static let reuseMilliseconds: UInt64 = 2_000
-  /// The maximum duration of a test in milliseconds. By default, orchestrators wait one second for a response.
-  private static let timeoutMilliseconds = 900
+  /// The age up to which a result is reused, so that the upstream gets only one connection even if several orchestrators
+  /// ask.
+  private static let reuse: Milliseconds = 2_000
+  /// The maximum duration of a test. By default, orchestrators wait one second for a response.
+  private static let timeout: Milliseconds = 900
 
   private let poller: Poller
   private let resolver: Resolver
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
-  private var latestResult: (problem: String?, time: UInt64)?
+  private var latestResult: (problem: String?, time: MonotonicTime)?
   private var isRunning = false
   private var lookUp: NameLookUp?
   private var waiters: [Waiter] = []
@@ -34,18 +35,18 @@ public final class UpstreamProbe {
 
   /// Returns the reason why the upstream does not accept connections or handshakes; `nil` if it does.
   public func findProblem() async -> String? {
-    if let latestResult, poller.now - latestResult.time < UpstreamProbe.reuseMilliseconds {
+    if let latestResult, poller.now - latestResult.time < UpstreamProbe.reuse {
       return latestResult.problem
     }
     if isRunning {
       let waiter = Waiter(poller)
       waiters.append(waiter)
-      let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeoutMilliseconds))
+      let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
       waiters.removeAll { $0 === waiter }
       waiter.retire()
       // After a timeout, `latestResult` is the result of an earlier test and must not be used.
       guard wake == .ready, let latestResult else {
-        return "no answer within \(2 * UpstreamProbe.timeoutMilliseconds) ms"
+        return "no answer within \(UpstreamProbe.timeout.count * 2) ms"
       }
       return latestResult.problem
     }
@@ -66,7 +67,7 @@ public final class UpstreamProbe {
     switch await lookUpAddresses(waiter, until: deadline) {
     case .success(let found)?: addresses = found
     case .failure(let error)?: return error.description
-    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeoutMilliseconds) ms"
+    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout.count) ms"
     }
     var problem = "no address"
     for address in addresses {
@@ -76,7 +77,7 @@ public final class UpstreamProbe {
         return await handshake(socket, waiter, deadline).map { "\(address): \($0)" }
       } catch {
         switch error {
-        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeoutMilliseconds) ms"
+        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
         case .abandoned: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }

@@ -1,4 +1,5 @@
 internal import COpenSSL
+public import Time
 
 /// The reason why a PEM text cannot be used.
 public enum PEMError: Error, Equatable, Sendable {
@@ -49,22 +50,22 @@ public enum PEMError: Error, Equatable, Sendable {
   /// The number of certificates, at least 1.
   public var count: Int { unsafe certificates.count }
 
-  /// The validity period of the first certificate, in seconds since 1970.
-  public var validity: ClosedRange<Int64> {
+  /// The validity period of the first certificate.
+  public var validity: ClosedRange<UnixTime> {
     guard let first = unsafe certificates.first else { return 0...0 }
-    let begins = unsafe CertificateChain.seconds(X509_get0_notBefore(first))
-    let ends = unsafe CertificateChain.seconds(X509_get0_notAfter(first))
+    let begins = unsafe CertificateChain.time(X509_get0_notBefore(first))
+    let ends = unsafe CertificateChain.time(X509_get0_notAfter(first))
     return begins...max(begins, ends)
   }
 
-  /// Returns a time in seconds since 1970; 0 for a time that OpenSSL cannot read.
-  private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
+  /// Returns a time; 0 for a time that OpenSSL cannot read.
+  private static func time(_ time: UnsafePointer<ASN1_TIME>?) -> UnixTime {
     guard let epoch = unsafe ASN1_TIME_set(nil, 0) else { return 0 }
     defer { unsafe ASN1_TIME_free(epoch) }
     var days: Int32 = 0
     var seconds: Int32 = 0
     guard unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return 0 }
-    return Int64(days) * 86_400 + Int64(seconds)
+    return UnixTime(seconds: Int64(days) * 86_400 + Int64(seconds))
   }
 
   /// The host names of the first certificate in lower case; a wildcard name begins with `*.` (RFC 6125).

@@ -1,3 +1,5 @@
+internal import Time
+
 /// The number of stream resets and of control frames that are still allowed on a connection. Each number is a token
 /// bucket that fills with time. A control frame is a frame that carries no part of a request.
 struct FloodBudget {
@@ -13,8 +15,9 @@ struct FloodBudget {
       thousandths = capacity * 1000
     }
 
-    mutating func fill(milliseconds: Int) {
-      add(thousandths: milliseconds.multipliedReportingOverflow(by: perSecond).partialValue)
+    mutating func fill(after time: Milliseconds) {
+      // A unit a second is a thousandth of a unit in each millisecond.
+      add(thousandths: time.count.multipliedReportingOverflow(by: perSecond).partialValue)
     }
 
     mutating func add(thousandths amount: Int) {
@@ -30,8 +33,8 @@ struct FloodBudget {
 
   private var resets: Bucket
   private var controlFrames: Bucket
-  /// The time of the latest `advance`, in monotonic milliseconds; `nil` before the first.
-  private var lastUpdate: UInt64?
+  /// The time of the latest `advance`; `nil` before the first.
+  private var lastUpdate: MonotonicTime?
   /// The number of control frames, in thousandths, that a HEADERS frame, or a DATA frame with content, adds to the
   /// budget. With a request, clients send up to two WINDOW_UPDATEs and a PRIORITY; for a DATA frame of a response, two
   /// WINDOW_UPDATEs.
@@ -42,13 +45,13 @@ struct FloodBudget {
     controlFrames = Bucket(capacity: limits.controlFrames, perSecond: limits.controlFramesPerSecond)
   }
 
-  /// Advances time to `now`, in monotonic milliseconds.
-  mutating func advance(to now: UInt64) {
+  /// Advances time to `now`.
+  mutating func advance(to now: MonotonicTime) {
     if let lastUpdate, now > lastUpdate {
-      // An hour is enough to fill both buckets, and its milliseconds fit into an `Int`.
-      let passed = Int(min(now - lastUpdate, 3_600_000))
-      resets.fill(milliseconds: passed)
-      controlFrames.fill(milliseconds: passed)
+      // An hour is enough to fill both buckets.
+      let passed = min(now - lastUpdate, 3_600_000)
+      resets.fill(after: passed)
+      controlFrames.fill(after: passed)
     }
     lastUpdate = max(now, lastUpdate ?? 0)
   }

@@ -1,5 +1,6 @@
 internal import CNghttp2
 public import Reactor
+public import Time
 
 /// The server side of one HTTP/2 connection (RFC 9113) on top of nghttp2, without a socket.
 ///
@@ -39,8 +40,8 @@ public import Reactor
   public internal(set) var responseMemory = 0
   /// The number of response bytes passed to nghttp2 since the connection began; wraps on overflow.
   public internal(set) var sentBytes = 0
-  /// The time of the last `receive`, in monotonic milliseconds.
-  var now: UInt64 = 0
+  /// The time of the last `receive`.
+  var now: MonotonicTime = 0
   /// True once the client has answered the PING that was sent with the shutdown notice.
   public internal(set) var isNoticeAcknowledged = false
 
@@ -132,11 +133,11 @@ public import Reactor
 
   // MARK: Receiving
 
-  /// Processes received bytes. `now` is in monotonic milliseconds.
+  /// Processes received bytes.
   ///
   /// Throws if the connection must be ended. After a flood, a GOAWAY waits to be sent. After a protocol error that
   /// `FrameMeter` detects, the function does not throw, but only a GOAWAY is still sent.
-  public func receive(_ bytes: Span<UInt8>, now: UInt64) throws(HTTP2Failure) {
+  public func receive(_ bytes: Span<UInt8>, now: MonotonicTime) throws(HTTP2Failure) {
     self.now = now
     budget.advance(to: now)
     do throws(HTTP2Failure) {

@@ -1,3 +1,5 @@
+import Time
+
 /// A dictionary whose entries have the same lifetime, and whose number of entries is limited.
 ///
 /// Because all lifetimes are equal, the entries expire in the order of their insertion, so a queue is enough to find
@@ -8,13 +10,13 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   private struct QueueItem {
     var key: String
     var serial: Int
-    var expiry: Int
+    var expiry: UnixTime
   }
 
   private struct Entry {
     var value: Value
     var serial: Int
-    var expiry: Int
+    var expiry: UnixTime
   }
 
   private var entries: [String: Entry] = [:]
@@ -23,20 +25,20 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   private var queueStart = 0
   /// The serial number of the latest insertion.
   private var lastSerial = 0
-  private let lifetime: Int
+  private let lifetime: Seconds
   private let limit: Int
 
   /// - Parameters:
-  ///   - lifetime: The lifetime of an entry, in seconds.
+  ///   - lifetime: The lifetime of an entry.
   ///   - limit: The maximum number of entries.
-  init(lifetime: Int, limit: Int) {
+  init(lifetime: Seconds, limit: Int) {
     self.lifetime = lifetime
     self.limit = limit
   }
 
   var count: Int { entries.count }
 
-  mutating func insert(_ value: Value, for key: String, now: Int) {
+  mutating func insert(_ value: Value, for key: String, now: UnixTime) {
     lastSerial += 1
     entries[key] = Entry(value: value, serial: lastSerial, expiry: now + lifetime)
     queue.append(QueueItem(key: key, serial: lastSerial, expiry: now + lifetime))
@@ -55,13 +57,13 @@ struct ExpiringTable<Value: Sendable>: Sendable {
   }
 
   /// Returns the value; `nil` if there is none or it has expired.
-  func value(for key: String, now: Int) -> Value? {
+  func value(for key: String, now: UnixTime) -> Value? {
     guard let entry = entries[key], entry.expiry > now else { return nil }
     return entry.value
   }
 
   /// Returns the value and removes it.
-  mutating func take(_ key: String, now: Int) -> Value? {
+  mutating func take(_ key: String, now: UnixTime) -> Value? {
     let found = value(for: key, now: now)
     entries[key] = nil
     return found

@@ -1,6 +1,7 @@
 import HTTP
 import OAuth
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
   /// A valid authorization request of a signed-in user.
@@ -17,7 +18,7 @@ extension LegacyAuthorizationServer {
     case response(Response)
   }
 
-  func authorize(_ request: LegacyRequest, now: Int) -> Response {
+  func authorize(_ request: LegacyRequest, now: UnixTime) -> Response {
     switch check(request, request.query, now: now) {
     case .response(let response): return response
     case .valid(let valid):
@@ -30,7 +31,7 @@ extension LegacyAuthorizationServer {
   }
 
   /// Handles the submission of the consent form, which contains the authorization request in hidden fields.
-  func handleConsent(_ request: LegacyRequest, now: Int) -> Response {
+  func handleConsent(_ request: LegacyRequest, now: UnixTime) -> Response {
     var parameters = request.query
     parameters.fields += request.body.fields
     let isApproved = parameters["confirm"] == "yes"
@@ -45,7 +46,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  private func check(_ request: LegacyRequest, _ parameters: Form, now: Int) -> CheckResult {
+  private func check(_ request: LegacyRequest, _ parameters: Form, now: UnixTime) -> CheckResult {
     let quirks = configuration.quirks
     guard let client = client(parameters["client_id"]) else {
       return .response(
@@ -78,7 +79,7 @@ extension LegacyAuthorizationServer {
     return .valid(ValidRequest(client: client, redirectURI: redirectURI, parameters: parameters, user: user))
   }
 
-  private func issueCode(for valid: ValidRequest, now: Int) -> Response {
+  private func issueCode(for valid: ValidRequest, now: UnixTime) -> Response {
     let code = LegacyAuthorizationServer.randomText(30)
     let scope = valid.parameters["scope"] ?? "basic"
     let grant = LegacyState.Grant(user: valid.user, clientID: valid.client.id, scope: scope)

@@ -2,9 +2,10 @@ internal import ByteText
 import Cryptography
 import HTTP
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
-  func home(_ request: LegacyRequest, now: Int) -> Response {
+  func home(_ request: LegacyRequest, now: UnixTime) -> Response {
     LegacyPage.home(user: user(of: request, now: now))
   }
 
@@ -12,7 +13,7 @@ extension LegacyAuthorizationServer {
     LegacyPage.login(next: LegacyAuthorizationServer.localPath(next), failed: failed)
   }
 
-  func login(_ request: LegacyRequest, now: Int) -> Response {
+  func login(_ request: LegacyRequest, now: UnixTime) -> Response {
     let next = request.body["next"] ?? request.query["next"]
     guard let name = request.body["username"], let password = configuration.users[name],
       let submitted = request.body["password"], constantTimeEqual(submitted, password)
@@ -24,7 +25,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func logout(_ request: LegacyRequest, now: Int) -> Response {
+  func logout(_ request: LegacyRequest, now: UnixTime) -> Response {
     if let session = request.cookie(LegacyAuthorizationServer.sessionCookie) {
       _ = state.withLock { $0.sessions.take(session, now: now) }
     }

@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTP
 import OAuth
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
   private enum TokenError {
@@ -13,7 +14,7 @@ extension LegacyAuthorizationServer {
     case badRefreshToken
   }
 
-  func token(_ request: LegacyRequest, now: Int) -> Response {
+  func token(_ request: LegacyRequest, now: UnixTime) -> Response {
     let parameters = request.http.method == "GET" ? request.query : request.body
     guard let client = authenticatedClient(request, parameters) else { return errorResponse(for: .invalidClient) }
     if configuration.quirks.refusesPKCEParameters, parameters["code_verifier"] != nil {
@@ -28,7 +29,7 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  private func redeem(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func redeem(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     guard let text = parameters["code"] else { return errorResponse(for: .invalidRequest) }
     // The code is removed before the comparisons. So, as on many servers, it cannot be used again after an attempt with
     // wrong parameters.
@@ -43,7 +44,7 @@ extension LegacyAuthorizationServer {
     return verifier.flatMap { CodeVerifier(parsing: $0) }.map(challenge.matches) ?? false
   }
 
-  private func refresh(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func refresh(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     guard let text = parameters["refresh_token"] else { return errorResponse(for: .invalidRequest) }
     guard var grant = state.withLock({ $0.refreshTokens.value(for: text, now: now) }), grant.clientID == client.id
     else { return errorResponse(for: .badRefreshToken) }
@@ -54,19 +55,19 @@ extension LegacyAuthorizationServer {
   }
 
   /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
-  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)
     state.withLock { $0.accessTokens.insert(grant, for: access, now: now) }
     return json(
       TokenResponse(
-        accessToken: access, lifetime: configuration.accessTokenLifetime, refreshToken: nil, scope: grant.scope))
+        accessToken: access, lifetime: configuration.accessTokenLifetime.count, refreshToken: nil, scope: grant.scope))
   }
 
   /// Issues an access token and a refresh token.
   ///
   /// - Parameter refreshToken: The refresh token that stays valid; `nil` to issue a new one.
-  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
+  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: UnixTime) -> Response {
     let access = LegacyAuthorizationServer.randomText(30)
     let refresh = refreshToken ?? LegacyAuthorizationServer.randomText(30)
     state.withLock { state in
@@ -78,11 +79,11 @@ extension LegacyAuthorizationServer {
     let lifetime = configuration.accessTokenLifetime
     if quirks.tokenFormat == .form {
       return form([
-        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime), "refresh_token": refresh,
+        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime.count), "refresh_token": refresh,
         "scope": scope,
       ])
     }
-    return json(TokenResponse(accessToken: access, lifetime: lifetime, refreshToken: refresh, scope: scope))
+    return json(TokenResponse(accessToken: access, lifetime: lifetime.count, refreshToken: refresh, scope: scope))
   }
 
   private func errorResponse(for error: TokenError) -> Response {
@@ -104,7 +105,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func revoke(_ request: LegacyRequest, now: Int) -> Response {
+  func revoke(_ request: LegacyRequest, now: UnixTime) -> Response {
     guard let client = authenticatedClient(request, request.body) else { return errorResponse(for: .invalidClient) }
     guard let token = request.body["token"] else { return errorResponse(for: .invalidRequest) }
     state.withLock { state in
@@ -119,7 +120,7 @@ extension LegacyAuthorizationServer {
   }
 
   /// Returns the protected resource: the user, the client and the scope of the access token.
-  func resource(_ request: LegacyRequest, now: Int) -> Response {
+  func resource(_ request: LegacyRequest, now: UnixTime) -> Response {
     let parts = request.http.headers.only("Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
       let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })

@@ -1,5 +1,6 @@
 public import HTTP
 import Synchronization
+public import Time
 
 /// An OAuth 2.0 authorization server of the kind that was common before RFC 7636 and RFC 8252. Its clients are
 /// confidential and have one redirect URI each. It supports no native apps and, by default, no PKCE. The demo and the
@@ -38,8 +39,8 @@ public final class LegacyAuthorizationServer: Sendable {
 
   /// Answers one request.
   ///
-  /// - Parameter now: The current time, in seconds since 1970.
-  public func respond(to request: Request, now: Int) -> Response {
+  /// - Parameter now: The current time.
+  public func respond(to request: Request, now: UnixTime) -> Response {
     recorder.record(request)
     var request = request
     let isHead = request.method == "HEAD"
@@ -54,7 +55,7 @@ public final class LegacyAuthorizationServer: Sendable {
     return response
   }
 
-  private func route(_ request: LegacyRequest, now: Int) -> Response {
+  private func route(_ request: LegacyRequest, now: UnixTime) -> Response {
     if let endpoint = configuration.paths.endpoint(at: String(request.http.path)) {
       return respond(to: request, at: endpoint, now: now)
     }
@@ -70,7 +71,7 @@ public final class LegacyAuthorizationServer: Sendable {
     }
   }
 
-  private func respond(to request: LegacyRequest, at endpoint: LegacyPaths.Endpoint, now: Int) -> Response {
+  private func respond(to request: LegacyRequest, at endpoint: LegacyPaths.Endpoint, now: UnixTime) -> Response {
     switch (endpoint, request.http.method) {
     case (.authorization, "GET"): authorize(request, now: now)
     case (.authorization, "POST"): handleConsent(request, now: now)
@@ -89,7 +90,7 @@ public final class LegacyAuthorizationServer: Sendable {
     id.flatMap { clients[$0] }
   }
 
-  func user(of request: LegacyRequest, now: Int) -> String? {
+  func user(of request: LegacyRequest, now: UnixTime) -> String? {
     guard let session = request.cookie(LegacyAuthorizationServer.sessionCookie) else { return nil }
     return state.withLock { $0.sessions.value(for: session, now: now) }
   }

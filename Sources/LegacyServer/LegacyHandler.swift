@@ -22,7 +22,7 @@ public final class LegacyHandler: RequestHandler {
 
   /// Answers with the legacy server's response.
   public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
-    .response(server.respond(to: request, now: SystemClock.realSeconds()))
+    .response(server.respond(to: request, now: SystemClock.unixTime()))
   }
 
   /// Never called, because the handler forwards no request.

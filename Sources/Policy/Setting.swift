@@ -1,3 +1,5 @@
+public import Time
+
 /// One row of the policy format: the key, form, default and documentation of a setting.
 ///
 /// `Root` is the type with the property that holds the value. The parser of policy files and its suggestions, the JSON
@@ -131,8 +133,7 @@ extension Setting {
         }))
   }
 
-  /// Returns the row of a number, size or duration. If the form permits a word in place of the number, the word means
-  /// 0.
+  /// Returns the row of a number or size. If the form permits a word in place of the number, the word means 0.
   public static func number(
     _ key: String, _ path: Path<Int>, _ form: SettingForm, _ summary: String,
     notes: [String] = []
@@ -144,17 +145,66 @@ extension Setting {
         set: { root, value in root[keyPath: path] = value.number ?? 0 }))
   }
 
-  /// Returns the row of an optional number, size, duration or date. If the form permits a word in place of the number,
-  /// the word means `nil`.
-  public static func number<Value: BinaryInteger & Sendable>(
-    _ key: String, _ path: Path<Value?>, _ form: SettingForm, _ summary: String,
+  /// Returns the row of an optional number or size. If the form permits a word in place of the number, the word means
+  /// `nil`.
+  public static func number(
+    _ key: String, _ path: Path<Int?>, _ form: SettingForm, _ summary: String,
     default defaultText: String, notes: [String] = []
   ) -> Self {
     Self(
       key, form, summary, default: defaultText, notes: notes,
       Access(
-        get: { $0[keyPath: path].map { .number(Int($0)) } },
-        set: { root, value in root[keyPath: path] = value.number.map { Value($0) } }))
+        get: { $0[keyPath: path].map { .number($0) } },
+        set: { root, value in root[keyPath: path] = value.number }))
+  }
+
+  /// Returns the row of a time with a unit.
+  public static func duration(
+    _ key: String, _ path: Path<Milliseconds>, _ range: ClosedRange<Milliseconds>, _ summary: String,
+    notes: [String] = []
+  ) -> Self {
+    Self(
+      key, .duration(range), summary, notes: notes,
+      Access(
+        get: { .duration($0[keyPath: path]) },
+        set: { root, value in if case .duration(let time) = value { root[keyPath: path] = time } }))
+  }
+
+  /// Returns the row of an optional time with a unit.
+  public static func duration(
+    _ key: String, _ path: Path<Milliseconds?>, _ range: ClosedRange<Milliseconds>, _ summary: String,
+    default defaultText: String
+  ) -> Self {
+    Self(
+      key, .duration(range), summary, default: defaultText,
+      Access(
+        get: { $0[keyPath: path].map { .duration($0) } },
+        set: { root, value in if case .duration(let time) = value { root[keyPath: path] = time } }))
+  }
+
+  /// Returns the row of a time with a unit that must be a whole number of seconds.
+  ///
+  /// - Parameter advice: The text about a time above the upper bound, as in `SettingForm.seconds`.
+  public static func seconds(
+    _ key: String, _ path: Path<Seconds>, _ range: ClosedRange<Seconds>, adviceIfTooLong advice: String? = nil,
+    _ summary: String
+  ) -> Self {
+    Self(
+      key, .seconds(range, adviceIfTooLong: advice), summary,
+      Access(
+        get: { .seconds($0[keyPath: path]) },
+        set: { root, value in if case .seconds(let time) = value { root[keyPath: path] = time } }))
+  }
+
+  /// Returns the row of an optional day in UTC.
+  public static func date(
+    _ key: String, _ path: Path<UnixTime?>, _ summary: String, default defaultText: String
+  ) -> Self {
+    Self(
+      key, .date, summary, default: defaultText,
+      Access(
+        get: { $0[keyPath: path].map { .date($0) } },
+        set: { root, value in if case .date(let end) = value { root[keyPath: path] = end } }))
   }
 
   /// Returns the row of an optional text on one line.
@@ -186,9 +236,14 @@ extension Setting {
 public enum SettingValue: Sendable, Equatable {
   /// The value of a `SettingForm.flag`.
   case flag(Bool)
-  /// A number, the bytes of a size, the milliseconds of a `SettingForm.duration`, or the seconds of a
-  /// `SettingForm.seconds`. For a date, the seconds from 1970 to the end of the day.
+  /// A number, or the bytes of a size.
   case number(Int)
+  /// The time of a `SettingForm.duration`.
+  case duration(Milliseconds)
+  /// The time of a `SettingForm.seconds`.
+  case seconds(Seconds)
+  /// The end of the day of a `SettingForm.date`.
+  case date(UnixTime)
   /// A text, or the word of a choice.
   case text(String)
   /// A list of paths, or the words of a list of choices.

@@ -1,4 +1,5 @@
 public import Cryptography
+public import Time
 
 /// A certificate chain and the private key of its first certificate.
 public struct CertificateAndKey: Sendable {
@@ -68,8 +69,8 @@ public struct ListenerTLS: Sendable {
   public var clientAuthorities: CertificateChain?
   /// The treatment of a client without a certificate. Default: the handshake fails.
   public var clientCertificate = ClientCertificate.require
-  /// The maximum time of a handshake, in milliseconds. Default: 10 s.
-  public var handshakeTimeout = 10_000
+  /// The maximum time of a handshake. Default: 10 s.
+  public var handshakeTimeout: Milliseconds = 10_000
 
   /// Creates settings with these certificates. The other properties have their defaults.
   public init(certificates: [CertificateAndKey]) {
@@ -110,8 +111,8 @@ public struct ListenerTLS: Sendable {
       .choice(
         "client_certificate", \.clientCertificate,
         "The treatment of a client without a certificate: `request` accepts it, `require` refuses it"),
-      .number(
-        "handshake_timeout", \.handshakeTimeout, .duration(100...600_000), "The longest time of a handshake"),
+      .duration(
+        "handshake_timeout", \.handshakeTimeout, 100...600_000, "The longest time of a handshake"),
     ]
   ) { ListenerTLS(certificates: []) }
 }
@@ -141,29 +142,30 @@ public struct UpstreamTLS: Sendable {
 
 /// The `Strict-Transport-Security` field of responses over TLS (RFC 6797).
 public struct StrictTransport: Sendable, Equatable {
-  /// The time in seconds for which a browser uses only https for the host. With 0, the browser forgets the host.
-  /// Default: a year.
-  public var maxAge: Int
+  /// The time for which a browser uses only https for the host. With 0, the browser forgets the host. Default: a year.
+  public var maxAge: Seconds
   /// True if the field also applies to all subdomains. Default: false.
   public var includesSubdomains: Bool
+
+  private static let longestAge: Seconds = 10 * 365 * 86_400
 
   /// The settings of `strict_transport_security:`.
   public static let table = SettingTable<StrictTransport>(
     "strict_transport_security", "The `Strict-Transport-Security` of responses over TLS (RFC 6797).",
     [
-      .number(
-        "max_age", \.maxAge, .seconds(0...87_600 * 3_600),
+      .seconds(
+        "max_age", \.maxAge, 0...longestAge,
         "The time for which browsers remember the field; `0s` makes them forget it"),
       .flag("include_subdomains", \.includesSubdomains, "`true`: the field also applies to all subdomains"),
     ]
   ) { StrictTransport() }
 
   /// Creates a field. The default is a year, the minimum that the preload lists of browsers require.
-  public init(maxAge: Int = 31_536_000, includesSubdomains: Bool = false) {
+  public init(maxAge: Seconds = 31_536_000, includesSubdomains: Bool = false) {
     self.maxAge = maxAge
     self.includesSubdomains = includesSubdomains
   }
 
   /// The value of the field (RFC 6797, section 6.1).
-  public var fieldValue: String { "max-age=\(maxAge)" + (includesSubdomains ? "; includeSubDomains" : "") }
+  public var fieldValue: String { "max-age=\(maxAge.count)" + (includesSubdomains ? "; includeSubDomains" : "") }
 }

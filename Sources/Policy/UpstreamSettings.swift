@@ -1,3 +1,5 @@
+public import Time
+
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
   /// The scheme, host and port of the server.
@@ -15,9 +17,9 @@ public struct UpstreamSettings: Sendable {
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway keeps
   /// it in the store and sends a handle. Default: 2 KiB.
   public var stateLimit = 2_048
-  /// The time in seconds for which the server accepts a code. For this time, the store records to which sign-in the
-  /// code belongs. Default: 10 minutes.
-  public var codeLifetime = 600
+  /// The time for which the server accepts a code. For this time, the store records to which sign-in the code belongs.
+  /// Default: 10 minutes.
+  public var codeLifetime: Seconds = 600
   /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
   /// Default: false.
   public var crossSiteLogin = false
@@ -36,10 +38,10 @@ public struct UpstreamSettings: Sendable {
   public var maxConnections = 1_024
   /// The number of these connections that are reserved for requests to the OAuth endpoints; `nil` for an eighth.
   public var reserve: Int?
-  /// The maximum time in milliseconds for opening a connection, including the DNS lookup. Default: 5 s.
-  public var connectTimeout = 5_000
-  /// The maximum time in milliseconds from the last byte of a request to the response head. Default: 60 s.
-  public var responseTimeout = 60_000
+  /// The maximum time for opening a connection, including the DNS lookup. Default: 5 s.
+  public var connectTimeout: Milliseconds = 5_000
+  /// The maximum time from the last byte of a request to the response head. Default: 60 s.
+  public var responseTimeout: Milliseconds = 60_000
   /// The protocols that an `Upgrade` field may contain, in lower case, such as `websocket`; empty (default) for none.
   public var upgrades: Set<String> = []
   /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
@@ -104,8 +106,8 @@ public struct UpstreamSettings: Sendable {
         the store and sends a handle
         """
       ),
-      .number(
-        "code_lifetime", \.codeLifetime, .seconds(1...86_400),
+      .seconds(
+        "code_lifetime", \.codeLifetime, 1...86_400,
         "The time for which the server accepts a code; meanwhile a code belongs to the sign-in that got it first"),
       .flag(
         "cross_site_login", \.crossSiteLogin,
@@ -138,11 +140,11 @@ public struct UpstreamSettings: Sendable {
         cannot keep users from signing in
         """,
         default: "an eighth of them"),
-      .number(
-        "connect_timeout", \.connectTimeout, .duration(10...600_000),
+      .duration(
+        "connect_timeout", \.connectTimeout, 10...600_000,
         "The longest time to open a connection, including the DNS lookup"),
-      .number(
-        "response_timeout", \.responseTimeout, .duration(10...86_400_000),
+      .duration(
+        "response_timeout", \.responseTimeout, 10...86_400_000,
         "The longest time from the last request byte to the response head"),
       .other(
         "upgrades", .list(.text("protocol names", pattern: "^[a-z0-9./-]+$"), orSingle: true),

@@ -1,4 +1,5 @@
 import Policy
+import Time
 import YAML
 
 extension PolicyReader {
@@ -13,9 +14,9 @@ extension PolicyReader {
     case .choices(let words): choices(field, among: words).map { .texts($0) }
     case .number(let range): number(field, range, or: word).map { .number($0) }
     case .size(let range): size(field, range, or: word).map { .number($0) }
-    case .duration(let range): duration(field, range).map { .number($0) }
-    case .seconds(let range, let advice): seconds(field, range, adviceIfTooLong: advice).map { .number($0) }
-    case .date: date(field).map { .number(Int($0.endsAt)) }
+    case .duration(let range): duration(field, range).map { .duration($0) }
+    case .seconds(let range, let advice): seconds(field, range, adviceIfTooLong: advice).map { .seconds($0) }
+    case .date: date(field).map { .date($0.endsAt) }
     case .text: text(field).map { .text($0) }
     case .paths: .texts(paths(field))
     case .word(let word, let form): field.node.text == word ? .word : value(field, form, or: word)
@@ -111,11 +112,13 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`, and returns it in milliseconds.
+  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`.
   ///
   /// - Parameter advice: The end of the message about a longer duration; `nil` for the usual text, which states the
   ///   bounds.
-  private func duration(_ field: Field, _ range: ClosedRange<Int>, adviceIfTooLong advice: String? = nil) -> Int? {
+  private func duration(
+    _ field: Field, _ range: ClosedRange<Milliseconds>, adviceIfTooLong advice: String? = nil
+  ) -> Milliseconds? {
     guard let text = text(field) else { return nil }
     guard let value = UnitParsing.milliseconds(text) else {
       error(
@@ -140,15 +143,15 @@ extension PolicyReader {
     return value
   }
 
-  /// Reads a duration that must be a whole number of seconds, and returns it in seconds.
-  private func seconds(_ field: Field, _ range: ClosedRange<Int>, adviceIfTooLong advice: String?) -> Int? {
-    let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, adviceIfTooLong: advice)
-    guard let milliseconds else { return nil }
-    guard milliseconds.isMultiple(of: 1_000) else {
+  /// Reads a duration that must be a whole number of seconds.
+  private func seconds(_ field: Field, _ range: ClosedRange<Seconds>, adviceIfTooLong advice: String?) -> Seconds? {
+    let bounds = Milliseconds(range.lowerBound)...Milliseconds(range.upperBound)
+    guard let time = duration(field, bounds, adviceIfTooLong: advice) else { return nil }
+    guard let seconds = Seconds(exactly: time) else {
       error(.invalidValue, field.node, "`\(field.name)` is counted in whole seconds; use a unit of `s`, `m` or `h`")
       return nil
     }
-    return milliseconds / 1_000
+    return seconds
   }
 
   /// Reads a day in UTC, such as `2027-03-31`.

@@ -2,6 +2,7 @@ import Cryptography
 import FoundationEssentials
 import OAuth
 import Policy
+import Time
 import YAML
 
 /// Reads one policy. It keeps the findings so far, and the facts that later checks of several sections need.
@@ -11,8 +12,8 @@ import YAML
 final class PolicyReader {
   let sources: PolicySources
   var environment: [String: String] { sources.environment }
-  /// The current time in seconds since 1970, for the check of certificates.
-  let now = Int64(Date().timeIntervalSince1970)
+  /// The current time, for the check of certificates.
+  let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
   /// Returns the authorities for an upstream without `ca`; `nil` if the machine has none.
   let systemAuthorities: () -> CertificateChain?
   private(set) var diagnostics: [Diagnostic] = []

@@ -3,6 +3,7 @@ import HTTP1
 import HTTP2
 import Reactor
 import Telemetry
+import Time
 
 /// One HTTP/2 connection of a client.
 ///
@@ -74,8 +75,8 @@ final class HTTP2Connection: Activity {
 
   /// The number of bytes after which the task gives way.
   private static let yieldAfter = 64 * 1024
-  /// The time in milliseconds after which an idle connection parks.
-  private static let pause = 1_000
+  /// The time after which an idle connection parks.
+  private static let pause: Milliseconds = 1_000
 
   init(_ base: ServerConnection) {
     self.base = base

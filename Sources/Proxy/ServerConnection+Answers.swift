@@ -2,6 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 import Telemetry
+import Time
 
 /// Responses that the gateway holds as a whole.
 extension ServerConnection {
@@ -67,7 +68,8 @@ extension ServerConnection {
   /// Returns the deadline for a client to read a response of `count` body bytes at the minimum rate.
   private func answerDeadline(_ count: Int) -> Deadline {
     let rate = settings.configuration.limits.minimumRate
-    return poller.deadline(after: settings.configuration.bodyTimeout + (rate > 0 ? count * 1_000 / rate : 0))
+    let reading = rate > 0 ? Milliseconds(for: count, perSecond: rate) : 0
+    return poller.deadline(after: settings.configuration.bodyTimeout + reading)
   }
 
   /// Sends the whole buffer. Returns false if the client has gone or does not read.

@@ -2,12 +2,12 @@ import HTTP1
 import HTTP2
 import Reactor
 import Telemetry
+import Time
 
 /// The life of a connection between its requests: the wait for the next head, parking while it is idle, and the end.
 extension ServerConnection {
-  /// The time in milliseconds after which an idle connection parks: longer than a busy client waits between two
-  /// requests.
-  private static let pauseLimit = 1_000
+  /// The time after which an idle connection parks: longer than a busy client waits between two requests.
+  private static let pauseLimit: Milliseconds = 1_000
 
   enum HeadOutcome {
     case head(RequestHead)

@@ -1,6 +1,7 @@
 import HTTP
 import HTTP1
 import Reactor
+import Time
 
 /// A connection to the upstream, in use by one exchange or idle in the pool.
 final class UpstreamConnection: SocketObserver, TimerOwner {
@@ -16,8 +17,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   private(set) var isReused = false
   private let timer = Timer()
   private var isIdle = false
-  /// The time at which the last exchange ended, in monotonic milliseconds.
-  private(set) var idleSince: UInt64 = 0
+  /// The time at which the last exchange ended.
+  private(set) var idleSince: MonotonicTime = 0
 
   init(_ socket: Socket, _ pool: UpstreamPool, epoch: Int) {
     self.socket = socket
@@ -27,7 +28,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
 
   /// Prepares the connection for the pool. Any event then means that the upstream has closed the connection or sent
   /// unexpected bytes.
-  func park(now: UInt64, timeout: Int) {
+  func park(now: MonotonicTime, timeout: Milliseconds) {
     idleSince = now
     isIdle = true
     // Observer and timer stay set while the connection is in use: clearing and setting them again would cost reference

@@ -1,5 +1,6 @@
 import CLinux
 import Synchronization
+import Time
 
 /// The event loop of one thread and the serial executor of its `Worker`.
 ///
@@ -108,11 +109,10 @@ public final class EventLoop: SerialExecutor {
   /// True if the caller is on the loop's thread.
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// The duration of the current turn in milliseconds, at `now` (monotonic milliseconds); 0 while the loop waits for
-  /// events.
-  public func stalledMilliseconds(at now: UInt64) -> UInt64 {
+  /// The duration of the current turn until `now`; 0 while the loop waits for events.
+  public func turnDuration(at now: MonotonicTime) -> Milliseconds {
     let began = turnBegan.load(ordering: .relaxed)
-    return began == 0 || began > now ? 0 : now - began
+    return began == 0 || began > now.milliseconds ? 0 : now - MonotonicTime(milliseconds: began)
   }
 
   /// Runs turns until the worker has been stopped and no jobs are queued. Called once, on the thread that becomes the
@@ -139,7 +139,7 @@ public final class EventLoop: SerialExecutor {
       if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }
       let count = unsafe cl_epoll_wait(epoll, events, capacity, timeout)
       poller.updateNow()
-      turnBegan.store(poller.now, ordering: .relaxed)
+      turnBegan.store(poller.now.milliseconds, ordering: .relaxed)
       if count > 0 {
         for index in 0..<count {
           let key = unsafe cl_event_key(events, index)

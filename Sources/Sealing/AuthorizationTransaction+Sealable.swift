@@ -12,7 +12,7 @@ extension AuthorizationTransaction: Sealable {
   public func write(to payload: inout PayloadWriter) {
     payload.writeByte(AuthorizationTransaction.formatVersion)
     payload.writeBytes(withoutLength: id.bytes)
-    payload.writeSeconds(expiry)
+    payload.writeTime(expiry)
     payload.writeResponseMode(responseMode, hasState: state != nil)
     payload.writeBinding(binding)
     if let state { payload.writeText(state) }
@@ -23,7 +23,7 @@ extension AuthorizationTransaction: Sealable {
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     try payload.checkFormatVersion(AuthorizationTransaction.formatVersion)
     let id = try payload.readTransactionID()
-    let expiry = try payload.readSeconds()
+    let expiry = try payload.readTime()
     let (responseMode, hasState) = try payload.readResponseMode()
     let binding = try payload.readBinding()
     let state = hasState ? try payload.readText() : nil

@@ -18,16 +18,16 @@ extension PayloadWriter {
   mutating func writeBinding(_ binding: FlowBinding) {
     var flags: Flags = []
     if binding.redirectURIWasSent { flags.insert(.redirectURIWasSent) }
-    if binding.scope != nil { flags.insert(.hasScope) }
-    if binding.upstreamClientID == binding.clientID { flags.insert(.sameClientID) }
+    if binding.client.scope != nil { flags.insert(.hasScope) }
+    if binding.client.upstreamClientID == binding.client.clientID { flags.insert(.sameClientID) }
     if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.sameRedirectURI) }
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
-    writeText(binding.clientID.rawValue)
+    writeText(binding.client.clientID.rawValue)
     writeText(binding.redirectURI.text)
-    if let scope = binding.scope { writeText(scope.text) }
-    if !flags.contains(.sameClientID) { writeText(binding.upstreamClientID.rawValue) }
+    if let scope = binding.client.scope { writeText(scope.text) }
+    if !flags.contains(.sameClientID) { writeText(binding.client.upstreamClientID.rawValue) }
     if !flags.contains(.sameRedirectURI) { writeText(binding.upstreamRedirectURI) }
     if let verifier = binding.upstreamVerifier { writeBytes(withoutLength: verifier.bytes) }
   }

@@ -11,7 +11,7 @@ extension IssuedCode: Sealable {
   public func write(to payload: inout PayloadWriter) {
     payload.writeByte(IssuedCode.formatVersion)
     payload.writeBytes(withoutLength: transactionID.bytes)
-    payload.writeSeconds(expiry)
+    payload.writeTime(expiry)
     payload.writeBinding(binding)
     payload.writeText(upstreamCode.reveal())
   }
@@ -20,7 +20,7 @@ extension IssuedCode: Sealable {
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     try payload.checkFormatVersion(IssuedCode.formatVersion)
     let transactionID = try payload.readTransactionID()
-    let expiry = try payload.readSeconds()
+    let expiry = try payload.readTime()
     let binding = try payload.readBinding()
     let upstreamCode = Secret(try payload.readText())
     self.init(transactionID: transactionID, binding: binding, upstreamCode: upstreamCode, expiry: expiry)

@@ -1,5 +1,6 @@
 internal import ByteText
 internal import Cryptography
+internal import Time
 
 extension KeyFile {
   /// Parses the text of a key file. Throws a `KeyFileError` that lists all problems of the file.
@@ -64,7 +65,7 @@ extension KeyFile {
       problems.append(
         (fields[0].column, "key id `\(shown(fields[0].text))` is not eight lower-case hexadecimal digits"))
     }
-    let created = UTCTime.seconds(fields[1].text)
+    let created = UnixTime(parsing: fields[1].text)
     if created == nil {
       problems.append((fields[1].column, "`\(shown(fields[1].text))` is not a time like `2026-11-21T08:30:00Z`"))
     }

@@ -1,3 +1,5 @@
+public import Time
+
 /// The sealing keys of a deployment. One key seals new values, and every key that is not retired opens values.
 ///
 /// A ring is immutable; a reload replaces it. Its initialiser ensures that one key seals, and `KeyFile` ensures that no
@@ -23,8 +25,8 @@ public struct KeyRing: Sendable {
 
   /// Returns a ring with one random key that no other process has.
   ///
-  /// - Parameter now: the current time in seconds since 1970.
-  public static func ephemeral(now: Int64) -> KeyRing {
+  /// - Parameter now: the current time.
+  public static func ephemeral(now: UnixTime) -> KeyRing {
     let key = SealingKey.generate(created: now, state: .seals)
     return KeyRing(keys: [key], isEphemeral: true, sealingKey: key)
   }
@@ -36,7 +38,9 @@ public struct KeyRing: Sendable {
   /// time; `nil` if no key has this state.
   static func sealingKey(of keys: [SealingKey]) -> SealingKey? {
     var newest: SealingKey?
-    for key in keys where key.state == .seals && key.created >= (newest?.created ?? Int64.min) { newest = key }
+    for key in keys where key.state == .seals && key.created >= (newest?.created ?? UnixTime(seconds: .min)) {
+      newest = key
+    }
     return newest
   }
 

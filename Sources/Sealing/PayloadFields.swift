@@ -1,5 +1,6 @@
 internal import ByteText
 internal import OAuth
+internal import Time
 
 // The encodings of OAuth values in a payload.
 
@@ -37,8 +38,8 @@ extension PayloadWriter {
     writeByte(hasState ? value | stateBit : value)
   }
 
-  mutating func writeSeconds(_ value: Int64) {
-    writeNumber(UInt64(bitPattern: value))
+  mutating func writeTime(_ time: UnixTime) {
+    writeNumber(UInt64(bitPattern: time.seconds))
   }
 }
 
@@ -64,8 +65,8 @@ extension PayloadReader {
     }
   }
 
-  mutating func readSeconds() throws(PayloadError) -> Int64 {
-    Int64(bitPattern: try readNumber())
+  mutating func readTime() throws(PayloadError) -> UnixTime {
+    UnixTime(seconds: Int64(bitPattern: try readNumber()))
   }
 
   mutating func readTransactionID() throws(PayloadError) -> TransactionID {

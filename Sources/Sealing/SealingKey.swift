@@ -1,4 +1,5 @@
 internal import Cryptography
+public import Time
 
 /// A key of the key ring. Its description omits the secret.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
@@ -21,8 +22,8 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
 
   /// The id, which is part of every value that the key seals.
   public let id: KeyID
-  /// The time of creation, in seconds since 1970.
-  public let created: Int64
+  /// The time of creation.
+  public let created: UnixTime
   /// The permitted use. Rotation and retirement change it.
   public internal(set) var state: State
   /// The key itself, 32 bytes; empty after the key is retired.
@@ -31,13 +32,13 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   /// The id and the state, without the secret.
   public var description: String { "\(id) \(state.rawValue)" }
   /// The time of creation as the key file writes it: UTC, in the form of RFC 3339.
-  public var createdText: String { UTCTime.text(created) }
+  public var createdText: String { created.text }
 
   /// All members except the secret, so that `dump` does not print it.
   public var customMirror: Mirror { Mirror(self, children: ["id": id, "created": created, "state": state]) }
 
   /// Returns a new random key.
-  static func generate(created: Int64, state: State) -> SealingKey {
+  static func generate(created: UnixTime, state: State) -> SealingKey {
     SealingKey(
       id: KeyID(bytes: randomBytes(KeyID.byteCount)), created: created, state: state,
       secret: randomBytes(secretLength))

@@ -1,3 +1,5 @@
+internal import Time
+
 /// The table of one kind of entry (`StoreKind`) whose values vary in length. Its entries may be evicted, because the
 /// loss of an entry only makes a client or user repeat a step.
 ///
@@ -12,7 +14,7 @@ struct EntryTable: Sendable {
     /// The number of bytes that are charged for the value. It is larger than the value if room for a later value is
     /// reserved.
     var room: Int
-    var expiry: Int64
+    var expiry: UnixTime
     let holder: UInt64
     /// The neighbours among the entries of the same holder, in the order of insertion.
     var older: UInt32
@@ -73,7 +75,7 @@ struct EntryTable: Sendable {
   /// Stores a value and returns `nil` if there is no entry, or only an expired one; otherwise returns the existing
   /// value. A value that has already expired is not stored. Throws `.full`.
   mutating func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> [UInt8]? {
     removeExpired(now: now, atMost: EntryTable.expiredPerWrite)
     if let number = index[key], let entry = entries[Int(number)] {
@@ -88,7 +90,7 @@ struct EntryTable: Sendable {
 
   /// Stores an empty value that is charged as `room` bytes. Replaces an existing entry. Throws `.full`.
   mutating func reserve(
-    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) {
     removeExpired(now: now, atMost: EntryTable.expiredPerWrite)
     remove(key)
@@ -100,7 +102,7 @@ struct EntryTable: Sendable {
   /// Replaces the value `old` with `new` and returns true. Returns false if `old` is not the value, or if the entry or
   /// the new value has already expired. Throws `.full`.
   mutating func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> Bool {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now, entry.value == old,
       expiry > now
@@ -117,7 +119,7 @@ struct EntryTable: Sendable {
     return true
   }
 
-  func value(of key: StoreKey, now: Int64) -> [UInt8]? {
+  func value(of key: StoreKey, now: UnixTime) -> [UInt8]? {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now else { return nil }
     return entry.value
   }
@@ -129,7 +131,7 @@ struct EntryTable: Sendable {
   // MARK: Room
 
   /// Evicts entries until there is room for `size` more bytes. Throws `.full` if no further entry may be evicted.
-  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(StoreError) {
+  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(StoreError) {
     if holder.isLimited {
       while let own = holders[holder.fingerprint], own.count >= EntryTable.spared, own.bytes + size > perHolder {
         evictOldest(of: holder.fingerprint)
@@ -155,7 +157,7 @@ struct EntryTable: Sendable {
 
   /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed. Those that have not
   /// expired are inserted into the wheel again.
-  private mutating func removeExpired(now: Int64, atMost limit: Int) {
+  private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let number = wheel.removePassed(now: now), let entry = entries[Int(number)] else { return }
       wheel.insert(number, expiry: entry.expiry, now: now)
@@ -166,7 +168,7 @@ struct EntryTable: Sendable {
   // MARK: Entries
 
   private mutating func insert(
-    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: UnixTime, now: UnixTime
   ) {
     let number = free.popLast() ?? UInt32(entries.count)
     var own = holders[holder] ?? Holder()

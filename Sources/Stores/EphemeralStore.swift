@@ -1,19 +1,19 @@
 public import OAuth
+public import Time
 
 /// A store of temporary entries, e.g. for the single use of codes, for state handles and for families of refresh
 /// tokens.
 ///
-/// Each operation is atomic; a shared store executes it as one command. Times are in seconds since 1970, and the caller
-/// passes the current time. An entry no longer exists once `now` has reached its `expiry`. The caller seals (encrypts)
-/// values that contain tokens.
+/// Each operation is atomic; a shared store executes it as one command. The caller passes the current time. An entry no
+/// longer exists once `now` has reached its `expiry`. The caller seals (encrypts) values that contain tokens.
 ///
 /// A claim is an entry by which one request reserves the use of a code or token. Its value contains a random nonce of
 /// the request. By the nonce, a request can recognise its own claim if the answer of the store was lost. Each change of
 /// a claim compares the nonce in the same operation.
 public protocol EphemeralStore: Sendable {
-  /// The number of seconds by which an entry must outlive the object that it protects. The clocks of replicas may
-  /// differ, and any clock may be set back by a few seconds.
-  var clockTolerance: Int64 { get }
+  /// The time by which an entry must outlive the object that it protects. The clocks of replicas may differ, and any
+  /// clock may be set back by a few seconds.
+  var clockTolerance: Seconds { get }
 
   /// The id of the current epoch: the period since the store last lost its entries. If a refresh token is from an
   /// earlier epoch, the entry of its family may be lost.
@@ -23,7 +23,7 @@ public protocol EphemeralStore: Sendable {
   ///
   /// - Parameter holder: the client and network that the entry is charged to as long as it exists.
   func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]?
 
   /// Stores an entry with an empty value and with room for a value of `bytes` bytes. Replaces an existing entry. A
@@ -32,23 +32,23 @@ public protocol EphemeralStore: Sendable {
   ///
   /// - Parameter bytes: the maximum length of the value that `replace` will store.
   func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError)
 
   /// Replaces the value `old` with `new`, and the expiry. Returns false, and changes nothing, if `old` is not the
   /// value.
   func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool
 
   /// Returns the value and keeps the entry; `nil` without an entry.
-  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]?
+  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]?
 
   /// Returns the value and removes the entry, so that only one of several callers gets it.
-  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]?
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]?
 
   /// Removes the entry if `value` is its value. Returns true if it was removed.
-  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool
+  func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool
 
   /// The memory use of each kind in this process; empty for a store that keeps its entries elsewhere.
   var usage: [StoreUsage] { get }
@@ -59,7 +59,7 @@ public protocol EphemeralStore: Sendable {
 
 extension EphemeralStore {
   /// 60 seconds, enough for machines that synchronise their clocks with a time server.
-  public var clockTolerance: Int64 { 60 }
+  public var clockTolerance: Seconds { 60 }
   /// Empty, for stores that keep their entries in another process.
   public var usage: [StoreUsage] { [] }
   /// Does nothing, for stores without shares.

@@ -1,3 +1,5 @@
+internal import Time
+
 /// A timer wheel, which finds expired records in constant time per record. Time is divided into slots, and each slot
 /// has a list of the records that expire in it.
 ///
@@ -25,19 +27,19 @@ struct ExpiryWheel: Sendable {
   /// The next slot to be checked, counted from 1970.
   private var nextSlot: Int64 = 0
 
-  init(tick: Int64) {
-    self.tick = tick
+  init(tick: Seconds) {
+    self.tick = Int64(tick.count)
   }
 
   /// The bytes that the wheel uses for a record.
   static let recordLength = MemoryLayout<Link>.stride
 
   /// Inserts a record into the slot of its expiry.
-  mutating func insert(_ record: UInt32, expiry: Int64, now: Int64) {
+  mutating func insert(_ record: UInt32, expiry: UnixTime, now: UnixTime) {
     if firstRecords.isEmpty { firstRecords = [UInt32](repeating: ExpiryWheel.none, count: ExpiryWheel.slotCount) }
-    if count == 0 { nextSlot = now / tick }
+    if count == 0 { nextSlot = now.seconds / tick }
     let last = nextSlot + Int64(ExpiryWheel.slotCount) - 1
-    let slot = Int(min(max(expiry / tick, nextSlot), last) % Int64(ExpiryWheel.slotCount))
+    let slot = Int(min(max(expiry.seconds / tick, nextSlot), last) % Int64(ExpiryWheel.slotCount))
     let next = firstRecords[slot]
     links[record] = Link(next: next, previous: ExpiryWheel.slotFlag | UInt32(slot))
     if next != ExpiryWheel.none { links[next].previous = record }
@@ -59,9 +61,9 @@ struct ExpiryWheel: Sendable {
 
   /// Removes and returns a record whose slot has passed; returns `nil` if there is none. The caller must insert the
   /// record again if it has not expired.
-  mutating func removePassed(now: Int64) -> UInt32? {
+  mutating func removePassed(now: UnixTime) -> UInt32? {
     guard count > 0 else { return nil }
-    let current = (now + 1) / tick
+    let current = (now.seconds + 1) / tick
     // After a long pause all slots have passed, and each is checked once.
     nextSlot = max(nextSlot, current - Int64(ExpiryWheel.slotCount))
     while nextSlot < current {

@@ -1,7 +1,11 @@
+internal import Time
+
 /// The stored value of a family of refresh tokens: 70 bytes. It contains no token, but the first 128 bits of digests of
 /// tokens. The fields and their lengths in bytes are:
 ///
 ///     state 1 | repeats 1 | generation 4 | leaseEnd 4 | firstUse 4 | network 8 | token 16 | previous 16 | nonce 16
+///
+/// Times are in seconds since 1970; 32 bits suffice until 2106.
 struct FamilyRecord: Equatable, Sendable {
   /// The state of a family, as in the diagram of `RefreshLedger`.
   enum State: UInt8 {
@@ -26,10 +30,10 @@ struct FamilyRecord: Equatable, Sendable {
   /// The generation of `token`. In an ended family: the tokens of all lower generations have been revoked upstream, or
   /// are being revoked.
   var generation: UInt32 = 0
-  /// The end of the current claim, in seconds since 1970.
-  var leaseEnd: UInt32 = 0
-  /// The time of the first use of `previous`, in seconds since 1970.
-  var firstUse: UInt32 = 0
+  /// The end of the current claim.
+  var leaseEnd: UnixTime = 0
+  /// The time of the first use of `previous`.
+  var firstUse: UnixTime = 0
   /// The network of the first use of `previous`.
   var network: UInt64 = 0
   /// The digest of the valid token.
@@ -50,8 +54,8 @@ struct FamilyRecord: Equatable, Sendable {
     isAdopted = bytes[1] & FamilyRecord.adoptedBit != 0
     repeats = bytes[1] & ~FamilyRecord.adoptedBit
     generation = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[2..<6]))
-    leaseEnd = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[6..<10]))
-    firstUse = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[10..<14]))
+    leaseEnd = UnixTime(seconds: Int64(FamilyRecord.number(bytes[6..<10])))
+    firstUse = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
     network = FamilyRecord.number(bytes[14..<22])
     token = Array(bytes[22..<38])
     previous = Array(bytes[38..<54])
@@ -61,11 +65,14 @@ struct FamilyRecord: Equatable, Sendable {
   var bytes: [UInt8] {
     var bytes = [state.rawValue, repeats | (isAdopted ? FamilyRecord.adoptedBit : 0)]
     bytes.reserveCapacity(FamilyRecord.length)
-    for (number, count) in [(UInt64(generation), 4), (UInt64(leaseEnd), 4), (UInt64(firstUse), 4), (network, 8)] {
+    for (number, count) in [
+      (UInt64(generation), 4), (FamilyRecord.number(leaseEnd), 4), (FamilyRecord.number(firstUse), 4), (network, 8),
+    ] {
       for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
     }
     return bytes + token + previous + nonce
   }
 
+  private static func number(_ time: UnixTime) -> UInt64 { UInt64(UInt32(clamping: time.seconds)) }
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }

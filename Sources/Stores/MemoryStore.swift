@@ -1,6 +1,7 @@
 internal import Cryptography
 public import OAuth
 internal import Synchronization
+public import Time
 
 /// The store of a single replica, in the memory of the process. Each table has a lock, which is held for one operation
 /// and never across an `await`.
@@ -83,12 +84,12 @@ public final class MemoryStore: EphemeralStore {
   }
 
   /// 5 seconds: one process has one clock, which a time server may set back by seconds.
-  public var clockTolerance: Int64 { 5 }
+  public var clockTolerance: Seconds { 5 }
 
   /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` for a value of the wrong length
   /// if all values of the kind have the same length.
   public func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     let part = part(key)
     if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
@@ -114,7 +115,7 @@ public final class MemoryStore: EphemeralStore {
 
   /// Reserves room for a value. Throws `.full`, or `.tooLong` if the kind has a fixed length or a lower maximum length.
   public func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     let part = part(key)
     guard case .entries(let table) = part.table, case .upTo(let longest) = key.kind.row.size, bytes <= longest else {
@@ -135,7 +136,7 @@ public final class MemoryStore: EphemeralStore {
   /// Replaces the value `old` with `new`. Throws `.full`, or `.unavailable` for a value of the wrong length if all
   /// values of the kind have the same length.
   public func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     switch part(key).table {
     case .records(let shards):
@@ -150,7 +151,7 @@ public final class MemoryStore: EphemeralStore {
   }
 
   /// Returns the value; never throws.
-  public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     switch part(key).table {
     case .records(let shards): shard(key, shards).value.withLock { $0.value(of: key, now: now) }
     case .entries(let table): table.value.withLock { $0.value(of: key, now: now) }
@@ -158,16 +159,16 @@ public final class MemoryStore: EphemeralStore {
   }
 
   /// Returns the value and removes the entry; never throws.
-  public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     remove(key, now: now) { _ in true }
   }
 
   /// Removes the entry if `value` is its value; never throws.
-  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     remove(key, now: now) { $0 == value } != nil
   }
 
-  private func remove(_ key: StoreKey, now: Int64, if matches: ([UInt8]) -> Bool) -> [UInt8]? {
+  private func remove(_ key: StoreKey, now: UnixTime, if matches: ([UInt8]) -> Bool) -> [UInt8]? {
     switch part(key).table {
     case .records(let shards):
       shard(key, shards).value.withLock { table in

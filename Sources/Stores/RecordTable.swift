@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Time
 
 /// A shard of the table of one kind of entry (`StoreKind`) whose values have a fixed length. It needs no allocation per
 /// entry.
@@ -12,6 +13,9 @@ struct RecordTable: Sendable {
     var low: UInt64 = 0
     var expiry: UInt32 = 0
     var holder: UInt16 = 0
+
+    /// The time at which the record expires.
+    var end: UnixTime { UnixTime(seconds: Int64(expiry)) }
   }
 
   /// The number in place of a record that does not exist.
@@ -60,12 +64,12 @@ struct RecordTable: Sendable {
   /// value. A value that has already expired is not stored. Throws `.full`, or `.unavailable` for a value of the wrong
   /// length.
   mutating func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> [UInt8]? {
     removeExpired(now: now, atMost: RecordTable.expiredPerWrite)
     if let slot = slot(of: key) {
       let record = index[slot]
-      guard Int64(heads[record].expiry) <= now else { return self.value(record) }
+      guard heads[record].end <= now else { return self.value(record) }
       remove(at: slot)
     }
     guard expiry > now else { return nil }
@@ -84,7 +88,7 @@ struct RecordTable: Sendable {
   /// Replaces the value `old` with `new` and returns true. Returns false if `old` is not the value, or if the record or
   /// the new value has already expired. Throws `.unavailable` for a value of the wrong length.
   mutating func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> Bool {
     guard let record = validRecord(of: key, now: now), value(record) == old, expiry > now else { return false }
     guard new.count == length else { throw .unavailable("a value of the wrong length for its kind") }
@@ -95,7 +99,7 @@ struct RecordTable: Sendable {
     return true
   }
 
-  func value(of key: StoreKey, now: Int64) -> [UInt8]? {
+  func value(of key: StoreKey, now: UnixTime) -> [UInt8]? {
     validRecord(of: key, now: now).map { value($0) }
   }
 
@@ -106,8 +110,8 @@ struct RecordTable: Sendable {
   // MARK: Records
 
   /// Returns the number of the record of `key`; `nil` if there is none or it has expired.
-  private func validRecord(of key: StoreKey, now: Int64) -> UInt32? {
-    guard let slot = slot(of: key), Int64(heads[index[slot]].expiry) > now else { return nil }
+  private func validRecord(of key: StoreKey, now: UnixTime) -> UInt32? {
+    guard let slot = slot(of: key), heads[index[slot]].end > now else { return nil }
     return index[slot]
   }
 
@@ -136,16 +140,16 @@ struct RecordTable: Sendable {
   }
 
   /// Returns seconds since 1970 in 32 bits, which suffice until 2106.
-  private static func seconds(_ expiry: Int64) -> UInt32 { UInt32(clamping: expiry) }
+  private static func seconds(_ expiry: UnixTime) -> UInt32 { UInt32(clamping: expiry.seconds) }
 
   /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed. Those that have not
   /// expired are inserted into the wheel again.
-  private mutating func removeExpired(now: Int64, atMost limit: Int) {
+  private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let record = wheel.removePassed(now: now) else { return }
       let head = heads[record]
-      wheel.insert(record, expiry: Int64(head.expiry), now: now)
-      if Int64(head.expiry) <= now { remove(StoreKey(kind, high: head.high, low: head.low)) }
+      wheel.insert(record, expiry: head.end, now: now)
+      if head.end <= now { remove(StoreKey(kind, high: head.high, low: head.low)) }
     }
   }
 

@@ -1,5 +1,6 @@
 internal import Cryptography
 public import OAuth
+public import Time
 
 /// Enforces the single use of codes (invariant `I-token`; RFC 6749, section 4.1.2).
 ///
@@ -26,7 +27,7 @@ public struct RedemptionLedger: Sendable {
     public let isRetry: Bool
     let record: ClaimRecord
     let holder: StoreHolder
-    let expiry: Int64
+    let expiry: UnixTime
   }
 
   /// The result of `claim`.
@@ -52,9 +53,10 @@ public struct RedemptionLedger: Sendable {
   /// - Parameters:
   ///   - verifier: the PKCE verifier; `nil` for a code without a challenge.
   ///   - holder: the client and network that the claim is charged to.
-  ///   - expiry: the expiry of the code, in seconds since 1970.
+  ///   - expiry: the expiry of the code.
   public func claim(
-    _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, expiry: Int64, now: Int64
+    _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, expiry: UnixTime,
+    now: UnixTime
   ) async throws(StoreError) -> Claim {
     let key = RedemptionLedger.key(transaction)
     let until = expiry + store.clockTolerance
@@ -77,18 +79,18 @@ public struct RedemptionLedger: Sendable {
 
   /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before the claim:
   /// the claim of a retry becomes unsettled again.
-  public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
     _ = try await store.remove(RedemptionLedger.key(attempt.transaction), attempt.record.bytes, now: now)
   }
 
   /// Permits a retry after a complete request was sent upstream and no usable answer came back.
-  public func leaveUnsettled(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func leaveUnsettled(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     _ = try await change(attempt, to: .unsettled, now: now)
   }
 
   /// Ends a claim for good: the upstream issued tokens, or refused the code.
-  public func spend(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     if try await change(attempt, to: .spent, now: now) { return }
     // The claim has expired in the meantime. `put` records that the code is spent, unless another request has a claim.
     var record = attempt.record
@@ -98,7 +100,7 @@ public struct RedemptionLedger: Sendable {
   }
 
   private func change(
-    _ attempt: Attempt, to state: ClaimRecord.State, now: Int64
+    _ attempt: Attempt, to state: ClaimRecord.State, now: UnixTime
   ) async throws(StoreError) -> Bool {
     var record = attempt.record
     record.state = state
@@ -111,7 +113,7 @@ public struct RedemptionLedger: Sendable {
 
   /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns false if the store has no room
   /// for them. Throws `.unavailable`.
-  public func keep(_ sealed: [UInt8], of attempt: Attempt, now: Int64) async throws(StoreError) -> Bool {
+  public func keep(_ sealed: [UInt8], of attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
@@ -124,7 +126,7 @@ public struct RedemptionLedger: Sendable {
   }
 
   /// Removes and returns the tokens that `keep` stored, so that only one caller gets them.
-  public func takeTokens(of transaction: TransactionID, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func takeTokens(of transaction: TransactionID, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try await store.take(StoreKey(.tokens, id: transaction), now: now)
   }
 

@@ -1,5 +1,6 @@
 internal import Cryptography
 public import OAuth
+public import Time
 
 /// Records the valid refresh token of each family (RFC 9700, sections 2.2.2 and 4.14.2; invariant `I-renewal`).
 ///
@@ -34,10 +35,10 @@ public struct RefreshLedger: Sendable {
     let recordBefore: [UInt8]?
     let generation: UInt32
     let token: [UInt8]
-    let started: Int64
+    let started: UnixTime
     let network: UInt64
     let isAdopted: Bool
-    let expiry: Int64
+    let expiry: UnixTime
   }
 
   /// The result of presenting a token of an ended family.
@@ -66,16 +67,16 @@ public struct RefreshLedger: Sendable {
     case missing
   }
 
-  /// The number of seconds that a record outlives its tokens, because the clocks of replicas may differ.
-  private static let margin: Int64 = 60
+  /// The time by which a record outlives its tokens, because the clocks of replicas may differ.
+  private static let margin: Seconds = 60
   /// The maximum number of attempts to change a record. An attempt fails only if another request changes the record in
   /// the meantime.
   private static let maximumAttempts = 16
   /// The maximum number of times that the response to one use is repeated.
   private static let maximumRepeats: UInt8 = 8
-  /// The number of seconds after the first use in which a repeat may come from another network: a phone that changes
-  /// networks repeats at once.
-  private static let handover: Int64 = 10
+  /// The time after the first use in which a repeat may come from another network: a phone that changes networks repeats
+  /// at once.
+  private static let handover: Seconds = 10
 
   private let store: any EphemeralStore
 
@@ -91,9 +92,9 @@ public struct RefreshLedger: Sendable {
   ///
   /// - Parameters:
   ///   - use: the presented token.
-  ///   - lease: the seconds after which the claim ends by itself.
-  ///   - now: the current time in seconds since 1970.
-  public func claim(_ use: RefreshUse, lease: Int64, now: Int64) async throws(StoreError) -> Claim {
+  ///   - lease: the time after which the claim ends by itself.
+  ///   - now: the current time.
+  public func claim(_ use: RefreshUse, lease: Seconds, now: UnixTime) async throws(StoreError) -> Claim {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     let generation = UInt32(clamping: use.generation)
@@ -118,7 +119,7 @@ public struct RefreshLedger: Sendable {
         if try await markRevoked(use, &record, old, now: now) { return .ended(.first) }
         continue
       case .busy where record.token == digest:
-        guard Int64(record.leaseEnd) <= now else { return .busy }
+        guard record.leaseEnd <= now else { return .busy }
       case .busy where generation == record.generation + 1:
         // The client received this token as the successor of the recorded one, but the store could not record it.
         record.previous = record.token
@@ -141,12 +142,12 @@ public struct RefreshLedger: Sendable {
 
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func begin(
-    _ use: RefreshUse, _ record: inout FamilyRecord, recordBefore: [UInt8]?, isFromEarlierEpoch: Bool, lease: Int64,
-    now: Int64
+    _ use: RefreshUse, _ record: inout FamilyRecord, recordBefore: [UInt8]?, isFromEarlierEpoch: Bool, lease: Seconds,
+    now: UnixTime
   ) -> Attempt {
     record.state = .busy
     record.nonce = randomBytes(FamilyRecord.digestLength)
-    record.leaseEnd = UInt32(clamping: now + lease)
+    record.leaseEnd = now + lease
     return Attempt(
       family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, record: record.bytes, recordBefore: recordBefore,
       generation: record.generation, token: record.token, started: now, network: use.network.code,
@@ -154,8 +155,8 @@ public struct RefreshLedger: Sendable {
   }
 
   /// Returns true if the last response may be repeated (`I-renewal`).
-  private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
-    let firstUse = Int64(record.firstUse)
+  private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
+    let firstUse = record.firstUse
     guard now < firstUse + use.window, record.repeats < RefreshLedger.maximumRepeats else { return false }
     return use.acceptsAnyNetwork || record.network == use.network.code || now <= firstUse + RefreshLedger.handover
   }
@@ -171,7 +172,7 @@ public struct RefreshLedger: Sendable {
   ///
   /// - Parameter isAnswered: true if a response is stored and will be sent.
   /// - Returns: the first use; `nil` if the request is no longer a valid repeat and must be treated as `reused`.
-  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: Int64) async throws(StoreError) -> FirstUse? {
+  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: UnixTime) async throws(StoreError) -> FirstUse? {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     for _ in 0..<RefreshLedger.maximumAttempts {
@@ -189,7 +190,7 @@ public struct RefreshLedger: Sendable {
   }
 
   /// Ends the claim without a new token. The presented token stays valid.
-  public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     let key = RefreshLedger.key(attempt.family)
     if let recordBefore = attempt.recordBefore {
       _ = try await store.replace(key, attempt.record, with: recordBefore, expiry: attempt.expiry, now: now)
@@ -200,13 +201,13 @@ public struct RefreshLedger: Sendable {
 
   /// Makes `successor` the valid token. Returns false if the family has ended in the meantime, or if another request
   /// took over after the lease. Then the client must not receive `successor`.
-  public func settle(_ attempt: Attempt, successor: Secret, now: Int64) async throws(StoreError) -> Bool {
+  public func settle(_ attempt: Attempt, successor: Secret, now: UnixTime) async throws(StoreError) -> Bool {
     var record = FamilyRecord(state: .current)
     record.isAdopted = attempt.isAdopted
     record.generation = attempt.generation + 1
     record.token = RefreshLedger.digest(successor)
     record.previous = attempt.token
-    record.firstUse = UInt32(clamping: attempt.started)
+    record.firstUse = attempt.started
     record.network = attempt.network
     return try await store.replace(
       RefreshLedger.key(attempt.family), attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
@@ -216,7 +217,7 @@ public struct RefreshLedger: Sendable {
 
   /// Returns the result for a token of an ended family, and `nil` if the family has not ended. For tokens that may be
   /// used more than once.
-  public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
+  public func end(of use: RefreshUse, now: UnixTime) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.maximumAttempts {
       guard let old = try await store.get(key, now: now) else { return nil }
@@ -231,7 +232,7 @@ public struct RefreshLedger: Sendable {
   /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
   /// changed the record.
   private func markRevoked(
-    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
+    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: UnixTime
   ) async throws(StoreError) -> Bool {
     record.generation = UInt32(clamping: use.generation + 1)
     return try await store.replace(
@@ -243,11 +244,11 @@ public struct RefreshLedger: Sendable {
   /// - Parameters:
   ///   - generations: the caller revokes the tokens of all lower generations upstream.
   ///   - holder: the client and network that a new record is charged to.
-  ///   - expiry: the latest expiry of any token of the family, in seconds since 1970.
-  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted, in seconds since 1970.
+  ///   - expiry: the latest expiry of any token of the family.
+  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted.
   public func end(
-    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: Int64, adoptedUntil: Int64,
-    now: Int64
+    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: UnixTime, adoptedUntil: UnixTime,
+    now: UnixTime
   ) async throws(StoreError) -> Bool {
     let key = RefreshLedger.key(family)
     for _ in 0..<RefreshLedger.maximumAttempts {
@@ -270,8 +271,8 @@ public struct RefreshLedger: Sendable {
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
-  /// Returns the expiry of a record, in seconds since 1970.
-  private func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
+  /// Returns the expiry of a record.
+  private func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: UnixTime) -> UnixTime {
     // The record of an adopted family must exist as long as the gateway accepts tokens from before its installation.
     max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0) + RefreshLedger.margin
   }

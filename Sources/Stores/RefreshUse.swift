@@ -1,5 +1,6 @@
 internal import Cryptography
 public import OAuth
+public import Time
 
 /// A refresh token that a client presents, with the facts on which `RefreshLedger` decides.
 public struct RefreshUse: Sendable {
@@ -15,15 +16,14 @@ public struct RefreshUse: Sendable {
   public let holder: StoreHolder
   /// The network of the request.
   let network: NetworkPrefix
-  /// The number of seconds for which a token is valid without use.
-  public var idle: Int64 = 0
-  /// The number of seconds in which a repeat of the request gets the same response.
-  public var window: Int64 = 0
+  /// The time for which a token is valid without use.
+  public var idle: Seconds = 0
+  /// The time in which a repeat of the request gets the same response.
+  public var window: Seconds = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var acceptsAnyNetwork = false
-  /// The time until which tokens that the upstream issued before the gateway was installed are accepted, in seconds
-  /// since 1970.
-  public var adoptedUntil: Int64 = 0
+  /// The time until which tokens that the upstream issued before the gateway was installed are accepted.
+  public var adoptedUntil: UnixTime = 0
   /// True if the upstream issued the token before the gateway was installed.
   public let isAdopted: Bool
 

@@ -1,5 +1,6 @@
 internal import COpenSSL
 public import Cryptography
+public import Time
 
 /// The configuration of a TLS listener.
 public struct TLSServerSettings: Sendable {
@@ -16,8 +17,8 @@ public struct TLSServerSettings: Sendable {
   public var requiresClientCertificate = false
   /// The protocols for ALPN, the preferred one first (RFC 7301).
   public var applicationProtocols = ["http/1.1"]
-  /// The time that a handshake may take, in milliseconds.
-  public var handshakeTimeout = 10_000
+  /// The time that a handshake may take.
+  public var handshakeTimeout: Milliseconds = 10_000
 
   /// Creates settings with these certificates and the default values.
   public init(identities: [TLSIdentity]) {
@@ -28,8 +29,8 @@ public struct TLSServerSettings: Sendable {
 /// The server side of TLS for one listener. All workers share one instance, which is immutable. A reload replaces the
 /// instance for new connections, and existing connections keep theirs.
 @safe public final class TLSServer: Sendable {
-  /// The time that a handshake may take, in milliseconds.
-  public let handshakeTimeout: Int
+  /// The time that a handshake may take.
+  public let handshakeTimeout: Milliseconds
   /// The certificates that clients receive, the default first.
   public let certificates: [CertificateChain]
   let context: TLSContext
@@ -66,7 +67,7 @@ public struct TLSServerSettings: Sendable {
     // The server stores no sessions, because a ticket contains the whole session. So every worker can resume every
     // session.
     unsafe co_set_session_cache_off(pointer)
-    unsafe SSL_CTX_set_timeout(pointer, Int(TicketKeys.sessionLifetime))
+    unsafe SSL_CTX_set_timeout(pointer, TicketKeys.sessionLifetime.count)
     unsafe SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
     var clientRequirements: [UInt8] = [settings.requiresClientCertificate ? 1 : 0]
     if let authorities = settings.clientAuthorities {

@@ -2,6 +2,7 @@ internal import COpenSSL
 internal import Cryptography
 internal import Reactor
 internal import Synchronization
+internal import Time
 
 /// The keys that encrypt session tickets (RFC 5077; RFC 8446, section 4.6.1). The whole process shares them, so that a
 /// session can be resumed on every worker and after a reload.
@@ -10,46 +11,52 @@ internal import Synchronization
 /// discarded when the next ticket is created, so that its tickets can never be decrypted again. A timer would wake up
 /// an idle process, so none is used.
 public final class TicketKeys: Sendable {
-  /// The number of seconds for which a key encrypts new tickets.
-  static let encryptionPeriod: Int64 = 3_600
-  /// The number of seconds for which a session can be resumed.
-  static let sessionLifetime: Int64 = 7_200
+  /// The time for which a key encrypts new tickets.
+  static let encryptionPeriod: Seconds = 3_600
+  /// The time for which a session can be resumed.
+  static let sessionLifetime: Seconds = 7_200
 
   struct Key {
     let name: [UInt8]
     let encryption: [UInt8]
     let authentication: [UInt8]
-    let created: Int64
+    let created: MonotonicTime
 
-    init(now: Int64) {
+    init(now: MonotonicTime) {
       name = randomBytes(16)
       encryption = randomBytes(32)
       authentication = randomBytes(32)
       created = now
     }
+
+    func isCurrent(at now: MonotonicTime) -> Bool { now < created + Milliseconds(TicketKeys.encryptionPeriod) }
+
+    func hasExpired(at now: MonotonicTime) -> Bool {
+      now >= created + Milliseconds(TicketKeys.encryptionPeriod + TicketKeys.sessionLifetime)
+    }
   }
 
   private let keys = Mutex<[Key]>([])
-  private let now: @Sendable () -> Int64
+  private let now: @Sendable () -> MonotonicTime
 
   /// Creates an empty set of keys.
   ///
-  /// - Parameter now: Returns the time of a monotonic clock in seconds.
-  init(now: @escaping @Sendable () -> Int64) {
+  /// - Parameter now: Returns the current time.
+  init(now: @escaping @Sendable () -> MonotonicTime) {
     self.now = now
   }
 
   /// Creates an empty set of keys that uses the monotonic clock of the system.
   public convenience init() {
-    self.init { Int64(SystemClock.monotonicNanoseconds() / 1_000_000_000) }
+    self.init { SystemClock.monotonicTime() }
   }
 
   /// Returns the key for new tickets. Creates a key if necessary, and discards expired keys.
   func current() -> Key {
     let now = now()
     return keys.withLock { keys in
-      keys.removeAll { now - $0.created >= TicketKeys.encryptionPeriod + TicketKeys.sessionLifetime }
-      if let newest = keys.last, now - newest.created < TicketKeys.encryptionPeriod { return newest }
+      keys.removeAll { $0.hasExpired(at: now) }
+      if let newest = keys.last, newest.isCurrent(at: now) { return newest }
       let key = Key(now: now)
       keys.append(key)
       return key
@@ -61,10 +68,8 @@ public final class TicketKeys: Sendable {
   func find(_ name: [UInt8]) -> (key: Key, isCurrent: Bool)? {
     let now = now()
     return keys.withLock { keys in
-      guard let key = keys.first(where: { $0.name == name }) else { return nil }
-      let age = now - key.created
-      guard age < TicketKeys.encryptionPeriod + TicketKeys.sessionLifetime else { return nil }
-      return (key, age < TicketKeys.encryptionPeriod)
+      guard let key = keys.first(where: { $0.name == name }), !key.hasExpired(at: now) else { return nil }
+      return (key, key.isCurrent(at: now))
     }
   }
 }

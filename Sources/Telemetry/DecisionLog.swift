@@ -1,4 +1,5 @@
 internal import Synchronization
+public import Time
 
 /// The decision log. It contains one JSON line for each judged request (a request to which rules were applied). Other
 /// lines report removed header fields and the number of dropped lines.
@@ -20,8 +21,8 @@ public final class DecisionLog: Sendable {
   private let counter = SequenceCounter()
   private let signal: any WakeSignal
   private let metrics: MetricsRegistry
-  /// Returns the time in milliseconds since 1970, for lines about the log itself.
-  private let now: @Sendable () -> Int64
+  /// Returns the current time, for lines about the log itself.
+  private let now: @Sendable () -> Timestamp
   private let shouldStop = Atomic<Bool>(false)
   private let shouldReopen = Atomic<Bool>(false)
   /// True after a write to the sink has failed. Each new record then wakes the writer, so that the writer tries again.
@@ -31,10 +32,10 @@ public final class DecisionLog: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The maximum number of records in a buffer. A record has about 300 bytes.
-  ///   - now: Returns the time in milliseconds since 1970.
+  ///   - now: Returns the current time.
   public init(
     workers: Int, capacity: Int = 4096, signal: any WakeSignal, metrics: MetricsRegistry,
-    now: @escaping @Sendable () -> Int64
+    now: @escaping @Sendable () -> Timestamp
   ) {
     let counter = counter
     buffers = (0..<workers).map { _ in RecordBuffer(capacity: capacity, counter: counter) }
@@ -138,7 +139,7 @@ public final class DecisionLog: Sendable {
     }
     if writer.dropped > 0 {
       writer.lines.beginLine()
-      writer.lines.appendMember("time", Timestamp.text(now()))
+      writer.lines.appendMember("time", now().text)
       writer.lines.appendMember("event", "dropped")
       writer.lines.appendMember("lines", Int(clamping: writer.dropped))
       writer.lines.endLine()

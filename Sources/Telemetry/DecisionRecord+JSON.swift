@@ -1,3 +1,5 @@
+internal import Time
+
 extension DecisionRecord {
   /// The version of the line format. It is incremented when the meaning of a member changes, but not when a member is
   /// added.
@@ -9,7 +11,7 @@ extension DecisionRecord {
   func write(to lines: inout JSONLines) {
     lines.beginLine()
     lines.appendMember("v", DecisionRecord.formatVersion)
-    lines.appendMember("time", Timestamp.text(time))
+    lines.appendMember("time", time.text)
     lines.appendMember("event", "decision")
     if let request { lines.appendMember("request", request) }
     if let transaction { lines.appendMember("transaction", transaction) }

@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of one line of the decision log: the gateway's decision about one request.
 ///
 /// Codes, tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1). The only members with text from
@@ -6,8 +8,8 @@
 /// This type is a class, because a worker passes the record to the writer through a buffer, and each copy of a struct
 /// would retain every string.
 public final class DecisionRecord: Sendable {
-  /// The time at which the record was created, just before the response, in milliseconds since 1970.
-  public let time: Int64
+  /// The time at which the record was created, just before the response.
+  public let time: Timestamp
   /// The id that all lines about one request share.
   public let request: String?
   /// The id that all requests of one sign-in share; `nil` for requests that belong to no known sign-in.
@@ -51,7 +53,8 @@ public final class DecisionRecord: Sendable {
 
   /// Creates a record. The parameters are described at the members of the same name.
   public init(
-    time: Int64, request: String? = nil, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint,
+    time: Timestamp, request: String? = nil, transaction: String? = nil, family: String? = nil,
+    endpoint: DecisionEndpoint,
     client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,

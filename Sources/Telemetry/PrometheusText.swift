@@ -1,3 +1,5 @@
+public import Time
+
 /// A writer of metrics in the text format of Prometheus, version 0.0.4.
 public struct PrometheusText: Sendable {
   /// The `Content-Type` of the response.
@@ -9,9 +11,9 @@ public struct PrometheusText: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the program.
-  ///   - startTime: The start of the process, in milliseconds since 1970.
+  ///   - startTime: The start of the process.
   public static func render(
-    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Int64
+    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Timestamp
   ) -> String {
     var page = PrometheusText()
     page.writeRequests(snapshot)
@@ -140,7 +142,7 @@ public struct PrometheusText: Sendable {
       writeLine(
         expiryName,
         [("listener", certificate.place), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
-        String(certificate.seconds))
+        String(certificate.end.seconds))
     }
     writeFamily(
       "proofgate_log_lines_dropped_total", "counter", "Decision-log lines that were dropped for lack of room.")
@@ -149,11 +151,11 @@ public struct PrometheusText: Sendable {
     writeSample("proofgate_log_write_failures_total", [], snapshot.logWriteFailures)
   }
 
-  private mutating func writeProcess(_ facts: ProcessFacts, version: String, startTime: Int64) {
+  private mutating func writeProcess(_ facts: ProcessFacts, version: String, startTime: Timestamp) {
     writeFamily("proofgate_build_info", "gauge", "The program's version.")
     writeSample("proofgate_build_info", [("version", version)], 1)
     writeFamily("process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.")
-    writeLine("process_start_time_seconds", [], PrometheusText.decimal(startTime, places: 3))
+    writeLine("process_start_time_seconds", [], PrometheusText.decimal(startTime.milliseconds, places: 3))
     if let bytes = facts.residentBytes {
       writeFamily("process_resident_memory_bytes", "gauge", "Resident memory.")
       writeSample("process_resident_memory_bytes", [], bytes)

@@ -29,7 +29,7 @@ struct CertificateReport {
     let firstNames = names.prefix(3).map(printable).joined(separator: ", ")
     let others = names.count > 3 ? " and \(names.count - 3) more" : ""
     let hosts = names.isEmpty ? "" : " for \(firstNames)\(others)"
-    let end = HTTPDate.format(Int(max(0, chain.validity.upperBound)))
+    let end = HTTPDate.format(max(0, chain.validity.upperBound))
     let subject = chain.subject.isEmpty ? "without subject" : chain.subject
     let place = certificate.place == "upstream" ? "to the upstream" : "on \(certificate.place)"
     return "certificate \(place): \(subject)\(hosts), until \(end), SHA-256 \(chain.fingerprint)"

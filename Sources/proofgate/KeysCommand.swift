@@ -25,7 +25,7 @@ struct KeysCommand: ParsableCommand {
     var file: String?
 
     func run() throws {
-      let keys = KeyFile.generate(now: Int64(SystemClock.realSeconds()))
+      let keys = KeyFile.generate(now: SystemClock.unixTime())
       guard let file else {
         Console.writeOutput(keys.render())
         return
@@ -53,7 +53,7 @@ struct KeysCommand: ParsableCommand {
 
     func run() throws {
       var keys = try source.read()
-      let step = keys.rotate(now: Int64(SystemClock.realSeconds()))
+      let step = keys.rotate(now: SystemClock.unixTime())
       try source.write(keys)
       switch step {
       case .added(let id):

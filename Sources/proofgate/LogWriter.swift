@@ -1,15 +1,16 @@
 import Reactor
 import Synchronization
 import Telemetry
+import Time
 
 /// Runs the thread that writes the decision log to its destination.
 final class LogWriter: Sendable {
   let log: DecisionLog
   private let hasEnded = Atomic<Bool>(false)
-  /// The time for which records are collected before they are written together, in milliseconds.
-  private static let batchTime = 10
-  /// The maximum time for writing the last lines when the process ends, in milliseconds.
-  static let endTimeout = 5_000
+  /// The time for which records are collected before they are written together.
+  private static let batchTime: Milliseconds = 10
+  /// The maximum time for writing the last lines when the process ends.
+  static let endTimeout: Milliseconds = 5_000
 
   /// Returns the destination for a value of the option `--log`.
   static func destination(_ option: String) -> LogFile.Destination {
@@ -19,7 +20,7 @@ final class LogWriter: Sendable {
   /// Creates the log without starting its thread. Throws if the process has no file descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
     log = DecisionLog(workers: workers, signal: LogSignal(descriptor: try ThreadSignal()), metrics: metrics) {
-      SystemClock.realMilliseconds()
+      SystemClock.timestamp()
     }
   }
 
@@ -61,7 +62,7 @@ final class LogWriter: Sendable {
       // request would cost more than the decision. The buffers of the workers have room for the records of several such
       // periods. Another signal ends the pause early, for example to reopen the file, because later records belong in
       // the new file.
-      descriptor.pause(milliseconds: LogWriter.batchTime)
+      descriptor.pause(atMost: LogWriter.batchTime)
     }
   }
 

@@ -70,7 +70,7 @@ struct PolicySource: Sendable {
   let path: String
   let environment: [String: String]
   /// The keys for a policy that names no key file.
-  private let ephemeral = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
+  private let ephemeral = KeyRing.ephemeral(now: SystemClock.unixTime())
 
   init(path: String, environment: [String: String]) {
     self.path = path

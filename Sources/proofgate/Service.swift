@@ -8,6 +8,7 @@ import Stores
 import Synchronization
 import TLS
 import Telemetry
+import Time
 
 /// Runs the gateway from start to end. The service itself runs on the event loop of the main thread. The workers have
 /// their own threads.
@@ -105,7 +106,7 @@ final class Service {
     }
     let status = ProcessStatus(
       version: Version.number, metrics: metrics, policy: policy,
-      startTime: SystemClock.realMilliseconds())
+      startTime: SystemClock.timestamp())
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
@@ -286,7 +287,7 @@ final class Service {
 
   private func end(_ parts: Parts) async {
     let gateway = configuration.policy.gateway
-    Console.inform("draining, for at most \(gateway.drainTimeout) ms")
+    Console.inform("draining, for at most \(gateway.drainTimeout.count) ms")
     let closedCount = await parts.gateway.server.drain(
       delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
     await parts.writer.stop(poller.waitClock)

@@ -6,6 +6,7 @@ import Policy
 import Sealing
 import Stores
 import Testing
+import Time
 
 /// Token responses that the gateway holds for repeated refresh requests.
 @Suite("I-renewal: held responses")

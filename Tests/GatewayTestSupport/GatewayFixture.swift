@@ -68,7 +68,7 @@ public final class GatewayFixture: Sendable {
     do {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
-        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(SystemClock.realSeconds())), store: store ?? MemoryStore(),
+        keyRing: keyRing ?? KeyRing.ephemeral(now: SystemClock.unixTime()), store: store ?? MemoryStore(),
         clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }

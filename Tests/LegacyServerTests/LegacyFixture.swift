@@ -3,6 +3,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Testing
+import Time
 
 /// A legacy server at `http://legacy.test:9000` with one client, in memory.
 struct LegacyFixture {
@@ -10,7 +11,7 @@ struct LegacyFixture {
   static let redirectURI = "https://gateway.test/callback"
   static let client = LegacyClient(
     id: "legacy-mail", secret: "s3cr3t:+ %", name: "Legacy <Mail>", redirectURI: redirectURI)
-  static let now = 1_700_000_000
+  static let now: UnixTime = 1_700_000_000
 
   let server: LegacyAuthorizationServer
 
@@ -45,18 +46,18 @@ struct LegacyFixture {
   }
 
   /// Sends a token request with the secret in the body.
-  func token(now: Int = now, _ parameters: Form) -> Response {
+  func token(now: UnixTime = now, _ parameters: Form) -> Response {
     var parameters = parameters
     parameters.append("client_id", Self.client.id)
     parameters.append("client_secret", Self.client.secret.reveal())
     return post("/token", parameters, now: now)
   }
 
-  func redeem(_ code: String, now: Int = now) -> Response {
+  func redeem(_ code: String, now: UnixTime = now) -> Response {
     token(now: now, ["grant_type": "authorization_code", "code": code, "redirect_uri": Self.redirectURI])
   }
 
-  func post(_ path: String, _ form: Form, headers: Headers = Headers(), now: Int = now) -> Response {
+  func post(_ path: String, _ form: Form, headers: Headers = Headers(), now: UnixTime = now) -> Response {
     var headers = headers
     headers.append("Content-Type", "application/x-www-form-urlencoded")
     return server.respond(

@@ -4,6 +4,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Testing
+import Time
 
 @Suite("The legacy server, complete flows in memory")
 struct LegacyFlowTests {

@@ -122,7 +122,7 @@ enum FormatSchema {
     switch value {
     case .flag(let flag): .bool(flag)
     case .texts(let texts): .array(texts.map { .string($0) })
-    case .number, .text, .word:
+    case .number, .duration, .seconds, .date, .text, .word:
       // A number without a unit.
       Int(FormatText.text(value, form)).map { .number($0) } ?? .string(FormatText.text(value, form))
     }

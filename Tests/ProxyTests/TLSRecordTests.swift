@@ -3,6 +3,7 @@ import Reactor
 import TLSTestSupport
 import Telemetry
 import Testing
+import Time
 
 @testable import TLS
 
@@ -144,8 +145,8 @@ extension ProxyTests {
 
     @Test(
       "KeyUpdates do not renew the deadline of an idle connection, whether or not it is parked",
-      arguments: [300, 1_600])
-    func idleDeadline(timeout: Int) async throws {
+      arguments: [300, 1_600] as [Milliseconds])
+    func idleDeadline(timeout: Milliseconds) async throws {
       let tls = try TestCertificates.client()
       try await Self.bench { $0.idleTimeout = timeout }.run { _, bench in
         let client = try await bench.connect(tls)

@@ -28,8 +28,7 @@ enum Samples {
     let transaction = try transaction()
     return RefreshGrant(
       family: transaction.id, generation: 3, epoch: EpochID(rawValue: 0x1234_5678_9abc_def0),
-      clientID: transaction.clientID, scope: transaction.scope,
-      upstreamClientID: transaction.upstreamClientID, upstreamRefreshToken: Secret("tGzv3JOkF0XG5Qx2TlKWIA"),
+      binding: transaction.binding.client, upstreamRefreshToken: Secret("tGzv3JOkF0XG5Qx2TlKWIA"),
       issuedAt: 1_795_000_000)
   }
 

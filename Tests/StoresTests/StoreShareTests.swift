@@ -3,6 +3,7 @@ import OAuth
 import Stores
 import Synchronization
 import Testing
+import Time
 
 /// The shares of the kinds, and of the holders within a kind.
 @Suite("6819-4.4.1.11-exhaustion: shares of the memory store")
@@ -11,7 +12,7 @@ struct StoreShareTests {
   private static let kept = StoreKind.allCases.filter { $0.row.whenFull == .refuse }
 
   private func put(
-    _ store: MemoryStore, _ key: StoreKey, _ holder: StoreHolder, expiry: Int64 = 1_000, now: Int64 = 0
+    _ store: MemoryStore, _ key: StoreKey, _ holder: StoreHolder, expiry: UnixTime = 1_000, now: UnixTime = 0
   ) async throws {
     let existing = try await store.put(key, key.kind.sample(), holder: holder, expiry: expiry, now: now)
     #expect(existing == nil)

@@ -1,14 +1,15 @@
 import Synchronization
 import Testing
+import Time
 
 @testable import TLS
 
 @Suite("Session ticket keys")
 struct TicketKeyTests {
   private final class SystemClock: Sendable {
-    private let seconds = Mutex<Int64>(1_000)
-    var now: Int64 { seconds.withLock { $0 } }
-    func advance(_ by: Int64) { seconds.withLock { $0 += by } }
+    private let time = Mutex<MonotonicTime>(1_000_000)
+    var now: MonotonicTime { time.withLock { $0 } }
+    func advance(_ by: Seconds) { time.withLock { $0 += Milliseconds(by) } }
   }
 
   @Test("A key seals for an hour, and then the next one seals")

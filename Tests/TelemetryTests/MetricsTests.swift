@@ -113,8 +113,8 @@ struct MetricsTests {
   @Test("Each certificate in use has its expiry once, and a removed certificate has no series")
   func certificates() {
     #expect(lines("proofgate_certificate_expiry_timestamp_seconds").isEmpty)
-    let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", seconds: 1_800_000_000)
-    let new = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "082f", seconds: 1_900_000_000)
+    let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", end: 1_800_000_000)
+    let new = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "082f", end: 1_900_000_000)
     registry.certificatesServed([old])
     registry.certificatesServed([new, new])
     #expect(

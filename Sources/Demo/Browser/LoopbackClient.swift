@@ -2,6 +2,7 @@ public import HTTP
 public import HTTP1
 public import LegacyServer
 public import Reactor
+public import Time
 
 /// A small HTTP/1.1 client for the demo and for tests. It connects only to loopback addresses, opens a new connection
 /// for each request, and keeps the whole response in memory.
@@ -39,11 +40,11 @@ public final class LoopbackClient {
   public static let bodyLimit = 1024 * 1024
 
   private let poller: Poller
-  /// The maximum time for a request and its response, in milliseconds.
-  private let timeout: Int
+  /// The maximum time for a request and its response.
+  private let timeout: Milliseconds
 
-  /// Creates a client. A request and its response may take `timeout` milliseconds.
-  public init(_ poller: Poller, timeout: Int = 10_000) {
+  /// Creates a client. A request and its response may take the time `timeout`.
+  public init(_ poller: Poller, timeout: Milliseconds = 10_000) {
     self.poller = poller
     self.timeout = timeout
   }

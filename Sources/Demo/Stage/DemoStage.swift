@@ -24,7 +24,7 @@ public final class DemoStage {
     // settings.
     let placeholder = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
     legacy = try await LegacyService(placeholder)
-    let keyRing = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
+    let keyRing = KeyRing.ephemeral(now: SystemClock.unixTime())
     let preliminaryPolicy = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
     let tls = try GatewayTLS(preliminaryPolicy, tickets: TicketKeys())
     gateway = try await GatewayServer(

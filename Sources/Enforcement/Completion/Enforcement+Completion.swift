@@ -1,6 +1,7 @@
 internal import ByteText
 public import OAuth
 public import Policy
+public import Time
 
 /// An authorization response of the upstream. It is in the `Location` of a response that the gateway forwards, or in a
 /// request to the gateway's callback.
@@ -76,7 +77,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
 struct TransactionContext: Sendable {
   let transaction: AuthorizationTransaction
   let policy: Policy
-  let now: Int64
+  let now: UnixTime
   /// True if the request contains the secret whose hash is in the transaction, or if it is the request that began the
   /// transaction.
   let browserMatches: Bool
@@ -85,7 +86,7 @@ struct TransactionContext: Sendable {
   /// The destination of the response; `nil` if the current policy does not permit it.
   let redirect: VerifiedRedirect?
 
-  init(transaction: AuthorizationTransaction, policy: Policy, now: Int64, browserMatches: Bool) {
+  init(transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool) {
     self.transaction = transaction
     self.policy = policy
     self.now = now
@@ -120,11 +121,11 @@ public struct CompletionFacts: Sendable {
   public var browserMatches: Bool
   /// The request to which the upstream responded. A code that is already in it was not issued by this response.
   public var request: ReflectedCodeScanner
-  /// The current time in seconds since 1970.
-  public var now: Int64
+  /// The current time.
+  public var now: UnixTime
 
   /// Creates the facts.
-  public init(browserMatches: Bool, request: ReflectedCodeScanner, now: Int64) {
+  public init(browserMatches: Bool, request: ReflectedCodeScanner, now: UnixTime) {
     self.browserMatches = browserMatches
     self.request = request
     self.now = now
@@ -229,7 +230,7 @@ extension Enforcement {
   private static func decision(
     on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
     transaction: AuthorizationTransaction,
-    now: Int64
+    now: UnixTime
   ) -> Decision<CompletionPermit> {
     switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
     case (.value(let code), .absent):
@@ -239,7 +240,7 @@ extension Enforcement {
       return .forward(
         CompletionPermit(
           client: client, transaction: transaction,
-          code: transaction.issuing(Secret(code), expiry: now + Int64(client.codeLifetime)), redirect: redirect,
+          code: transaction.issuing(Secret(code), expiry: now + client.codeLifetime), redirect: redirect,
           extraParameters: extraParameters))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
@@ -256,7 +257,7 @@ extension Enforcement {
 }
 
 extension AuthorizationTransaction {
-  func issuing(_ upstreamCode: Secret, expiry: Int64) -> IssuedCode {
+  func issuing(_ upstreamCode: Secret, expiry: UnixTime) -> IssuedCode {
     IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry)
   }
 }

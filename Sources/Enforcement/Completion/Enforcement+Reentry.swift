@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// The facts for the rules on a re-entry: a request that a login or consent page of the upstream sends to the
 /// authorization endpoint, with the sealed state.
@@ -54,10 +55,10 @@ extension Enforcement {
   ///   - transaction: The content of that state.
   ///   - browserMatches: True if the request contains the secret of the browser that began the transaction.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideReentry(
     _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
-    browserMatches: Bool, policy: Policy, now: Int64
+    browserMatches: Bool, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<ReentryPermit> {
     guard request.problem != .method else {
       return DecisionWithFindings(decision: .reject(.here(.methodNotAllowed)), findings: [])

@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 
 // Rules on the content of sealed values (transactions, codes and refresh tokens): their owner, their age, and whether
 // the current policy still permits them.
@@ -69,8 +70,8 @@ extension Rule where Context == RefreshContext {
   /// RFC 9700, section 4.14.2. Each refresh issues a new sealed token, so the age of the token is the time without use.
   static var refreshTokenNotExpired: Rule {
     Rule(name: "the refresh token was used recently") { context in
-      let lifetime = Int64(context.request.client.refreshIdle)
-      return context.now < context.grant.issuedAt + lifetime ? .pass : .refuse(.refreshTokenExpired)
+      let end = context.grant.issuedAt + context.request.client.refreshIdle
+      return context.now < end ? .pass : .refuse(.refreshTokenExpired)
     }
   }
 

@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// A request to redeem a code.
 public struct RedemptionRequest: Sendable {
@@ -20,7 +21,7 @@ public struct RedemptionRequest: Sendable {
 struct RedemptionContext: Sendable {
   let request: RedemptionRequest
   let code: IssuedCode
-  let now: Int64
+  let now: UnixTime
 }
 
 /// Permission to redeem the upstream code. Only `Enforcement` can create it. The caller claims the single use of the
@@ -88,9 +89,9 @@ extension Enforcement {
   ///   - request: The request, as ``decideToken(_:policy:holdsSealedValue:)`` returned it.
   ///   - opened: The result of decrypting `request.code`.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideRedemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<RedemptionPermit> {
     let code: IssuedCode
     switch opened {

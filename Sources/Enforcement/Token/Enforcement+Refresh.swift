@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// A request to use a refresh token.
 public struct RefreshRequest: Sendable {
@@ -20,8 +21,8 @@ struct RefreshContext: Sendable {
   let grant: RefreshGrant
   /// The scope that is sent upstream; `nil` if none is sent.
   let upstreamScope: Scope?
-  /// The current time in seconds since 1970.
-  let now: Int64
+  /// The current time.
+  let now: UnixTime
 }
 
 /// Permission to use a refresh token upstream. Only `Enforcement` can create it.
@@ -61,9 +62,9 @@ extension Enforcement {
   ///   - request: The request, as ``decideToken(_:policy:holdsSealedValue:)`` returned it.
   ///   - opened: The result of decrypting `request.token`.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideRefresh(
-    _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
+    _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<RefreshPermit> {
     // The client may still have refresh tokens that the upstream issued before the gateway was installed.
     let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0 } ?? false

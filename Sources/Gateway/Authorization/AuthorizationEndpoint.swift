@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Time
 
 /// The authorization endpoint (RFC 6749, section 3.1).
 ///
@@ -11,8 +12,8 @@ import Stores
 /// sealed state of a running transaction), and forms of upstream pages without OAuth parameters. The sealed state is
 /// the `state` that the gateway sends upstream: the encrypted transaction, or a short handle for it.
 struct AuthorizationEndpoint {
-  /// The lifetime of a transaction and of its sealed state, in seconds: the time that a user has to sign in.
-  static let transactionLifetime: Int64 = 900
+  /// The lifetime of a transaction and of its sealed state: the time that a user has to sign in.
+  static let transactionLifetime: Seconds = 900
 
   private let intercepted: InterceptedRequest
   private let request: AuthorizationRequest

@@ -5,6 +5,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Time
 
 /// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals. An
 /// authorization response of the upstream is decided here, and its code sealed.
@@ -217,7 +218,7 @@ extension InterceptedRequest {
     do throws(StoreError) {
       let isClaimed = try await gateway.resources.codes.claim(
         permit.code.digest, for: transaction.id, holder: holder(permit.client),
-        lifetime: Int64(policy.upstream.codeLifetime), now: now)
+        lifetime: policy.upstream.codeLifetime, now: now)
       guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {

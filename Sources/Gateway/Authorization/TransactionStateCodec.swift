@@ -5,6 +5,7 @@ import HTTP
 import OAuth
 import Sealing
 import Stores
+import Time
 
 /// Converts a transaction to the `state` that the gateway sends upstream, and back.
 ///
@@ -32,8 +33,10 @@ struct TransactionStateCodec {
   ///
   /// - Parameters:
   ///   - peer: The browser's address.
-  ///   - now: Seconds since 1970.
-  func encode(_ transaction: AuthorizationTransaction, from peer: Peer, now: Int64) async throws(StoreError) -> String {
+  ///   - now: The current time.
+  func encode(
+    _ transaction: AuthorizationTransaction, from peer: Peer, now: UnixTime
+  ) async throws(StoreError) -> String {
     let sealed = sealer.seal(transaction)
     guard sealed.utf8.count > limit else { return sealed }
     // In base64url, four characters encode three bytes.
@@ -66,7 +69,7 @@ struct TransactionStateCodec {
   /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state.
   ///
   /// Throws if the state may be a handle and the store is unavailable.
-  func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
+  func open(_ state: String, now: UnixTime) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if isHandle(state) {
       for key in storeKeys(of: state) {
         guard let sealed = try await store.get(key, now: now) else { continue }

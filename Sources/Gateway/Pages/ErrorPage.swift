@@ -1,5 +1,6 @@
 import Enforcement
 import OAuth
+public import Time
 
 /// The content of an error page: the status, and details for the developer of the app.
 public struct ErrorPage: Sendable {
@@ -14,13 +15,13 @@ public struct ErrorPage: Sendable {
   public var detail: String?
   /// The id of the transaction in the decision log.
   public var transaction: String?
-  /// The number of seconds after which the user can try again, for `Retry-After` (RFC 9110, section 10.2.3).
-  public var retryAfter: Int?
+  /// The time after which the user can try again, for `Retry-After` (RFC 9110, section 10.2.3).
+  public var retryAfter: Seconds?
 
   /// Creates the content of a page.
   public init(
     status: Int, rule: String? = nil, section: String? = nil, detail: String? = nil, transaction: String? = nil,
-    retryAfter: Int? = nil
+    retryAfter: Seconds? = nil
   ) {
     self.status = status
     self.rule = rule
@@ -32,9 +33,8 @@ public struct ErrorPage: Sendable {
 }
 
 extension ErrorPage {
-  /// The value of `Retry-After`, in seconds, if the upstream or the store is unavailable or the gateway has reached a
-  /// limit.
-  static let retryDelay = 5
+  /// The value of `Retry-After` if the upstream or the store is unavailable or the gateway has reached a limit.
+  static let retryDelay: Seconds = 5
 
   /// Creates the page for a rejection.
   init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {

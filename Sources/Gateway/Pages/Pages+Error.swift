@@ -1,4 +1,5 @@
 public import HTTP
+import Time
 
 extension Pages {
   /// Returns a page that tells the user what happened and what to do next, and the developer of the app why. The page
@@ -13,8 +14,8 @@ extension Pages {
       <p>\(texts.advice)</p>
       \(developerSection(page))
       """)
-    if let seconds = page.retryAfter {
-      response.headers.set("Retry-After", String(seconds))
+    if let wait = page.retryAfter {
+      response.headers.set("Retry-After", String(wait.count))
     }
     return response
   }

@@ -1,5 +1,6 @@
 import HTTP
 import Proxy
+import Time
 
 /// Error responses for programs, which cannot show an HTML page.
 extension Pages {
@@ -28,7 +29,7 @@ extension Pages {
         "Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
       ],
       body: JSONValue.text(of: members))
-    if let seconds = page.retryAfter { response.headers.set("Retry-After", String(seconds)) }
+    if let wait = page.retryAfter { response.headers.set("Retry-After", String(wait.count)) }
     return response
   }
 }

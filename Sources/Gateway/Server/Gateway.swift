@@ -10,6 +10,7 @@ public import Proxy
 import Reactor
 import Sealing
 import Telemetry
+import Time
 
 /// The OAuth part of one worker. It decides which requests the gateway answers itself, refuses or forwards, and makes
 /// the answers.
@@ -32,8 +33,8 @@ public final class Gateway: RequestHandler {
 
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
-  /// The current time, in seconds since 1970.
-  var now: Int64 { resources.now() }
+  /// The current time.
+  var now: UnixTime { resources.now() }
 
   var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
 
@@ -238,7 +239,7 @@ public final class Gateway: RequestHandler {
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
       DecisionRecord(
-        time: SystemClock.realMilliseconds(),
+        time: SystemClock.timestamp(),
         request: resources.requestIDs.id(worker: worker, number: trail.request),
         transaction: trail.transaction?.description, family: trail.family?.description, endpoint: trail.endpoint,
         client: trail.client, decision: trail.decision, rule: trail.rule?.ruleID, status: status, mode: trail.mode,

@@ -2,6 +2,7 @@ public import Policy
 import Reactor
 public import Stores
 public import Telemetry
+public import Time
 
 /// The resources that stay the same across reloads of the policy and that all workers share: the store and the tables
 /// in memory, the metrics and the decision log.
@@ -12,8 +13,8 @@ public struct GatewayResources: Sendable {
   let families: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
-  /// Returns the time in seconds since 1970. Codes, tokens and transactions expire according to it.
-  let now: @Sendable () -> Int64
+  /// Returns the current time. Codes, tokens and transactions expire according to it.
+  let now: @Sendable () -> UnixTime
   let challenges = RecentChallenges()
   let observed = ObservedFlows()
   let requestIDs = RequestIDGenerator()
@@ -38,12 +39,12 @@ public struct GatewayResources: Sendable {
   ///
   /// - Parameters:
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
-  ///   - now: Returns the time, in seconds since 1970.
+  ///   - now: Returns the current time.
   ///   - notice: Informs the operator of a problem that a worker noticed. It may block: it runs on a separate thread.
   public init(
     store: any EphemeralStore, metrics: MetricsRegistry, log: DecisionLog,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
-    now: @escaping @Sendable () -> Int64 = { Int64(SystemClock.realSeconds()) },
+    now: @escaping @Sendable () -> UnixTime = { SystemClock.unixTime() },
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store

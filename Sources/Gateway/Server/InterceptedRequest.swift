@@ -6,6 +6,7 @@ import Policy
 import Proxy
 import Stores
 import Telemetry
+import Time
 
 /// A request that the gateway answers itself, with the objects that its endpoint needs: the worker's gateway, the
 /// upstream, and the record for the log.
@@ -31,7 +32,7 @@ final class InterceptedRequest {
 
   var policy: Policy { gateway.policy }
   var pages: Pages { gateway.pages }
-  var now: Int64 { gateway.now }
+  var now: UnixTime { gateway.now }
 
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
   func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }

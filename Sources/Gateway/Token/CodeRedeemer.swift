@@ -111,11 +111,11 @@ struct CodeRedeemer {
   private func sealRefreshToken(in members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
-    let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }
-    let grant = RefreshGrant(
+    // The rules have compared the client of the code with the one that redeems it.
+    var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: intercepted.gateway.resources.families.epoch,
-      clientID: permit.client.id, scope: granted ?? permit.code.scope,
-      upstreamClientID: permit.code.upstreamClientID, upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
+      binding: permit.code.binding.client, upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
+    if let granted = members["scope"]?.text.flatMap({ Scope(parsing: $0) }) { grant.scope = granted }
     members["refresh_token"] = .string(intercepted.gateway.sealer.seal(grant))
     return members
   }

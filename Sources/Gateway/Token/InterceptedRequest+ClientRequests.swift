@@ -98,7 +98,7 @@ extension InterceptedRequest {
     _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
     let rate = TokenBucket.Rate(burst: perMinute, perMinute: perMinute)
-    let now = milliseconds
+    let now = SystemClock.monotonicTime()
     guard !limiter.take(key, at: rate, now: now) else { return nil }
     gateway.recordLimit(limit)
     trail.recordRefusal(.tooManyRequests)
@@ -112,17 +112,17 @@ extension InterceptedRequest {
   func throttledCredentials(_ authentication: ClientAuthentication?) -> Response? {
     guard let authentication, authentication.method != .none else { return nil }
     let limiter = gateway.resources.authenticationAttempts
-    guard let seconds = limiter.retryAfter(attemptsKey(of: authentication.clientID), now: milliseconds) else {
-      return nil
-    }
+    let wait = limiter.retryAfter(attemptsKey(of: authentication.clientID), now: SystemClock.monotonicTime())
+    guard let wait else { return nil }
     trail.recordRefusal(.clientAuthenticationFailed)
-    return tokenThrottled("too many failed attempts", retryAfter: seconds)
+    return tokenThrottled("too many failed attempts", retryAfter: wait)
   }
 
   /// Counts a failed attempt to authenticate.
   func countFailedCredentials(_ authentication: ClientAuthentication?) {
     guard let authentication, authentication.method != .none else { return }
-    _ = gateway.resources.authenticationAttempts.take(attemptsKey(of: authentication.clientID), now: milliseconds)
+    let limiter = gateway.resources.authenticationAttempts
+    _ = limiter.take(attemptsKey(of: authentication.clientID), now: SystemClock.monotonicTime())
   }
 
   private func attemptsKey(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
@@ -137,11 +137,9 @@ extension InterceptedRequest {
     guard refusal.rejection == .verifierMismatch, case .value(let code) = opened else { return nil }
     let key = RateKey(transaction: code.transactionID, address: request.peer.address)
     let limiter = gateway.resources.verifierAttempts
-    let now = milliseconds
+    let now = SystemClock.monotonicTime()
     guard !limiter.take(key, now: now) else { return nil }
     trail.recordRefusal(refusal.rejection)
     return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
   }
-
-  private var milliseconds: Int64 { Int64(SystemClock.monotonicMilliseconds()) }
 }

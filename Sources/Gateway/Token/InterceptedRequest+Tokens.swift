@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Time
 
 /// The requests that the gateway itself sends to the upstream's token and revocation endpoints, and the responses to
 /// clients at the endpoints that they call directly (RFC 6749, sections 5.1 and 5.2).
@@ -59,7 +60,7 @@ extension InterceptedRequest {
     _ family: TransactionID, of client: Client, revoking generations: Int
   ) async throws(StoreError) -> Bool {
     let lived = try await gateway.resources.families.end(
-      family, revoking: generations, holder: holder(client), expiry: now + Int64(client.refreshIdle),
+      family, revoking: generations, holder: holder(client), expiry: now + client.refreshIdle,
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return lived
@@ -144,7 +145,7 @@ extension InterceptedRequest {
       headers.append("WWW-Authenticate", "Basic realm=\"proofgate\", charset=\"UTF-8\"")
     }
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
-    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay)") }
+    if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay.count)") }
     var response = tokenError(
       refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription, headers: headers)
     response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)
@@ -158,8 +159,8 @@ extension InterceptedRequest {
   }
 
   /// Returns the response to an accepted pushed request (RFC 9126, section 2.2).
-  func pushedResponse(_ uri: String, lifetime: Int64) -> Response {
-    json(201, ["request_uri": .string(uri), "expires_in": .integer(lifetime)])
+  func pushedResponse(_ uri: String, lifetime: Seconds) -> Response {
+    json(201, ["request_uri": .string(uri), "expires_in": .integer(Int64(lifetime.count))])
   }
 
   /// Returns the response to a successful revocation: status 200 without a body (RFC 7009, section 2.2).
@@ -168,10 +169,10 @@ extension InterceptedRequest {
   }
 
   /// Returns the response to a request beyond a limit (RFC 6585, section 4).
-  func tokenThrottled(_ reason: String, retryAfter seconds: Int) -> Response {
+  func tokenThrottled(_ reason: String, retryAfter wait: Seconds) -> Response {
     tokenError(
       .temporarilyUnavailable, status: 429, description: "\(reason); try again later",
-      headers: ["Retry-After": "\(seconds)"])
+      headers: ["Retry-After": "\(wait.count)"])
   }
 
   private func json(_ status: Int, _ members: [String: JSONValue]) -> Response {

@@ -6,6 +6,7 @@ import Proxy
 import Sealing
 import Stores
 import Telemetry
+import Time
 
 /// Handles one refresh request (RFC 6749, section 6; `I-renewal`).
 ///
@@ -13,8 +14,8 @@ import Telemetry
 /// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway does: it
 /// seals (encrypts) the same upstream token into a new token for the client.
 struct TokenRefresher {
-  /// The time for reading the body of a response, in seconds.
-  private static let bodyTime: Int64 = 30
+  /// The time for reading the body of a response.
+  private static let bodyTime: Seconds = 30
 
   private let intercepted: InterceptedRequest
   private let permit: RefreshPermit
@@ -64,7 +65,8 @@ struct TokenRefresher {
     guard permit.isAdopted else { return nil }
     return RefreshGrant(
       family: RefreshUse.adoptedFamily(of: presented, client: permit.client.id), generation: 0, epoch: families.epoch,
-      clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID,
+      binding: ClientBinding(
+        clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID),
       upstreamRefreshToken: presented, issuedAt: intercepted.now)
   }
 
@@ -73,8 +75,8 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isAdopted: permit.isAdopted)
-    use.idle = Int64(permit.client.refreshIdle)
-    use.window = Int64(permit.client.refreshReuseWindow)
+    use.idle = permit.client.refreshIdle
+    use.window = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
     return use
@@ -95,10 +97,10 @@ struct TokenRefresher {
     }
   }
 
-  /// The time after which the claim of a use ends by itself, in seconds: longer than any upstream request takes.
-  private var lease: Int64 {
+  /// The time after which the claim of a use ends by itself: longer than any upstream request takes.
+  private var lease: Seconds {
     let upstream = intercepted.policy.upstream
-    return Int64(upstream.connectTimeout + upstream.responseTimeout) / 1_000 + TokenRefresher.bodyTime
+    return Seconds(upstream.connectTimeout + upstream.responseTimeout) + TokenRefresher.bodyTime
   }
 
   private func rotate(
