@@ -1,6 +1,7 @@
 public import Proxy
 public import Reactor
 public import TLS
+import Time
 
 /// The admin listener. It has its own thread, so that it answers while every worker is busy or stalled.
 public final class AdminServer: Sendable {

@@ -60,7 +60,7 @@ public final class UpstreamProbe {
   }
 
   private func testConnection() async -> String? {
-    let deadline = poller.deadline(after: UpstreamProbe.timeoutMilliseconds)
+    let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let waiter = Waiter(poller)
     defer { waiter.retire() }
     let addresses: [Address]

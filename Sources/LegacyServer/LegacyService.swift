@@ -1,6 +1,7 @@
 import HTTP
 public import Proxy
 import Reactor
+import Time
 
 /// Runs a legacy server on a loopback port, on a separate thread. The demo and end-to-end tests use it as the upstream.
 public final class LegacyService: Sendable {

@@ -1,4 +1,5 @@
 import OAuth
+import Time
 
 /// The sessions, codes, tokens and consents of the legacy server.
 struct LegacyState: Sendable {

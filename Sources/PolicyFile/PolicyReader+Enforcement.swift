@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 import YAML
 
 extension PolicyEnforcement: SectionDraft {

@@ -1,6 +1,7 @@
 import Cryptography
 import Gateway
 import HTTP
+import Time
 
 /// The messages about the certificates that the gateway presents, for its start and for a reload.
 struct CertificateReport {

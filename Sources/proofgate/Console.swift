@@ -1,5 +1,6 @@
 import Reactor
 import Synchronization
+import Time
 
 /// Writes messages to the operator on standard error, and the results of commands on standard output. Messages never go
 /// to standard output, because the decision log may go there.

@@ -8,6 +8,7 @@ import OAuth
 import Reactor
 import Synchronization
 import Testing
+import Time
 
 @Suite("Faults of the environment")
 struct FaultTests {

@@ -8,6 +8,7 @@ import Policy
 import Stores
 import Telemetry
 import Testing
+import Time
 import VectorsTestSupport
 
 /// RFC 9126: the gateway's own endpoint for pushed authorization requests.

@@ -5,6 +5,7 @@ public import Proxy
 import Reactor
 import Synchronization
 public import TLS
+import Time
 
 /// The recording upstream: the embedded legacy server on a loopback port, whose responses a script can replace.
 public final class FixtureUpstream: Sendable {

@@ -10,6 +10,7 @@ public import Stores
 import Synchronization
 public import TLS
 public import Telemetry
+import Time
 
 /// A gateway in front of the recording upstream for one test, in this process and on loopback ports that the kernel
 /// chose.

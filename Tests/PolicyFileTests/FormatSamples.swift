@@ -1,4 +1,5 @@
 import Policy
+import Time
 
 @testable import PolicyFile
 

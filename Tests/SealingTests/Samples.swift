@@ -1,6 +1,7 @@
 import OAuth
 import Sealing
 import Testing
+import Time
 
 /// Values of a typical native app's flow, the most frequent content of sealed values.
 enum Samples {

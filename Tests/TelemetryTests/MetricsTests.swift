@@ -1,5 +1,6 @@
 import Telemetry
 import Testing
+import Time
 
 @Suite("Metrics")
 struct MetricsTests {

@@ -5,6 +5,7 @@ import Policy
 import Reactor
 import Stores
 import Telemetry
+import Time
 
 /// The steps that all endpoints have in common that clients call directly: the request is read, its limits apply, and
 /// ids are refused whose secret only the gateway may use.

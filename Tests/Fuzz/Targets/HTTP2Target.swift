@@ -2,6 +2,7 @@ import HTTP1
 import HTTP2
 import HTTP2TestSupport
 import Reactor
+import Time
 
 /// Input: a mode, then raw frames after the preface, or field sections as text, which are written as frames. Whatever
 /// the client sends, a stream is read as at most one HTTP/1.1 request, and every buffer is released.
