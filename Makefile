@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test settings conformance mutation lint build bench \
+.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test reference conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
   sanitize fuzz attack faults store-crash path-gate clean
 
@@ -60,9 +60,9 @@ demo: deps
 test: deps-test
 	swift test --no-parallel
 
-## settings: writes the JSON Schema and the tables of docs/policy.md from the rows of the settings
-settings: deps
-	PROOFGATE_WRITE_SETTINGS=1 swift test --no-parallel --filter PolicyFileTests.FormatTests
+## reference: writes the JSON Schema and the tables of docs/policy.md from the settings, and docs/rules.md
+reference: deps
+	PROOFGATE_WRITE_REFERENCE=1 swift test --no-parallel --filter 'PolicyFileTests.FormatTests|EnforcementTests.RejectionTests'
 
 ## conformance: tests the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
 conformance: deps
@@ -172,7 +172,7 @@ load: deps-load build
 sanitize: deps-test
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/Sanitizers/leaks.txt:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=address --scratch-path .build/address
-	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions \
+	TSAN_OPTIONS=suppressions=$(CURDIR)/Tests/thread-sanitizer.suppressions:print_suppressions=0 \
 	  swift test --no-parallel --sanitize=thread --scratch-path .build/thread
 
 ## fuzz: fuzzes each parser for SECONDS=n (10); TARGET=name selects one; see Tests/Fuzz/README.md

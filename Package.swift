@@ -54,63 +54,67 @@ let package = Package(
 
     // Bytes as text: the scanning and decoding that all parsers share.
     module("ByteText", settings: crossModule),
+    // Durations and points in time by their units, and the calendar.
+    module("Time", settings: crossModule),
 
     // The field: values and decisions, no I/O.
-    module("OAuth", ["ByteText", "Cryptography"], settings: crossModule),
-    module("Policy", ["OAuth", "ByteText", "Cryptography"], settings: crossModule),
+    module("OAuth", ["ByteText", "Cryptography", "Time"], settings: crossModule),
+    module("Policy", ["OAuth", "ByteText", "Cryptography", "Time"], settings: crossModule),
     module("PathReading", ["ByteText"], settings: crossModule),
-    module("Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography"], settings: crossModule),
+    module(
+      "Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography", "Time"], settings: crossModule),
 
     // Libraries behind a safe interface (docs/adr/0001).
-    module("Cryptography", ["COpenSSL"], settings: dataPath),
+    module("Cryptography", ["COpenSSL", "Time"], settings: dataPath),
     module("YAML", ["CYAML"]),
     module("Compression", ["ByteText", "CZlib"]),
     module("SQLite", ["CSQLite"]),
     module("RESP", ["CHiredis"]),
 
     // What is kept and how it is sealed.
-    module("Sealing", ["OAuth", "ByteText", "Cryptography"], settings: dataPath),
-    module("Stores", ["OAuth", "Cryptography"], settings: crossModule),
+    module("Sealing", ["OAuth", "ByteText", "Cryptography", "Time"], settings: dataPath),
+    module("Stores", ["OAuth", "Cryptography", "Time"], settings: crossModule),
     // The store in a file, with a thread of its own.
-    module("DiskStore", ["Stores", "SQLite", "OAuth", "Cryptography", "Reactor"]),
+    module("DiskStore", ["Stores", "SQLite", "OAuth", "Cryptography", "Reactor", "Time"]),
     // The store of several replicas, on the loops of the workers.
     module(
-      "RedisStore", ["RESP", "Stores", "Policy", "OAuth", "ByteText", "Cryptography", "Reactor", "TLS"],
+      "RedisStore", ["RESP", "Stores", "Policy", "OAuth", "ByteText", "Cryptography", "Reactor", "TLS", "Time"],
       settings: dataPath),
 
     // The proxy: knows no OAuth.
-    module("Reactor", ["CLinux"], settings: dataPath),
-    module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux"], settings: dataPath),
-    module("HTTP", ["ByteText"], settings: crossModule),
+    module("Reactor", ["CLinux", "Time"], settings: dataPath),
+    module("TLS", ["Reactor", "Cryptography", "COpenSSL", "CLinux", "Time"], settings: dataPath),
+    module("HTTP", ["ByteText", "Time"], settings: crossModule),
     module("HTTP1", ["ByteText"], settings: dataPath),
-    module("HTTP2", ["CNghttp2", "Reactor", "ByteText"], settings: dataPath),
-    module("Telemetry", ["ByteText"], settings: crossModule),
+    module("HTTP2", ["CNghttp2", "Reactor", "ByteText", "Time"], settings: dataPath),
+    module("Telemetry", ["ByteText", "Time"], settings: crossModule),
     module(
-      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry"], settings: dataPath),
+      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry", "Time"],
+      settings: dataPath),
 
     // What the operator runs.
     module(
       "Gateway",
       [
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
-        "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry",
+        "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
       ], settings: dataPath),
-    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression"]),
-    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography"]),
+    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "Time"]),
+    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
-    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography"]),
+    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
     module(
       "Demo",
       [
         "LegacyServer", "Gateway", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
-        "ByteText", "Cryptography",
+        "ByteText", "Cryptography", "Time",
       ]),
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy", "Sealing",
-        "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry", "Cryptography", "YAML",
+        "Gateway", "Admin", "PolicyFile", "Enforcement", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy",
+        "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry", "Cryptography", "Time", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
@@ -120,54 +124,58 @@ let package = Package(
       name: "VectorsTestSupport", path: "Tests/VectorsTestSupport", exclude: ["vectors.json"], swiftSettings: settings),
     tests("OAuthTests", ["VectorsTestSupport", "OAuth", "ByteText"]),
     tests("CryptographyTests", ["TLSTestSupport", "Cryptography", "ByteText"]),
-    tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "YAML"]),
+    tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "Time", "YAML"]),
     tests("PathReadingTests", ["PathReading", "Policy"]),
-    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText"]),
-    tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography"]),
+    tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText", "Time"]),
+    tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",
-      ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "Policy", "OAuth", "Reactor"]),
+      ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "Policy", "OAuth", "Reactor", "Time"]),
     // Puts load on a store in a file, for Tests/Stores.
     .executableTarget(
-      name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor"], path: "Tests/StoreLoad",
+      name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Time"], path: "Tests/StoreLoad",
       swiftSettings: settings),
     tests("RESPTests", ["RESP"]),
     // Redis servers that tests start.
     .target(
-      name: "RedisTestSupport", dependencies: ["RedisStore", "Stores", "Policy", "Reactor"],
+      name: "RedisTestSupport", dependencies: ["RedisStore", "Stores", "Policy", "Reactor", "Time"],
       path: "Tests/RedisTestSupport", swiftSettings: settings),
     tests(
       "RedisStoreTests",
-      ["RedisTestSupport", "TLSTestSupport", "RedisStore", "Stores", "Policy", "OAuth", "Cryptography", "Reactor"]),
+      [
+        "RedisTestSupport", "TLSTestSupport", "RedisStore", "Stores", "Policy", "OAuth", "Cryptography", "Reactor",
+        "Time",
+      ]),
     tests("TelemetryTests", ["Telemetry"]),
-    tests("ReactorTests", ["Reactor"]),
+    tests("ReactorTests", ["Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
+    tests("TimeTests", ["Time"]),
     tests("CompressionTests", ["Compression"]),
-    tests("HTTP1Tests", ["HTTP1", "HTTP"]),
+    tests("HTTP1Tests", ["HTTP1", "HTTP", "Time"]),
     // Frames as a test writes and reads them.
     .target(
       name: "HTTP2TestSupport", dependencies: ["CNghttp2"], path: "Tests/HTTP2TestSupport", swiftSettings: settings),
-    tests("HTTP2Tests", ["HTTP2TestSupport", "HTTP2", "Reactor"]),
-    tests("TLSTests", ["TLSTestSupport", "TLS", "Cryptography"]),
+    tests("HTTP2Tests", ["HTTP2TestSupport", "HTTP2", "Reactor", "Time"]),
+    tests("TLSTests", ["TLSTestSupport", "TLS", "Cryptography", "Time"]),
     tests(
       "ProxyTests",
       [
         "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
-        "Telemetry",
+        "Telemetry", "Time",
       ]),
-    tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP"]),
-    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography"]),
+    tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Time"]),
+    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
     tests(
       "AdminTests",
       [
         "ClientTestSupport", "Admin", "Compression", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor",
-        "HTTP",
+        "HTTP", "Time",
       ]),
     tests(
       "CLITests",
       [
         "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Demo", "LegacyServer", "OAuth",
-        "Cryptography", "Reactor", "HTTP", "Telemetry",
+        "Cryptography", "Reactor", "HTTP", "Telemetry", "Time",
       ]),
     // Certificates that tests trust.
     .target(
@@ -182,7 +190,7 @@ let package = Package(
       dependencies: [
         "Demo", "Gateway", "LegacyServer", "PolicyFile", "Policy", "Enforcement", "Sealing", "Stores", "OAuth",
         "Telemetry",
-        "Proxy", "Reactor", "TLS", "HTTP", "HTTP1",
+        "Proxy", "Reactor", "TLS", "HTTP", "HTTP1", "Time",
       ], path: "Tests/GatewayTestSupport", swiftSettings: settings),
     tests(
       "GatewayTests",
@@ -190,7 +198,7 @@ let package = Package(
         "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
-        "HTTP", "HTTP1", "HTTP2",
+        "HTTP", "HTTP1", "HTTP2", "Time",
       ]),
     // Each clause of docs/conformance.tsv, against a running gateway. Names begin with the clauses that they prove.
     tests(
@@ -198,7 +206,7 @@ let package = Package(
       [
         "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Demo", "Gateway", "Enforcement",
         "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "ByteText", "Cryptography", "HTTP",
-        "Reactor", "Telemetry", "proofgate",
+        "Reactor", "Telemetry", "Time", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

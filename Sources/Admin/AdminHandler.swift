@@ -5,12 +5,12 @@ import Proxy
 import Reactor
 import Telemetry
 
-/// Responds to requests on the admin listener. It sends no HTTP request to the upstream. For `/readyz` it tests whether
+/// Responds to requests on the admin listener. No request is forwarded; for `/readyz`, the handler only tests whether
 /// the upstream accepts a connection.
 final class AdminHandler: RequestHandler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
-  /// True if the listener's address is loopback, so that only this machine can connect.
+  /// True if the listener has a loopback address, so that only this machine can connect.
   private let isLoopback: Bool
 
   init(_ status: ProcessStatus, _ probe: UpstreamProbe, isLoopback: Bool) {
@@ -21,32 +21,33 @@ final class AdminHandler: RequestHandler {
 
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard head.method == .get || head.method == .head else {
-      var response = AdminHandler.text(405, "only GET and HEAD\n")
+      var response = AdminHandler.textResponse(405, "only GET and HEAD\n")
       response.headers.append("Allow", "GET, HEAD")
       return .answer(response)
     }
     let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
     guard isAcceptable(host) else {
-      return .answer(AdminHandler.text(421, "on loopback the host must be `localhost` or an address\n"))
+      return .answer(AdminHandler.textResponse(421, "on loopback the host must be `localhost` or an address\n"))
     }
-    let accepted = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
+    let acceptEncoding = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
       .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
     switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
-    case "/healthz": return .answer(AdminHandler.text(200, "ok\n"))
-    case "/metrics": return .answer(AdminHandler.compressed(metrics(), for: accepted))
+    case "/healthz": return .answer(AdminHandler.textResponse(200, "ok\n"))
+    case "/metrics": return .answer(AdminHandler.compressed(metricsResponse(), for: acceptEncoding))
     case "/readyz": return .intercept(bodyLimit: 0)
     case "/", "":
-      let page = AdminHandler.text(200, StatusPage.render(status, now: AdminHandler.now))
-      return .answer(AdminHandler.compressed(page, for: accepted))
-    default: return .answer(AdminHandler.text(404, "not found; use / /metrics /healthz /readyz\n"))
+      let page = AdminHandler.textResponse(200, StatusPage.render(status, now: SystemClock.timestamp()))
+      return .answer(AdminHandler.compressed(page, for: acceptEncoding))
+    default: return .answer(AdminHandler.textResponse(404, "not found; use / /metrics /healthz /readyz\n"))
     }
   }
 
-  /// Returns true if `host` is an acceptable `Host` field.
+  /// Returns true if `host` is an acceptable host of a request.
   ///
-  /// On a loopback address, only `localhost`, an IP address and a missing field are accepted. A website can let its own
-  /// name resolve to a loopback address (DNS rebinding), and the browser then sends this name as `Host`. On other
-  /// addresses every name is accepted, because the gateway does not know the names that the operator uses.
+  /// If the listener has a loopback address, a request must name `localhost`, an IP address or no host. A website can
+  /// let its own name resolve to a loopback address (DNS rebinding), and the browser then sends this name as `Host`. If
+  /// the listener has another address, every name is accepted, because the gateway does not know the names that the
+  /// operator uses.
   private func isAcceptable(_ host: String?) -> Bool {
     guard isLoopback, let host else { return true }
     if host.hasPrefix("[") { return true }
@@ -55,24 +56,24 @@ final class AdminHandler: RequestHandler {
   }
 
   func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
-    let problem = await probe.problem()
+    let problem = await probe.findProblem()
     let state = status.current
     let readiness = Readiness(
-      state, stalledLoops: status.markStalledLoops(now: AdminHandler.monotonic),
+      state, stalledLoops: status.markStalledLoops(now: SystemClock.monotonicTime()),
       store: status.metrics.currentStoreActivity,
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
     return .response(
-      AdminHandler.response(readiness.ready ? 200 : 503, "application/json", readiness.json))
+      AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json))
   }
 
-  private func metrics() -> Response {
-    _ = status.markStalledLoops(now: AdminHandler.monotonic)
+  private func metricsResponse() -> Response {
+    _ = status.markStalledLoops(now: SystemClock.monotonicTime())
     let text = PrometheusText.render(
       status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)
-    return AdminHandler.response(200, PrometheusText.contentType, Array(text.utf8))
+    return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
   }
 
-  /// Never called, because the listener forwards no request. The same holds for the next two functions.
+  /// The proxy calls this and the next two functions only for forwarded requests, so never on this listener.
   func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
     .withhold
   }
@@ -82,42 +83,38 @@ final class AdminHandler: RequestHandler {
 
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
-    case .request(let error): AdminHandler.text(error.status, error.description + "\n")
-    case .timeout: AdminHandler.text(408, "the request did not arrive in time\n")
-    case .overloaded: AdminHandler.text(503, "too many requests at once\n")
-    case .bodyTooLarge: AdminHandler.text(413, "requests to this listener must not have a body\n")
-    case .loop: AdminHandler.text(508, "the request was forwarded in a loop\n")
-    case .upstream: AdminHandler.text(500, "this listener has no upstream\n")
+    case .request(let error): AdminHandler.textResponse(error.status, error.description + "\n")
+    case .timeout: AdminHandler.textResponse(408, "the request did not arrive in time\n")
+    case .overloaded: AdminHandler.textResponse(503, "too many requests at once\n")
+    case .bodyTooLarge: AdminHandler.textResponse(413, "requests to this listener must not have a body\n")
+    case .loop: AdminHandler.textResponse(508, "the request was forwarded in a loop\n")
+    case .upstream: AdminHandler.textResponse(500, "this listener has no upstream\n")
     }
   }
 
-  private static func text(_ status: Int, _ body: String) -> Response {
-    response(status, "text/plain; charset=utf-8", Array(body.utf8))
+  private static func textResponse(_ status: Int, _ body: String) -> Response {
+    makeResponse(status, "text/plain; charset=utf-8", Array(body.utf8))
   }
 
-  private static func response(_ status: Int, _ type: String, _ body: [UInt8]) -> Response {
+  private static func makeResponse(_ status: Int, _ type: String, _ body: [UInt8]) -> Response {
     Response(
       status: status,
       headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"], body: body)
   }
 
-  /// Returns the response, compressed if the client accepts gzip. Compression cannot leak a secret (BREACH), because no
-  /// response of this listener has one.
-  private static func compressed(_ response: Response, for accepted: [String]) -> Response {
+  /// Returns the response. Compresses its body if the client accepts gzip, the body has at least
+  /// `Encoder.minimumBodyLength` bytes, and the result is shorter. Compression cannot reveal a secret (BREACH attack),
+  /// because no response of this listener contains one.
+  private static func compressed(_ response: Response, for acceptEncoding: [String]) -> Response {
     var response = response
-    // Uncompressed responses need this field too, because a cache must know that the coding depends on the client (RFC
-    // 9110, section 12.5.5).
+    // An uncompressed response needs this field too: it states that the content depends on `Accept-Encoding` (RFC 9110,
+    // section 12.5.5).
     response.headers.append("Vary", "Accept-Encoding")
-    guard response.body.count >= Encoder.leastBody, ContentCoding.acceptsGzip(accepted),
-      let coded = Encoder.gzip(response.body), coded.count < response.body.count
+    guard response.body.count >= Encoder.minimumBodyLength, ContentCoding.acceptsGzip(acceptEncoding),
+      let compressedBody = Encoder.gzip(response.body), compressedBody.count < response.body.count
     else { return response }
-    response.body = coded
+    response.body = compressedBody
     response.headers.append("Content-Encoding", "gzip")
     return response
   }
-
-  /// Milliseconds since 1970.
-  private static var now: Int64 { SystemClock.realMilliseconds() }
-  /// Milliseconds of the monotonic clock.
-  private static var monotonic: UInt64 { SystemClock.monotonicMilliseconds() }
 }

@@ -1,6 +1,7 @@
 public import Proxy
 public import Reactor
 public import TLS
+import Time
 
 /// The admin listener. It has its own thread, so that it answers while every worker is busy or stalled.
 public final class AdminServer: Sendable {
@@ -36,8 +37,8 @@ public final class AdminServer: Sendable {
     _ = await server.drain(delay: 0, timeout: 0, clock: .still)
   }
 
-  /// The number of file descriptors that the listener leaves unused. The listeners for clients leave more unused, so
-  /// the admin listener still accepts connections when they no longer do.
+  /// The number of file descriptors that the admin listener leaves unused. It is lower than that of the listeners for
+  /// clients, so the admin listener still accepts connections when those no longer do.
   private static let descriptorReserve = 32
 
   private static var configuration: ProxyConfiguration {

@@ -2,9 +2,10 @@ public import Policy
 public import Reactor
 internal import Synchronization
 public import Telemetry
+public import Time
 
-/// The state of the running process, which the admin listener shows. The main program writes it; the admin thread reads
-/// it.
+/// The state of the running process, which the admin listener shows. The main program changes it, and the admin thread
+/// reads it.
 public final class ProcessStatus: Sendable {
   /// The phase of the process's life.
   public enum Phase: Sendable {
@@ -12,7 +13,7 @@ public final class ProcessStatus: Sendable {
     case starting
     /// The gateway accepts connections.
     case serving
-    /// The process is about to end and is not ready for new requests.
+    /// The process finishes its requests and then ends. It is not ready for new requests.
     case draining
   }
 
@@ -22,29 +23,31 @@ public final class ProcessStatus: Sendable {
     var loops: [EventLoop] = []
   }
 
-  /// The duration of one turn, in milliseconds, above which an event loop counts as stalled. A busy turn takes a
-  /// thousandth of this.
-  static let stallMilliseconds: UInt64 = 1000
+  /// The duration of one turn above which an event loop counts as stalled. Even in a busy loop, a turn takes only about
+  /// one millisecond.
+  static let stall: Milliseconds = 1_000
 
   /// The version of the program.
   public let version: String
   /// The metrics of all workers.
   public let metrics: MetricsRegistry
-  /// The start of the process, in milliseconds since 1970.
-  public let startTime: Int64
+  /// The start of the process.
+  public let startTime: Timestamp
   private let state: Mutex<State>
 
   /// Creates the status of a process in the phase `starting`.
   ///
-  /// - Parameter startTime: The start of the process, in milliseconds since 1970.
-  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Int64) {
+  /// - Parameter startTime: The start of the process.
+  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Timestamp) {
     self.version = version
     self.metrics = metrics
     self.startTime = startTime
     state = Mutex(State(policy: PolicyFacts(policy)))
   }
 
-  /// Records that the gateway accepts connections. `loops` are in the order of the workers in the metrics.
+  /// Records that the gateway accepts connections.
+  ///
+  /// - Parameter loops: The event loops of the workers, in the order of `metrics.workers`.
   public func started(_ loops: [EventLoop]) {
     state.withLock { state in
       state.loops = loops
@@ -52,28 +55,27 @@ public final class ProcessStatus: Sendable {
     }
   }
 
-  /// Records that a reload has put a policy into force.
+  /// Records that a reload has replaced the policy by this one.
   public func adopted(_ policy: Policy) {
     let facts = PolicyFacts(policy)
     state.withLock { $0.policy = facts }
   }
 
-  /// Records that the process drains, i.e. finishes its requests before it ends. From then on it is not ready.
+  /// Records that the process finishes its requests and will then end.
   public func beginDraining() {
     state.withLock { $0.phase = .draining }
   }
 
   var current: State { state.withLock { $0 } }
 
-  /// Records in the metrics which event loops have been stalled for more than a second. Returns their number.
+  /// Records in the metrics which event loops have been stalled for more than a second. Returns the number of these
+  /// loops.
   ///
-  /// The admin handler calls this function on a request, so that no timer is needed.
-  ///
-  /// - Parameter now: The monotonic time in milliseconds.
-  func markStalledLoops(now: UInt64) -> Int {
+  /// The admin handler calls this function when a request needs the result, so that no timer is needed.
+  func markStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {
-      let isStalled = loop.stalledMilliseconds(at: now) > ProcessStatus.stallMilliseconds
+      let isStalled = loop.turnDuration(at: now) > ProcessStatus.stall
       worker.setStalled(isStalled)
       if isStalled { stalled += 1 }
     }

@@ -1,7 +1,8 @@
 internal import FoundationEssentials
 internal import Telemetry
 
-/// The response of `/readyz`: it states for an orchestrator whether the process can serve requests, and if not, why.
+/// The content of a response to `/readyz`. An orchestrator learns from it whether the process can serve requests and,
+/// if not, why.
 struct Readiness: Encodable, Sendable {
   /// One condition of readiness.
   struct Check: Encodable, Sendable {
@@ -23,29 +24,30 @@ struct Readiness: Encodable, Sendable {
   ///   - upstreamProblem: The reason why the upstream does not accept connections; `nil` if it does.
   init(_ state: ProcessStatus.State, stalledLoops: Int, store: StoreActivitySeries?, upstreamProblem: String?) {
     func check(_ name: String, _ detail: String?) -> Check { Check(name: name, ok: detail == nil, detail: detail) }
-    let phase: String? =
+    let phaseProblem: String? =
       switch state.phase {
       case .starting: "the process is starting"
       case .serving: nil
       case .draining: "the process is draining"
       }
-    let stalled = stalledLoops == 0 ? nil : "\(stalledLoops) of \(state.loops.count) event loops are stalled"
+    let stallProblem = stalledLoops == 0 ? nil : "\(stalledLoops) of \(state.loops.count) event loops are stalled"
     let policy = state.policy
-    let memory =
+    let storeProblem =
       policy.hasMemoryStore && policy.replicas > 1
       ? "\(policy.replicas) replicas cannot share a store in the memory of one" : nil
     checks = [
-      check("serving", phase), check("workers", stalled), check("upstream", upstreamProblem), check("store", memory),
+      check("serving", phaseProblem), check("workers", stallProblem), check("upstream", upstreamProblem),
+      check("store", storeProblem),
     ]
     ready = checks.allSatisfy(\.ok)
     self.store = store.map { check($0.engine, $0.outage) }
   }
 
-  /// One line of JSON.
+  /// The content as one line of JSON.
   var json: [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    // Encoding strings and booleans does not fail.
+    // Strings and booleans can always be encoded.
     return [UInt8]((try? encoder.encode(self)) ?? Data()) + [UInt8(ascii: "\n")]
   }
 }

@@ -1,15 +1,14 @@
 import Policy
 import Telemetry
+import Time
 
-/// The status page: text for a terminal, without secrets.
+/// The status page: plain text for a terminal, without secrets.
 enum StatusPage {
   /// Returns the text of the page.
-  ///
-  /// - Parameter now: The current time in milliseconds since 1970.
-  static func render(_ status: ProcessStatus, now: Int64) -> String {
+  static func render(_ status: ProcessStatus, now: Timestamp) -> String {
     let state = status.current
     let policy = state.policy
-    let numbers = status.metrics.snapshot()
+    let metrics = status.metrics.snapshot()
     let phase =
       switch state.phase {
       case .starting: "starting"
@@ -17,23 +16,23 @@ enum StatusPage {
       case .draining: "draining"
       }
     var text = """
-      proofgate \(status.version): \(phase), up \(duration((now - status.startTime) / 1000))
+      proofgate \(status.version): \(phase), up \(formattedDuration(Seconds(now - status.startTime)))
 
-      policy       \(policy.version), \(numbers.policyReloads) reloads, \(numbers.policyReloadFailures) refused
+      policy       \(policy.version), \(metrics.policyReloads) reloads, \(metrics.policyReloadFailures) refused
       issuer       \(policy.issuer)
       upstream     \(policy.upstream)
       mode         \(policy.mode.rawValue), unknown clients: \(policy.unknownClients.rawValue)
-      clients      \(policy.clients), \(policy.observedClients) of them observed
-      workers      \(numbers.workers), \(numbers.workersStalled) stalled
-      connections  \(numbers.connections) open, \(numbers.connectionsAccepted) accepted
-      requests     \(Handling.allCases.map { "\(numbers.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
-      log          \(numbers.logLinesDropped) lines dropped
+      clients      \(policy.clientCount), \(policy.observedClientCount) of them observed
+      workers      \(metrics.workers), \(metrics.workersStalled) stalled
+      connections  \(metrics.connections) open, \(metrics.connectionsAccepted) accepted
+      requests     \(Handling.allCases.map { "\(metrics.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
+      log          \(metrics.logLinesDropped) lines dropped
 
       decisions by endpoint and rule
 
       """
     var rows: [String: UInt64] = [:]
-    for (labels, count) in numbers.decisions {
+    for (labels, count) in metrics.decisions {
       let rule = labels.rule.isEmpty ? "-" : labels.rule
       rows["\(padded(labels.endpoint.rawValue, 14)) \(padded(labels.decision.rawValue, 8)) \(rule)", default: 0] +=
         count
@@ -47,8 +46,9 @@ enum StatusPage {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }
 
-  private static func duration(_ seconds: Int64) -> String {
-    switch seconds {
+  private static func formattedDuration(_ time: Seconds) -> String {
+    let seconds = time.count
+    return switch seconds {
     case ..<60: "\(seconds) s"
     case ..<3600: "\(seconds / 60) min \(seconds % 60) s"
     case ..<86_400: "\(seconds / 3600) h \(seconds / 60 % 60) min"

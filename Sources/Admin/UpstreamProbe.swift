@@ -1,26 +1,27 @@
 import Proxy
 public import Reactor
 public import TLS
+import Time
 
-/// Tests whether the upstream accepts connections, and TLS handshakes if it uses TLS. It does so only on request, so
-/// that an idle process never wakes up.
+/// Tests whether the upstream accepts connections and, if it uses TLS, completes TLS handshakes. A test begins only
+/// when `findProblem` is called, so that an idle process never wakes up.
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
-  /// The age in milliseconds up to which a result is reused, so that probes of several orchestrators cost the upstream
-  /// one connection.
-  private static let freshMilliseconds: UInt64 = 2_000
-  /// The maximum time of a test in milliseconds. Orchestrators wait one second for a probe by default.
-  private static let timeout = 900
+  /// The age up to which a result is reused, so that the upstream gets only one connection even if several orchestrators
+  /// ask.
+  private static let reuse: Milliseconds = 2_000
+  /// The maximum duration of a test. By default, orchestrators wait one second for a response.
+  private static let timeout: Milliseconds = 900
 
   private let poller: Poller
   private let resolver: Resolver
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
-  private var latest: (problem: String?, at: UInt64)?
+  private var latestResult: (problem: String?, time: MonotonicTime)?
   private var isRunning = false
   private var lookUp: NameLookUp?
-  private var waiting: [Waiter] = []
+  private var waiters: [Waiter] = []
 
   /// Creates a probe of the upstream that `resolver` resolves.
   ///
@@ -32,29 +33,33 @@ public final class UpstreamProbe {
     self.resolver = resolver
   }
 
-  /// Returns the reason why the upstream does not accept connections; `nil` if it does.
-  public func problem() async -> String? {
-    if let latest, poller.now - latest.at < UpstreamProbe.freshMilliseconds { return latest.problem }
+  /// Returns the reason why the upstream does not accept connections or handshakes; `nil` if it does.
+  public func findProblem() async -> String? {
+    if let latestResult, poller.now - latestResult.time < UpstreamProbe.reuse {
+      return latestResult.problem
+    }
     if isRunning {
       let waiter = Waiter(poller)
-      waiting.append(waiter)
-      let wake = await waiter.sleep(until: poller.deadline(after: 2 * UpstreamProbe.timeout))
-      waiting.removeAll { $0 === waiter }
+      waiters.append(waiter)
+      let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
+      waiters.removeAll { $0 === waiter }
       waiter.retire()
-      // After a timeout, `latest` is the result of an earlier test, which does not describe the current state.
-      guard wake == .ready, let latest else { return "no answer within \(2 * UpstreamProbe.timeout) ms" }
-      return latest.problem
+      // After a timeout, `latestResult` is the result of an earlier test and must not be used.
+      guard wake == .ready, let latestResult else {
+        return "no answer within \(UpstreamProbe.timeout.count * 2) ms"
+      }
+      return latestResult.problem
     }
     isRunning = true
-    let problem = await connect()
+    let problem = await testConnection()
     isRunning = false
-    latest = (problem, poller.now)
-    for waiter in waiting { waiter.resume(.ready) }
-    waiting = []
+    latestResult = (problem, poller.now)
+    for waiter in waiters { waiter.resume(.ready) }
+    waiters = []
     return problem
   }
 
-  private func connect() async -> String? {
+  private func testConnection() async -> String? {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let waiter = Waiter(poller)
     defer { waiter.retire() }
@@ -62,7 +67,7 @@ public final class UpstreamProbe {
     switch await lookUpAddresses(waiter, until: deadline) {
     case .success(let found)?: addresses = found
     case .failure(let error)?: return error.description
-    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout) ms"
+    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout.count) ms"
     }
     var problem = "no address"
     for address in addresses {
@@ -72,7 +77,7 @@ public final class UpstreamProbe {
         return await handshake(socket, waiter, deadline).map { "\(address): \($0)" }
       } catch {
         switch error {
-        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout) ms"
+        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
         case .abandoned: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }
@@ -81,8 +86,8 @@ public final class UpstreamProbe {
     return problem
   }
 
-  /// Returns the upstream's addresses; `nil` if the look-up takes longer than `deadline`. The system's resolver has no
-  /// deadline.
+  /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. It then continues, because
+  /// the system's resolver has no deadline. A test that begins while it continues waits for the same look-up.
   private func lookUpAddresses(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
     if let known = resolver.known(now: poller.now) { return .success(known) }
     let current: NameLookUp
@@ -93,14 +98,14 @@ public final class UpstreamProbe {
       lookUp = current
       poller.start(current)
     }
-    // This poller starts the look-up in its next turn at the earliest, so the waiter cannot miss the result.
+    // The poller starts the look-up in its next turn at the earliest, so the waiter cannot miss the result.
     current.add(waiter)
     if current.outcome == nil { _ = await waiter.sleep(until: deadline) }
     current.remove(waiter)
     return current.outcome
   }
 
-  /// Returns the reason why the TLS handshake failed; `nil` if it succeeded or the upstream has no TLS.
+  /// Returns the reason why the TLS handshake failed; `nil` if it succeeded or the upstream does not use TLS.
   private func handshake(_ socket: Socket, _ waiter: Waiter, _ deadline: Deadline) async -> TLSFailure? {
     guard let client = tls() else { return nil }
     do throws(TLSFailure) {

@@ -6,34 +6,37 @@ public enum Base64 {
   /// Encodes bytes with padding.
   public static func encode(_ bytes: [UInt8]) -> String {
     let bytes = bytes.span
-    let unpadded = Base64Alphabet.encodedCount(of: bytes.count)
-    return String(asciiCount: (unpadded + 3) & ~3) { output in
+    let unpaddedCount = Base64Alphabet.encodedCount(of: bytes.count)
+    return String(asciiCount: (unpaddedCount + 3) & ~3) { output in
       alphabet.encode(bytes, into: &output)
-      for index in unpadded..<output.count { output[index] = UInt8(ascii: "=") }
+      for index in unpaddedCount..<output.count { output[index] = UInt8(ascii: "=") }
     }
   }
 
-  /// Decodes padded base64; `nil` if the text is not exactly the one that ``encode(_:)`` returns for the bytes.
+  /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that ``encode(_:)`` returns for
+  /// those bytes.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     let bytes = LenientBase64.decode(text.utf8)
     return encode(bytes).utf8.elementsEqual(text.utf8) ? bytes : nil
   }
 }
 
-/// Decodes base64 as the most lenient servers do: in either alphabet, without padding, and without other characters.
+/// Decodes base64 as the most lenient servers do: accepts the characters of both alphabets, and skips all others,
+/// including padding.
 public enum LenientBase64 {
-  /// Returns the bytes of the characters that belong to one of the alphabets.
+  /// Returns the decoded bytes. Drops the last bits if they do not fill a byte.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {
     var bytes: [UInt8] = []
+    // The bits of the last characters; only the lowest `pendingBits` of them have not been written yet.
     var word: UInt32 = 0
-    var bits: UInt32 = 0
+    var pendingBits: UInt32 = 0
     for character in text {
       guard let value = value(of: character) else { continue }
       word = word << 6 | value
-      bits += 6
-      guard bits >= 8 else { continue }
-      bits -= 8
-      bytes.append(UInt8(truncatingIfNeeded: word >> bits))
+      pendingBits += 6
+      guard pendingBits >= 8 else { continue }
+      pendingBits -= 8
+      bytes.append(UInt8(truncatingIfNeeded: word >> pendingBits))
     }
     return bytes
   }

@@ -1,9 +1,9 @@
-/// The 64 characters of an encoding of RFC 4648, sections 4 and 5.
+/// The 64 characters of base64 (RFC 4648, section 4) or base64url (section 5).
 struct Base64Alphabet: Sendable {
-  /// The compiler knows the number of characters, so it omits the bounds check for an index of six bits.
+  /// The characters. The type states their number, so the compiler omits the bounds check for an index of six bits.
   let characters: InlineArray<64, UInt8>
 
-  /// Creates the alphabet of letters, digits and two more characters.
+  /// Creates an alphabet of the letters, the digits, and the two characters of `lastTwo`.
   init(lastTwo: String) {
     let text = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789\(lastTwo)".utf8)
     characters = InlineArray { text[$0] }
@@ -12,14 +12,15 @@ struct Base64Alphabet: Sendable {
   /// Returns the number of characters, without padding, for a number of bytes.
   static func encodedCount(of bytes: Int) -> Int { (bytes * 4 + 2) / 3 }
 
-  /// Writes the characters of `bytes` to the start of `output`, without padding: three bytes become four characters, and
-  /// one or two last bytes become two or three. `output` must have room for ``encodedCount(of:)`` characters.
+  /// Writes the characters of `bytes` to the start of `output`, without padding. Every three bytes become four
+  /// characters. If one byte remains, it becomes two characters; if two remain, they become three. `output` must have
+  /// room for ``encodedCount(of:)`` characters.
   func encode(_ bytes: Span<UInt8>, into output: inout MutableSpan<UInt8>) {
     let characters = characters
     var written = 0
     var index = 0
-    let whole = bytes.count - bytes.count % 3
-    while index < whole {
+    let completeLength = bytes.count - bytes.count % 3
+    while index < completeLength {
       // One bounds check for all three bytes.
       let part = bytes.extracting(index..<index &+ 3)
       let group = Int(part[0]) << 16 | Int(part[1]) << 8 | Int(part[2])
@@ -30,9 +31,9 @@ struct Base64Alphabet: Sendable {
       written &+= 4
       index &+= 3
     }
-    guard whole < bytes.count else { return }
-    let second = whole + 1 < bytes.count ? Int(bytes[whole + 1]) : nil
-    let group = Int(bytes[whole]) << 16 | (second ?? 0) << 8
+    guard completeLength < bytes.count else { return }
+    let second = completeLength + 1 < bytes.count ? Int(bytes[completeLength + 1]) : nil
+    let group = Int(bytes[completeLength]) << 16 | (second ?? 0) << 8
     output[written] = characters[group >> 18]
     output[written + 1] = characters[group >> 12 & 0x3f]
     if second != nil { output[written + 2] = characters[group >> 6 & 0x3f] }

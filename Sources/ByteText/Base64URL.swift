@@ -1,11 +1,11 @@
 /// Base64 with the URL and filename safe alphabet and without padding (RFC 4648, section 5; RFC 7636, appendix A).
 ///
 /// Decoding accepts only the canonical form. Otherwise up to 16 different last characters would decode to the same
-/// bytes, and the text of a sealed value could be changed without detection.
+/// bytes, and the text of an encrypted value could be changed without detection.
 public enum Base64URL {
   private static let alphabet = Base64Alphabet(lastTwo: "-_")
 
-  /// The decoding table: the six bits for each byte of the alphabet, and 0xff for all other bytes.
+  /// The decoding table: six bits for each character of the alphabet, and 0xff for all other bytes.
   private static let values: [UInt8] = {
     var table = [UInt8](repeating: 0xff, count: 256)
     for value in alphabet.characters.indices { table[Int(alphabet.characters[value])] = UInt8(value) }
@@ -21,8 +21,8 @@ public enum Base64URL {
   /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that `encode` produces for those
   /// bytes.
   ///
-  /// So the result is `nil` for padding, white space, other characters outside the alphabet, a length of one more than
-  /// a multiple of four, and unused bits of the last character that are not zero.
+  /// So the result is `nil` if the text contains padding, white space or other characters outside the alphabet, if its
+  /// length is one more than a multiple of four, or if unused bits of the last character are not zero.
   public static func decode(_ text: String) -> [UInt8]? {
     let input = text.utf8.span
     let values = values.span

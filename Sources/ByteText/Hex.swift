@@ -1,4 +1,4 @@
-/// Lower-case hexadecimal (RFC 4648, section 8).
+/// Hexadecimal digits in lower case. (RFC 4648, section 8, uses upper case.)
 public enum Hex {
   /// Returns two lower-case digits for each byte.
   public static func encode(_ bytes: [UInt8]) -> String {
@@ -17,7 +17,8 @@ public enum Hex {
   /// not a lower-case hexadecimal digit.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     var bytes: [UInt8] = []
-    var high: UInt8?
+    // The first digit of a byte whose second digit has not been read yet.
+    var pendingDigit: UInt8?
     for character in text.utf8 {
       let digit: UInt8
       switch character {
@@ -25,13 +26,13 @@ public enum Hex {
       case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
       default: return nil
       }
-      if let first = high {
+      if let first = pendingDigit {
         bytes.append(first << 4 | digit)
-        high = nil
+        pendingDigit = nil
       } else {
-        high = digit
+        pendingDigit = digit
       }
     }
-    return high == nil ? bytes : nil
+    return pendingDigit == nil ? bytes : nil
   }
 }

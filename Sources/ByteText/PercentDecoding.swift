@@ -1,11 +1,11 @@
 /// Decoding of percent-escapes (RFC 3986, section 2.1), in three modes.
 ///
-/// A parser whose text must have only one meaning decodes strictly. A check of what another server could read decodes
-/// leniently, or until no escape is left.
+/// `strict` is for parsers, because a text that they accept must have only one meaning. `lenient` and `repeated` are
+/// for checks of how other servers could read a text.
 public enum PercentDecoding {
   /// Returns the text with each escape decoded once; `nil` if an escape is invalid.
   ///
-  /// - Parameter plusIsSpace: True for forms, in which a plus encodes a space.
+  /// - Parameter plusIsSpace: True for form data, in which a plus encodes a space.
   public static func strict(_ text: Span<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
     var decoded: [UInt8] = []
     decoded.reserveCapacity(text.count)
@@ -32,35 +32,36 @@ public enum PercentDecoding {
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
     var index = 0
-    while let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
-      result.append(copying: text.extracting(index..<mark))
-      if let byte = text.escapedByte(at: mark) {
+    while let percentSign = text.firstIndex(of: UInt8(ascii: "%"), from: index) {
+      result.append(copying: text.extracting(index..<percentSign))
+      if let byte = text.escapedByte(at: percentSign) {
         result.append(byte)
-        index = mark + 3
+        index = percentSign + 3
       } else {
-        result.append(text[mark])
-        index = mark + 1
+        result.append(text[percentSign])
+        index = percentSign + 1
       }
     }
     result.append(copying: text.extracting(index..<text.count))
     return result
   }
 
-  /// Returns the text decoded until no escape is left. Invalid escapes stay unchanged.
+  /// Returns the text, decoded repeatedly until it contains no valid escape. Invalid escapes stay unchanged.
   ///
-  /// One pass is enough: an escape whose last digit results from another escape is complete when that digit is written.
-  public static func toTheEnd(_ text: Span<UInt8>) -> [UInt8] {
+  /// One pass over the text is enough: an escape whose characters result from other escapes is decoded as soon as its
+  /// last digit is written.
+  public static func repeated(_ text: Span<UInt8>) -> [UInt8] {
     guard text.contains(UInt8(ascii: "%")) else { return [UInt8](copying: text) }
     var result: [UInt8] = []
     result.reserveCapacity(text.count)
-    // True if the result ends with a percent sign, or with a percent sign and one more byte.
-    var mayEscape = false
+    // True if one of the last two bytes of the result is a percent sign, so that the next bytes may complete an escape.
+    var mayEndWithPartOfEscape = false
     var index = 0
     while index < text.count {
-      if !mayEscape {
-        let mark = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
-        result.append(copying: text.extracting(index..<mark))
-        index = mark
+      if !mayEndWithPartOfEscape {
+        let percentSign = text.firstIndex(of: UInt8(ascii: "%"), from: index) ?? text.count
+        result.append(copying: text.extracting(index..<percentSign))
+        index = percentSign
         guard index < text.count else { break }
       }
       result.append(text[index])
@@ -69,7 +70,7 @@ public enum PercentDecoding {
         result.removeLast(3)
         result.append(byte)
       }
-      mayEscape = result.suffix(2).contains(UInt8(ascii: "%"))
+      mayEndWithPartOfEscape = result.suffix(2).contains(UInt8(ascii: "%"))
     }
     return result
   }

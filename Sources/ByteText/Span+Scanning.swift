@@ -1,14 +1,14 @@
 /// Byte scanning that the parsers of this project share.
 ///
-/// The loops count offsets: the iterator of a range checks for overflow at every step, which keeps the compiler from
-/// vectorising.
+/// The loops increment an offset with `&+=`. The iterator of a range would check for overflow at every step, and this
+/// check prevents the compiler from vectorising the loop.
 extension Span where Element == UInt8 {
   /// Returns the offset of the first `byte` at or after `start`, or `nil` if there is no such byte.
   @inlinable
   public func firstIndex(of byte: UInt8, from start: Int = 0) -> Int? {
     var index = start
     while index <= count &- 8 {
-      let found = word(at: index).places(of: byte)
+      let found = word(at: index).approximatePositions(of: byte)
       if found != 0 { return index &+ found.trailingZeroBitCount &>> 3 }
       index &+= 8
     }
@@ -19,12 +19,12 @@ extension Span where Element == UInt8 {
     return nil
   }
 
-  /// Returns the offset of the first byte at or after `start` that may not occur in a request target, or the number of
+  /// Returns the offset of the first byte at or after `start` that must not occur in a request target, or the number of
   /// bytes if there is no such byte.
   ///
-  /// The gateway accepts every visible ASCII character except `"`, `<`, `>` and `#`. Browsers never send these four
-  /// without encoding them, and some servers never answer a request with one of them. RFC 3986 also excludes
-  /// `[ ] { } | \ ^` and the backtick, but browsers send those.
+  /// The gateway accepts every visible ASCII character except `"`, `<`, `>` and `#`. Browsers always encode these four,
+  /// and some servers never answer a request that contains one of them. RFC 3986 also excludes `[ ] { } | \ ^` and the
+  /// backtick, but browsers send those without encoding.
   @inlinable
   public func endOfTarget(from start: Int) -> Int {
     var index = start
@@ -37,8 +37,8 @@ extension Span where Element == UInt8 {
     return index
   }
 
-  /// Returns true if `byte` occurs. It always scans to the end, several bytes at a time. This is fastest for a byte
-  /// that rarely occurs.
+  /// Returns true if `byte` occurs. The loop always continues to the end and compares several bytes at a time, which is
+  /// fastest for a byte that rarely occurs.
   @inlinable
   public func contains(_ byte: UInt8) -> Bool {
     var found: UInt8 = 0
@@ -82,7 +82,7 @@ extension Span where Element == UInt8 {
   public func isEqualIgnoringCase(to other: Span<UInt8>) -> Bool {
     guard count == other.count else { return false }
     var index = 0
-    // Equal bytes, eight at a time.
+    // Skips bytes that are equal even in case, eight at a time.
     while index <= count &- 8, word(at: index) == other.word(at: index) { index &+= 8 }
     while index < count {
       guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }
@@ -136,7 +136,7 @@ extension Span where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-  /// Returns the eight bytes at `offset` as one number, with the first byte lowest. Compiles to one load.
+  /// Returns the eight bytes at `offset` as one little-endian number. Compiles to one load.
   @inlinable @inline(__always)
   public func word(at offset: Int) -> UInt64 {
     // The unchecked sum lets the compiler see that the range has eight bytes; `extracting` checks the range itself.
@@ -147,48 +147,48 @@ extension Span where Element == UInt8 {
   }
 }
 
-/// Scanning of eight bytes in one number. In a result, the highest bit of each byte that matches is set.
+/// Scanning of eight bytes that are stored in one number. Each result has the highest bit of every matching byte set.
 extension UInt64 {
-  /// Returns the positions of `byte`. Only the first (lowest) position is reliable: later bits may be set for other
+  /// Returns the positions of `byte`. Only the lowest bit that is set is reliable: higher bits may be set for other
   /// bytes.
   @inlinable @inline(__always)
-  public func places(of byte: UInt8) -> UInt64 {
-    // Equal bytes are 0, and subtracting 1 from 0 sets the highest bit.
-    let others = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
-    return (others &- 0x0101_0101_0101_0101) & ~others & 0x8080_8080_8080_8080
+  public func approximatePositions(of byte: UInt8) -> UInt64 {
+    // A byte that equals `byte` becomes 0, and subtracting 1 from 0 sets its highest bit.
+    let differences = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
+    return (differences &- 0x0101_0101_0101_0101) & ~differences & 0x8080_8080_8080_8080
   }
 
-  /// Returns the positions of `byte`. All positions are reliable.
+  /// Returns the positions of `byte`. All bits are reliable.
   @inlinable @inline(__always)
-  public func everyPlace(of byte: UInt8) -> UInt64 {
-    // Sums of 7-bit values do not carry into the next byte.
-    let others = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
-    return ~((others & 0x7f7f_7f7f_7f7f_7f7f) &+ 0x7f7f_7f7f_7f7f_7f7f | others) & 0x8080_8080_8080_8080
+  public func positions(of byte: UInt8) -> UInt64 {
+    // The sum of two 7-bit values does not carry into the next byte.
+    let differences = self ^ (0x0101_0101_0101_0101 &* UInt64(byte))
+    return ~((differences & 0x7f7f_7f7f_7f7f_7f7f) &+ 0x7f7f_7f7f_7f7f_7f7f | differences) & 0x8080_8080_8080_8080
   }
 
-  /// The positions of ASCII control characters. Only the first position is reliable.
+  /// The positions of ASCII control characters. Only the lowest bit that is set is reliable.
   @inlinable @inline(__always)
-  public var controls: UInt64 {
-    // Subtracting 0x20 sets the highest bit of bytes below 0x20; bytes that had this bit before are excluded.
+  public var controlPositions: UInt64 {
+    // Subtracting 0x20 sets the highest bit of bytes below 0x20. Bytes that already had this bit are excluded.
     let areLow = (self &- 0x2020_2020_2020_2020) & ~self & 0x8080_8080_8080_8080
-    return areLow | places(of: 0x7f)
+    return areLow | approximatePositions(of: 0x7f)
   }
 
   /// The positions of bytes that a request target must not contain: bytes that are not visible ASCII characters, and
-  /// `"`, `#`, `<`, `>`. Only the first position is reliable.
+  /// `"`, `#`, `<`, `>`. Only the lowest bit that is set is reliable.
   @inlinable @inline(__always)
   public var positionsOutsideTarget: UInt64 {
     let areLow = (self &- 0x2121_2121_2121_2121) & ~self
     // `"` differs from `#` only in the lowest bit, and `<` from `>` only in the next one.
-    let areQuotes = (self | 0x0101_0101_0101_0101).places(of: UInt8(ascii: "#"))
-    let areBrackets = (self | 0x0202_0202_0202_0202).places(of: UInt8(ascii: ">"))
-    return (areLow | self) & 0x8080_8080_8080_8080 | areQuotes | areBrackets | places(of: 0x7f)
+    let areQuotes = (self | 0x0101_0101_0101_0101).approximatePositions(of: UInt8(ascii: "#"))
+    let areBrackets = (self | 0x0202_0202_0202_0202).approximatePositions(of: UInt8(ascii: ">"))
+    return (areLow | self) & 0x8080_8080_8080_8080 | areQuotes | areBrackets | approximatePositions(of: 0x7f)
   }
 
-  /// The positions of all bytes except ASCII letters, digits and hyphens. All positions are reliable.
+  /// The positions of all bytes except ASCII letters, digits and hyphens. All bits are reliable.
   @inlinable @inline(__always)
   public var positionsOutsideFieldName: UInt64 {
-    // Sums of 7-bit values do not carry into the next byte.
+    // The sum of two 7-bit values does not carry into the next byte.
     let bytes = self & 0x7f7f_7f7f_7f7f_7f7f
     let folded = bytes | 0x2020_2020_2020_2020
     let areLetters = (folded &+ 0x1f1f_1f1f_1f1f_1f1f) & ~(folded &+ 0x0505_0505_0505_0505)

@@ -6,7 +6,8 @@ extension String {
     self.init(copying: text)
   }
 
-  /// Returns true if both texts are equal without regard to ASCII case, as for names of fields and schemes.
+  /// Returns true if both texts are equal without regard to ASCII case, as names of header fields and URI schemes are
+  /// compared.
   @inlinable
   public func isEqualIgnoringCase(to other: String) -> Bool {
     utf8.count == other.utf8.count && utf8.span.isEqualIgnoringCase(to: other.utf8.span)

@@ -1,5 +1,5 @@
 extension BidirectionalCollection where SubSequence == Self {
-  /// Returns the part without the elements at both ends for which the condition is true.
+  /// Returns the collection without the elements at its start and end for which the condition is true.
   @inlinable
   public func trimmed(while condition: (Element) -> Bool) -> Self {
     var rest = drop(while: condition)
@@ -15,7 +15,7 @@ extension Character {
 }
 
 extension Span where Element == UInt8 {
-  /// Returns the part of a range without spaces and tabs at both ends (`OWS` of RFC 9110, section 5.6.3).
+  /// Returns the range without the spaces and tabs at its start and end (`OWS` of RFC 9110, section 5.6.3).
   @inlinable
   public func trimmed(_ range: Range<Int>) -> Range<Int> {
     var start = range.lowerBound

@@ -1,4 +1,4 @@
-/// The classes of bytes that the grammars of RFCs use (RFC 5234, appendix B.1).
+/// Classes of bytes, most of them from the grammars of RFCs. Names such as `ALPHA` are those of RFC 5234, appendix B.1.
 extension UInt8 {
   /// `CR`.
   @inlinable @inline(__always)
@@ -65,10 +65,11 @@ extension UInt8 {
   @inlinable @inline(__always)
   public var isFieldText: Bool { self >= 0x20 ? self != 0x7f : self == .tab }
 
-  /// True for an ASCII byte whose bit is set. `low` has the bits of the bytes below 64, `high` those of the others.
+  /// True if the bit for this byte is set: bit `n` of `low` is for the byte `n`, and bit `n` of `high` for the byte
+  /// `64 + n`. False for bytes outside ASCII.
   ///
-  /// The callers pass literals with one bit per byte value, so that a class test is a shift and a mask. These are not
-  /// global constants, because a computed global is guarded by a check at each use.
+  /// The test is a shift and a mask. The callers pass literals, because a global constant that is computed would be
+  /// checked for initialisation at each use.
   @inlinable @inline(__always)
   public func isMember(low: UInt64, high: UInt64) -> Bool {
     self < 0x80 && (self < 64 ? low : high) >> UInt64(self & 63) & 1 == 1
@@ -89,7 +90,7 @@ extension UInt8 {
     }
   }
 
-  /// Creates the digit of a value below 16, in upper case.
+  /// Creates the upper-case hexadecimal digit of `value`, which must be below 16.
   @inlinable @inline(__always)
   public init(hexadecimalDigit value: UInt8) { self = value < 10 ? 0x30 + value : 0x37 + value }
 }

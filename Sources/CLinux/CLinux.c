@@ -31,16 +31,16 @@ static int32_t result(int value) { return value < 0 ? -errno : value; }
 
 int32_t cl_epoll_create(void) { return result(epoll_create1(EPOLL_CLOEXEC)); }
 
-static int32_t add(int32_t epoll, int32_t fd, uint64_t key, uint32_t events) {
+static int32_t register_events(int32_t epoll, int32_t fd, uint64_t key, uint32_t events) {
   struct epoll_event event = {.events = events, .data.u64 = key};
   return result(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
 }
 
 int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key) {
-  return add(epoll, fd, key, EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+  return register_events(epoll, fd, key, EPOLLIN | EPOLLPRI | EPOLLOUT | EPOLLRDHUP | EPOLLET);
 }
 
-int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key) { return add(epoll, fd, key, EPOLLIN); }
+int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key) { return register_events(epoll, fd, key, EPOLLIN); }
 
 int32_t cl_epoll_wait(int32_t epoll, void *events, int32_t capacity, int32_t timeout_ms) {
   return result(epoll_wait(epoll, events, capacity, timeout_ms));
@@ -88,7 +88,6 @@ void cl_eventfd_wait(int32_t fd) {
 
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
   struct pollfd waiting = {.fd = fd, .events = POLLIN};
-  // A signal may end the wait early, which is harmless.
   (void)poll(&waiting, 1, milliseconds);
 }
 
@@ -101,9 +100,9 @@ typedef union {
   struct sockaddr_in v4;
   struct sockaddr_in6 v6;
   struct sockaddr_storage storage;
-} sockets_address;
+} system_address;
 
-static socklen_t to_system(const cl_address *address, sockets_address *out) {
+static socklen_t to_system(const cl_address *address, system_address *out) {
   memset(out, 0, sizeof *out);
   if (address->family == 6) {
     out->v6.sin6_family = AF_INET6;
@@ -118,7 +117,7 @@ static socklen_t to_system(const cl_address *address, sockets_address *out) {
   return sizeof out->v4;
 }
 
-static void from_system(const sockets_address *in, cl_address *out) {
+static void from_system(const system_address *in, cl_address *out) {
   memset(out, 0, sizeof *out);
   if (in->any.sa_family == AF_INET6) {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
@@ -143,7 +142,7 @@ int32_t cl_socket(uint8_t family) {
 }
 
 int32_t cl_bind(int32_t fd, const cl_address *address) {
-  sockets_address system;
+  system_address system;
   socklen_t length = to_system(address, &system);
   return result(bind(fd, &system.any, length));
 }
@@ -151,7 +150,7 @@ int32_t cl_bind(int32_t fd, const cl_address *address) {
 int32_t cl_listen(int32_t fd, int32_t backlog) { return result(listen(fd, backlog)); }
 
 int32_t cl_accept(int32_t fd, cl_address *peer) {
-  sockets_address system;
+  system_address system;
   socklen_t length = sizeof system;
   int accepted = accept4(fd, &system.any, &length, SOCK_NONBLOCK | SOCK_CLOEXEC);
   if (accepted < 0) return -errno;
@@ -160,7 +159,7 @@ int32_t cl_accept(int32_t fd, cl_address *peer) {
 }
 
 int32_t cl_connect(int32_t fd, const cl_address *address) {
-  sockets_address system;
+  system_address system;
   socklen_t length = to_system(address, &system);
   return result(connect(fd, &system.any, length));
 }
@@ -182,7 +181,7 @@ int32_t cl_connect_unix(const char *path) {
 }
 
 int32_t cl_local_address(int32_t fd, cl_address *address) {
-  sockets_address system;
+  system_address system;
   socklen_t length = sizeof system;
   if (getsockname(fd, &system.any, &length) < 0) return -errno;
   from_system(&system, address);
@@ -190,7 +189,7 @@ int32_t cl_local_address(int32_t fd, cl_address *address) {
 }
 
 int32_t cl_peer_address(int32_t fd, cl_address *address) {
-  sockets_address system;
+  system_address system;
   socklen_t length = sizeof system;
   if (getpeername(fd, &system.any, &length) < 0) return -errno;
   from_system(&system, address);
@@ -220,8 +219,8 @@ int32_t cl_set_reset_on_close(int32_t fd) {
   return result(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));
 }
 
-// The data path uses raw system calls: glibc's wrappers are cancellation points, which cost time, and no thread here is
-// ever cancelled.
+// The functions that receive and send make system calls directly. glibc's wrappers are cancellation points, which cost
+// time, and no thread of this program is ever cancelled.
 int64_t cl_receive(int32_t fd, void *bytes, size_t count) {
   for (;;) {
     ssize_t received = syscall(SYS_recvfrom, fd, bytes, count, 0, NULL, NULL);
@@ -267,7 +266,7 @@ int64_t cl_send2(
   }
 }
 
-// Setting TCP_NODELAY sends the bytes held back, even if the option was set already (tcp(7)).
+// Setting TCP_NODELAY sends the bytes that the kernel holds back, even if the option is already set (tcp(7)).
 int32_t cl_push(int32_t fd) { return cl_set_no_delay(fd); }
 
 int32_t cl_shutdown_write(int32_t fd) { return result(shutdown(fd, SHUT_WR)); }
@@ -300,7 +299,7 @@ int32_t cl_resolve(const char *host, uint16_t port, cl_address *addresses, int32
   int32_t count = 0;
   for (struct addrinfo *each = found; each != NULL && count < capacity; each = each->ai_next) {
     if (each->ai_family != AF_INET && each->ai_family != AF_INET6) continue;
-    sockets_address system;
+    system_address system;
     memset(&system, 0, sizeof system);
     memcpy(&system, each->ai_addr, each->ai_addrlen);
     from_system(&system, &addresses[count]);
@@ -404,10 +403,11 @@ int32_t cl_open_log(const char *path) {
   const int flags = O_CREAT | O_APPEND | O_CLOEXEC;
   // Without O_NONBLOCK, opening a FIFO waits until it has a reader.
   int fd = open(path, O_WRONLY | O_NONBLOCK | flags, 0640);
-  // A FIFO without a reader: if it is opened for reading as well, it accepts lines until a reader opens it (fifo(7)).
+  // The file is a FIFO without a reader. If this process also opens it for reading, the open succeeds, and lines wait
+  // in the FIFO until a reader opens it (fifo(7)).
   if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | O_NONBLOCK | flags, 0640);
   if (fd < 0) return -errno;
-  // Clear O_NONBLOCK, so that a write waits until the reader has made room. A separate thread writes the log.
+  // Clear O_NONBLOCK, so that a write to a full FIFO waits for the reader. Only the thread that writes the log waits.
   int current = fcntl(fd, F_GETFL);
   if (current < 0 || fcntl(fd, F_SETFL, current & ~O_NONBLOCK) < 0) {
     int code = errno;

@@ -19,10 +19,10 @@ static int32_t argument_count;
 static char **arguments;
 
 // Swift's runtime reads the arguments from /proc/self/cmdline and the path of the program from /proc/self/exe, and ends
-// the process if it cannot read the path. In an empty root directory neither file exists. So the arguments are saved
-// here, before any Swift code runs, and SWIFT_ROOT makes the runtime not read the path. A static program (without an
-// interpreter, so without AT_BASE) never needs the path, so SWIFT_ROOT is always set for it.
-__attribute__((constructor(101))) static void boot(int argc, char **argv, char **envp) {
+// the process if it cannot read the path. If /proc is not mounted, neither file exists. So this function saves the
+// arguments before any Swift code runs, and sets SWIFT_ROOT, with which the runtime does not read the path. A static
+// program, which has no interpreter and so no AT_BASE, never needs the path, so SWIFT_ROOT is always set for it.
+__attribute__((constructor(101))) static void prepare_runtime(int argc, char **argv, char **envp) {
   (void)envp;
   argument_count = argc;
   arguments = argv;
@@ -43,13 +43,13 @@ static int release_code(struct dl_phdr_info *object, size_t size, void *data) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
   for (size_t index = 0; index < object->dlpi_phnum; index++) {
     const ElfW(Phdr) *segment = &object->dlpi_phdr[index];
-    // Skip writable segments: their pages may differ from the file, and the content would be lost.
+    // Skip writable segments, because their pages may differ from the file and would lose their content.
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) || !(segment->p_flags & PF_X)) continue;
     const uintptr_t start = (object->dlpi_addr + segment->p_vaddr + page - 1) & ~(page - 1);
     const uintptr_t end = (object->dlpi_addr + segment->p_vaddr + segment->p_memsz) & ~(page - 1);
     if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
   }
-  // Stop after the first object, the program itself: the pages of libraries are shared with other processes.
+  // Stop after the first object, which is the program itself. Other processes use the pages of the libraries.
   return 1;
 }
 
@@ -61,7 +61,7 @@ void cl_map_large_blocks(void) {
   mallopt(M_TRIM_THRESHOLD, 2 << 20);
 }
 
-// On Linux each thread has its own priority, contrary to POSIX, so only the calling thread is affected.
+// On Linux, contrary to POSIX, each thread has its own nice value, so this changes only the calling thread.
 void cl_lower_priority(void) { setpriority(PRIO_PROCESS, (id_t)gettid(), 19); }
 
 void cl_discard(void *block, size_t count) {
@@ -82,8 +82,7 @@ static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
   return fsync(fd) < 0 ? -errno : 0;
 }
 
-// Makes sure that the name of a file is on disk. Errors are ignored, because the file is complete and there is nothing
-// to undo.
+// Writes the directory entry of a file to the disk. Errors are ignored, because the file itself is already complete.
 static void sync_directory_of(const char *path) {
   char *copy = strdup(path);
   if (copy == NULL) return;
@@ -105,7 +104,7 @@ static int32_t write_and_move(const char *path, const struct stat *old, const vo
   if (fd < 0) return -errno;
   int32_t code = 0;
   if (old != NULL) {
-    // A service that reads the file as its owner or group keeps its access; other users get none.
+    // The owner and the group keep their access, because a service may read the file. Other users get none.
     if (fchown(fd, old->st_uid, old->st_gid) == 0) {
       if (fchmod(fd, (old->st_mode & 0660) | 0600) < 0) code = -errno;
     }
@@ -126,7 +125,7 @@ static int32_t write_and_move(const char *path, const struct stat *old, const vo
 
 int32_t cl_write_secret_file(const char *path, const void *bytes, size_t count, int32_t replaces) {
   if (!replaces) return write_and_move(path, NULL, bytes, count);
-  // Resolve symbolic links, so that the file to which they point is replaced and the links remain.
+  // Resolve symbolic links, so that the target file is replaced and the links remain.
   char *real = realpath(path, NULL);
   if (real == NULL) return -errno;
   struct stat old;

@@ -2,11 +2,11 @@
 public enum CompressionError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A content coding other than gzip and deflate, or more than one coding.
   case unsupported
-  /// The body is damaged, or is not in the coding that the message names.
+  /// The body is damaged, or does not use the content coding that the message names.
   case malformed
-  /// The body ends before the end of its coding.
+  /// The body ends too early.
   case truncated
-  /// The decoded body exceeds the limit that the caller passed, or the limit for a body of this encoded length.
+  /// The decoded body exceeds the limit of the caller, or `Decoder.ratioLimit` times its encoded length.
   case tooLarge
   /// zlib could not allocate memory.
   case outOfMemory

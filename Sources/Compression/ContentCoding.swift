@@ -7,10 +7,11 @@ public enum ContentCoding: Sendable, Equatable {
   /// The zlib format (RFC 1950). Raw deflate data (RFC 1951), without the zlib header, is accepted too.
   case deflate
 
-  /// Returns the coding that the `Content-Encoding` fields of a message name, without regard to case; `nil` if they
-  /// name none or only `identity`.
+  /// Returns the coding that the `Content-Encoding` fields of a message name, in upper or lower case; `nil` if they
+  /// name no coding or only `identity`.
   ///
-  /// Throws `.unsupported` for any other coding, and for more than one coding, because servers do not combine codings.
+  /// Throws `.unsupported` for any other coding. Throws it also for more than one coding, because in practice servers
+  /// do not combine codings.
   public static func named(by fields: [String]) throws(CompressionError) -> ContentCoding? {
     var found: ContentCoding?
     for field in fields {
@@ -28,26 +29,26 @@ public enum ContentCoding: Sendable, Equatable {
     return found
   }
 
-  /// Returns true if the `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Without a field the result is
-  /// false, because such a client may not support gzip.
+  /// Returns true if the `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Returns false if there is no
+  /// such field: the RFC then permits every coding, but the client may not support gzip.
   public static func acceptsGzip(_ fields: [String]) -> Bool {
-    var byWildcard = false
+    var isAllowedByWildcard = false
     for field in fields {
       for part in field.split(separator: ",", omittingEmptySubsequences: true) {
-        let pieces = part.split(separator: ";", omittingEmptySubsequences: false)
-        let name = pieces.first.map { $0.trimmed(while: \.isBlank).lowercased() } ?? ""
-        let isAllowed = !pieces.dropFirst().contains { isZeroWeight($0) }
+        let nameAndParameters = part.split(separator: ";", omittingEmptySubsequences: false)
+        let name = nameAndParameters.first.map { $0.trimmed(while: \.isBlank).lowercased() } ?? ""
+        let isAllowed = !nameAndParameters.dropFirst().contains { isZeroWeight($0) }
         switch name {
         case "gzip", "x-gzip": return isAllowed
-        case "*": byWildcard = isAllowed
+        case "*": isAllowedByWildcard = isAllowed
         default: continue
         }
       }
     }
-    return byWildcard
+    return isAllowedByWildcard
   }
 
-  /// Returns true for `q=0`, `q=0.0` and similar: not acceptable (RFC 9110, section 12.4.2).
+  /// Returns true for a weight of zero, e.g. `q=0` or `q=0.0`, which means "not acceptable" (RFC 9110, section 12.4.2).
   private static func isZeroWeight(_ parameter: Substring) -> Bool {
     let text = parameter.trimmed(while: \.isBlank).lowercased()
     guard text.hasPrefix("q=") else { return false }

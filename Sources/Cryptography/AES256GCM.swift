@@ -16,7 +16,7 @@ internal import COpenSSL
   /// Creates the context. The process ends if there is no memory for it.
   public init() {
     guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
-    // Only this call names the cipher. If a later call named it again, OpenSSL would reset the whole context.
+    // Later calls pass no cipher, because OpenSSL would then reset the whole context.
     let isReady = unsafe EVP_EncryptInit_ex2(context, Algorithms.aes256GCM, nil, nil, nil) == 1
     precondition(isReady, "no memory for a cipher")
     unsafe self.context = context
@@ -28,7 +28,7 @@ internal import COpenSSL
   }
 
   /// Encrypts `plaintext` and appends the ciphertext and its 16-byte tag to `envelope`. The tag also authenticates
-  /// `data`, which is not encrypted and not appended.
+  /// `data`, which is neither encrypted nor appended.
   public func seal(
     _ plaintext: [UInt8], key: [UInt8], nonce: Span<UInt8>, authenticating data: [UInt8],
     onto envelope: inout [UInt8]
@@ -64,12 +64,12 @@ internal import COpenSSL
     precondition(key.count == Self.keyLength && nonce.count == Self.nonceLength, "wrong key or nonce length")
     guard sealed.count >= Self.tagLength else { return nil }
     let length = sealed.count - Self.tagLength
-    var authentic = false
+    var isAuthentic = false
     var plaintext: [UInt8] = []
     unsafe sealed.withUnsafeBufferPointer { input in
       unsafe nonce.withUnsafeBufferPointer { nonce in
         unsafe plaintext.append(filling: length + 1) { output, count in
-          // Key and nonce have the lengths that OpenSSL reads, the input has `length` bytes and a tag, and the
+          // Key and nonce have the lengths that OpenSSL reads, and the input consists of `length` bytes and a tag. The
           // plaintext is as long as the ciphertext. OpenSSL declares the tag as mutable, but only reads it. The output
           // has one spare byte, so that its address is not null for an empty plaintext.
           guard let start = input.baseAddress, let target = output.baseAddress else { return }
@@ -80,16 +80,16 @@ internal import COpenSSL
             unsafe EVP_DecryptUpdate(context, target, &written, start, Int32(length)) == 1,
             Int(written) == length
           else { return }
-          // `length` bytes are initialised now. They may be used only if the check of the tag below succeeds.
+          // `length` bytes are initialised now. They must be used only if the check of the tag below succeeds.
           count = length
           guard unsafe EVP_CIPHER_CTX_ctrl(context, EVP_CTRL_AEAD_SET_TAG, Int32(Self.tagLength), tag) == 1,
             unsafe EVP_DecryptFinal_ex(context, target + length, &written) == 1
           else { return }
-          authentic = true
+          isAuthentic = true
         }
       }
     }
-    guard authentic else {
+    guard isAuthentic else {
       wipe(&plaintext)
       return nil
     }

@@ -3,8 +3,8 @@ internal import COpenSSL
 /// The OpenSSL algorithms. Each is fetched only once, because a fetch by name takes longer than hashing a PKCE
 /// verifier.
 ///
-/// `nonisolated(unsafe)` is sound because the objects are immutable, live as long as the process, and are documented as
-/// safe to share between threads.
+/// `nonisolated(unsafe)` is sound because the objects are immutable and live as long as the process, and OpenSSL
+/// documents that threads may share them.
 enum Algorithms {
   nonisolated(unsafe) static let sha256: OpaquePointer = {
     CryptographyLibrary.start()

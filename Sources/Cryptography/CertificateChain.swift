@@ -1,4 +1,5 @@
 internal import COpenSSL
+public import Time
 
 /// The reason why a PEM text cannot be used.
 public enum PEMError: Error, Equatable, Sendable {
@@ -6,15 +7,15 @@ public enum PEMError: Error, Equatable, Sendable {
   case notFound
   /// A certificate or key in the text is damaged or of an unknown kind.
   case malformed
-  /// The private key is encrypted; a server has no user who could type the pass phrase.
+  /// The private key is encrypted. It is refused, because a server has no user who could type the pass phrase.
   case encrypted
 }
 
-/// The certificates of a PEM text, in the order of the text: either the certificate of a server or client and then its
-/// issuers, or a list of trusted authorities.
+/// The certificates of a PEM text, in the order of the text. They are either the certificate of a server or client,
+/// followed by its issuers, or a list of trusted authorities.
 ///
-/// `nonisolated(unsafe)` is sound because the object is immutable once created, and OpenSSL uses atomic reference
-/// counts and a lock in each certificate.
+/// `nonisolated(unsafe)` is sound because this object is immutable once created. A certificate of OpenSSL has an atomic
+/// reference count and its own lock.
 @safe public final class CertificateChain: Sendable {
   /// At least one certificate. This object holds a reference to each.
   nonisolated(unsafe) package let certificates: [OpaquePointer]
@@ -24,7 +25,7 @@ public enum PEMError: Error, Equatable, Sendable {
     CryptographyLibrary.start()
     var found: [OpaquePointer] = unsafe []
     var isMalformed = false
-    // The text outlives the stream, which only reads it. This object takes over the reference to each certificate.
+    // The stream only reads the text, and is freed before it. This object takes over the reference to each certificate.
     unsafe pem.withUnsafeBytes { bytes in
       guard let stream = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return }
       defer { unsafe BIO_free(stream) }
@@ -49,22 +50,22 @@ public enum PEMError: Error, Equatable, Sendable {
   /// The number of certificates, at least 1.
   public var count: Int { unsafe certificates.count }
 
-  /// The validity period of the first certificate, in seconds since 1970.
-  public var validity: ClosedRange<Int64> {
+  /// The validity period of the first certificate.
+  public var validity: ClosedRange<UnixTime> {
     guard let first = unsafe certificates.first else { return 0...0 }
-    let begins = unsafe CertificateChain.seconds(X509_get0_notBefore(first))
-    let ends = unsafe CertificateChain.seconds(X509_get0_notAfter(first))
+    let begins = unsafe CertificateChain.time(X509_get0_notBefore(first))
+    let ends = unsafe CertificateChain.time(X509_get0_notAfter(first))
     return begins...max(begins, ends)
   }
 
-  /// Returns a time in seconds since 1970; 0 for a time that OpenSSL cannot read.
-  private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
+  /// Returns a time; 0 for a time that OpenSSL cannot read.
+  private static func time(_ time: UnsafePointer<ASN1_TIME>?) -> UnixTime {
     guard let epoch = unsafe ASN1_TIME_set(nil, 0) else { return 0 }
     defer { unsafe ASN1_TIME_free(epoch) }
     var days: Int32 = 0
     var seconds: Int32 = 0
     guard unsafe ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return 0 }
-    return Int64(days) * 86_400 + Int64(seconds)
+    return UnixTime(seconds: Int64(days) * 86_400 + Int64(seconds))
   }
 
   /// The host names of the first certificate in lower case; a wildcard name begins with `*.` (RFC 6125).
@@ -107,8 +108,8 @@ public enum PEMError: Error, Equatable, Sendable {
     }
   }
 
-  /// The security strength of the first certificate's public key in bits (NIST SP 800-57), e.g. 112 for RSA with 2048
-  /// bits.
+  /// The security strength of the first certificate's public key in bits (NIST SP 800-57), e.g. 112 for an RSA key of
+  /// 2048 bits; 0 if OpenSSL cannot read the key.
   public var securityBits: Int {
     guard let first = unsafe certificates.first, let key = unsafe X509_get0_pubkey(first) else { return 0 }
     return Int(unsafe EVP_PKEY_get_security_bits(key))
@@ -131,8 +132,8 @@ public enum PEMError: Error, Equatable, Sendable {
     }
     ERR_clear_error()
     guard let key = unsafe found else {
-      // OpenSSL has tried several decoders, and its last error can be from any of them. So the text of the PEM labels
-      // decides which error is thrown.
+      // OpenSSL has tried several decoders, and its last error can be from any of them. So the labels in the PEM text
+      // decide which error is thrown.
       let text = String(decoding: pem, as: UTF8.self)
       guard text.contains("PRIVATE KEY-----") else { throw .notFound }
       throw text.contains("ENCRYPTED") ? .encrypted : .malformed
@@ -148,7 +149,7 @@ public enum PEMError: Error, Equatable, Sendable {
   public var description: String { "***" }
 }
 
-/// Refuses to give a pass phrase. Without this callback, OpenSSL would ask for the pass phrase at the terminal.
+/// Returns no pass phrase. Without this callback, OpenSSL would ask for the pass phrase at the terminal.
 private let refusePassphrase:
   @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?) -> Int32 =
     { _, _, _, _ in -1 }

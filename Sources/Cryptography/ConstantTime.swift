@@ -2,8 +2,8 @@ internal import COpenSSL
 
 /// Returns true if two byte strings are equal, in a time that depends only on their lengths.
 ///
-/// All secrets are compared with this function: code verifiers, client secrets, sealing keys, digests of browser secrets.
-/// It returns `false` at once if the lengths differ. If the length is secret too, compare digests instead.
+/// All secrets are compared with this function: code verifiers, client secrets, encryption keys, digests of cookie
+/// secrets. It returns `false` at once if the lengths differ. If the length is secret too, compare digests instead.
 public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
   guard left.count == right.count else { return false }
   // Both buffers hold `left.count` bytes.
@@ -15,10 +15,9 @@ public func constantTimeEqual(_ left: String, _ right: String) -> Bool {
   constantTimeEqual(Array(left.utf8), Array(right.utf8))
 }
 
-/// Overwrites the bytes of an array with zeros, in a way that the compiler does not optimise away, and then empties the
-/// array.
+/// Overwrites the bytes of an array with zeros and then empties the array. The compiler does not optimise this away.
 ///
-/// Copies of the array keep their bytes, so only one array may hold a secret.
+/// Copies of the array keep their bytes, so do not copy an array that contains a secret.
 public func wipe(_ bytes: inout [UInt8]) {
   unsafe bytes.withUnsafeMutableBytes { buffer in
     // The buffer is valid for `count` bytes while the closure runs.

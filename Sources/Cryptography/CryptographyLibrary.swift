@@ -2,10 +2,10 @@ internal import COpenSSL
 
 /// The setup of OpenSSL's libcrypto for this process: no configuration file, and only the built-in providers.
 ///
-/// The code of this module calls `start()` where OpenSSL must be initialised. Other code that uses OpenSSL (the TLS
-/// module) calls `start()` before its first call of OpenSSL.
+/// The functions of this module call `start()` where OpenSSL must be initialised. The TLS module also uses OpenSSL, and
+/// calls `start()` before its first call of OpenSSL.
 public enum CryptographyLibrary {
-  /// Initialises OpenSSL on the first call; a later call takes only one load.
+  /// Initialises OpenSSL on the first call. A later call only checks that this has been done.
   ///
   /// OpenSSL reads no configuration file, so that a file on the host cannot replace an algorithm or load a module. It
   /// installs no exit handler, because the handler would free objects that other threads still use while the process

@@ -9,14 +9,14 @@ internal import COpenSSL
 
   /// Creates a context for `key`. The process ends if there is no memory for it.
   ///
-  /// - Parameter key: at least one byte.
+  /// - Parameter key: At least one byte.
   public init(key: [UInt8]) {
     // For an empty array Swift may pass a null pointer, which OpenSSL reads as "keep the previous key".
     precondition(!key.isEmpty, "HMAC needs a key")
     guard let context = unsafe EVP_MAC_CTX_new(Algorithms.hmac) else { preconditionFailure("no memory for HMAC") }
     unsafe self.context = context
     // Static strings end with a zero byte and live as long as the process, so the parameters may point to them. OpenSSL
-    // declares the value as mutable, but only reads it. The context keeps the choice of digest and a copy of the key.
+    // declares the value as mutable, but only reads it. The context stores the digest algorithm and a copy of the key.
     let name: StaticString = "digest"
     let value: StaticString = "SHA2-256"
     let parameters = unsafe [
@@ -37,8 +37,9 @@ internal import COpenSSL
   /// Returns the 32-byte authentication code of the bytes of `message` followed by those of `rest`.
   public func authenticate(_ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
     let digest = unsafe [UInt8](filling: 32) { output, count in
-      // If no key is passed, OpenSSL 3.0.3 and newer start again with the key of the context. Each pointer is valid for
-      // the length that is passed with it, and OpenSSL does not keep it. The output has room for 32 bytes.
+      // Without a key argument, `EVP_MAC_init` begins a new message under the key of the context (OpenSSL 3.0.3 and
+      // newer). Each pointer is valid for the length that is passed with it, and OpenSSL does not keep the pointer. The
+      // output has room for 32 bytes.
       guard unsafe EVP_MAC_init(context, nil, 0, nil) == 1,
         unsafe EVP_MAC_update(context, message, message.count) == 1,
         unsafe EVP_MAC_update(context, rest, rest.count) == 1

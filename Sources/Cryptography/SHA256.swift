@@ -18,17 +18,17 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
   return digest
 }
 
-/// A spare OpenSSL context, which the next digest reuses: creating and freeing a context takes as long as hashing an
-/// authorization code.
+/// A spare OpenSSL context, which the next digest reuses. Creating and freeing a context would take as long as hashing
+/// an authorization code.
 ///
-/// While the spare context is in use, other callers create their own contexts. A used context contains the last digest,
-/// but no part of the text.
+/// While the spare context is in use, other callers create their own contexts. After use, a context contains the last
+/// digest, but no part of the text.
 private enum SHA256Context {
-  /// The address of the spare context; 0 if there is none: before the first use, or while the context is in use.
+  /// The address of the spare context. It is 0 before the first use and while the context is in use.
   private static let spare = Atomic<UInt>(0)
 
   static func take() -> OpaquePointer? {
-    // Only `giveBack` stores an address, and the exchange returns each stored address to one caller only.
+    // Only `giveBack` stores an address, and the exchange returns each stored address to only one caller.
     if let context = unsafe OpaquePointer(bitPattern: spare.exchange(0, ordering: .acquiring)) { return unsafe context }
     return unsafe EVP_MD_CTX_new()
   }
@@ -36,7 +36,7 @@ private enum SHA256Context {
   static func giveBack(_ context: OpaquePointer) {
     let address = UInt(bitPattern: context)
     let (isKept, _) = spare.compareExchange(expected: 0, desired: address, ordering: .releasing)
-    // If another spare context is already stored, this one is freed: the caller has passed its only reference.
+    // If another spare context is already stored, this one is freed. The caller has passed the only reference to it.
     if !isKept { unsafe EVP_MD_CTX_free(context) }
   }
 }

@@ -1,8 +1,8 @@
 /// Decides how long the write-ahead log may become before its pages are copied into the file.
 ///
-/// A commit that is requested during a copy waits for the copy and for one sync of the file. The time of a small sync is
-/// known from commits. The rest of the time grows with the number of pages, so it decides how many pages the next copy
-/// may have.
+/// A commit that is requested during a copy waits for the copy and for one sync of the file. The time of a small sync
+/// is known from commits. The rest of the time grows with the number of pages, so it decides how many pages the next
+/// copy may have.
 struct CheckpointPace {
   /// The nanoseconds that a commit may wait for a copy.
   static let limit: UInt64 = 20_000_000

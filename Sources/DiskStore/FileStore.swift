@@ -3,6 +3,7 @@ internal import Reactor
 internal import SQLite
 public import Stores
 internal import Synchronization
+public import Time
 
 /// The store of one machine: an SQLite file, which survives a restart, the end of the process and a power cut.
 ///
@@ -11,8 +12,8 @@ internal import Synchronization
 public final class FileStore: EphemeralStore {
   /// The default size: 256 MiB, enough for 811,000 families of refresh tokens.
   public static let defaultSize = 256 << 20
-  /// The milliseconds after which an operation fails. A disk that takes longer counts as not answering.
-  static let patience = 5_000
+  /// The time after which an operation fails. A disk that takes longer counts as not answering.
+  static let patience: Milliseconds = 5_000
 
   /// The epoch of the file. It continues after a restart.
   public let epoch: EpochID
@@ -39,8 +40,8 @@ public final class FileStore: EphemeralStore {
     }
   }
 
-  /// Opens the file, or creates it if it does not exist, and starts the thread. Blocks until the file is open. Throws if
-  /// the file cannot be used; a file with other content is never replaced.
+  /// Opens the file, or creates it if it does not exist, and starts the thread. Blocks until the file is open. Throws
+  /// if the file cannot be used; a file with other content is never replaced.
   ///
   /// - Parameters:
   ///   - size: the maximum bytes of all entries.
@@ -97,12 +98,12 @@ public final class FileStore: EphemeralStore {
   // MARK: Operations
 
   /// 5 seconds: one machine has one clock, which a time server may set back by seconds.
-  public var clockTolerance: Int64 { 5 }
+  public var clockTolerance: Seconds { 5 }
 
-  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer or the
-  /// value has the wrong length for its kind.
+  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer or
+  /// the value has the wrong length for its kind.
   public func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
     return try await self.value(key, .put(value, holder: holder, expiry: expiry), now)
@@ -110,16 +111,16 @@ public final class FileStore: EphemeralStore {
 
   /// Reserves room for a value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer.
   public func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     guard case .upTo(let longest) = key.kind.row.size, bytes <= longest else { throw .tooLong }
     _ = try await answer(key, .reserve(bytes: bytes, holder: holder, expiry: expiry), now)
   }
 
-  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does
-  /// not answer or the value has the wrong length for its kind.
+  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk
+  /// does not answer or the value has the wrong length for its kind.
   public func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     if case .upTo(let longest) = key.kind.row.size, new.count > longest { throw .tooLong }
     guard case .flag(let isDone) = try await answer(key, .replace(old, with: new, expiry: expiry), now) else {
@@ -129,29 +130,29 @@ public final class FileStore: EphemeralStore {
   }
 
   /// Returns the value and keeps the entry. Throws `.unavailable` if the disk does not answer.
-  public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try await value(key, .get, now)
   }
 
   /// Returns the value and removes the entry. Throws `.unavailable` if the disk does not answer.
-  public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try await value(key, .take(nil), now)
   }
 
   /// Removes the entry if `value` is its value. Throws `.unavailable` if the disk does not answer.
-  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     try await self.value(key, .take(value), now) != nil
   }
 
   private func value(
-    _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: Int64
+    _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     guard case .value(let value) = try await answer(key, operation, now) else { return nil }
     return value
   }
 
   private func answer(
-    _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: Int64
+    _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: UnixTime
   ) async throws(StoreError) -> StoreRequest.Answer {
     guard let poller = Poller.current else {
       throw .unavailable("the store was used outside of a worker")
@@ -164,7 +165,7 @@ public final class FileStore: EphemeralStore {
       throw .unavailable("too many operations wait for the disk")
     }
     // `poller.now` is the start of the turn, which may be a while ago.
-    let deadline = Deadline(milliseconds: request.began / 1_000_000 + UInt64(FileStore.patience))
+    let deadline = Deadline(milliseconds: request.began / 1_000_000) + FileStore.patience
     guard let answer = await request.reply.take(on: poller, until: deadline) else {
       shared.meter.failed(.timeout)
       shared.away("the disk does not answer", path: path)
@@ -223,8 +224,8 @@ extension FileStore {
 
   /// Replaces the file by a new, empty store with a new epoch, also if the file is damaged or missing.
   ///
-  /// Returns the name under which the old file is kept if it was not recognised as a store. Throws if the file is in use
-  /// or cannot be replaced.
+  /// Returns the name under which the old file is kept if it was not recognised as a store. Throws if the file is in
+  /// use or cannot be replaced.
   public static func reset(_ path: String) throws(FileStoreError) -> String? {
     try StoreFile.reset(path)
   }

@@ -1,12 +1,13 @@
 internal import SQLite
 internal import Stores
+internal import Time
 
 /// The table of one kind in the file, and its compiled statements. Not Sendable: only the store's thread uses it.
 final class KindStatements {
   /// An entry.
   struct Row {
     let id: Int64
-    let expiry: Int64
+    let expiry: UnixTime
     let holder: Int64
     let room: Int
     var value: [UInt8] = []
@@ -24,8 +25,8 @@ final class KindStatements {
 
   /// Returns the statements that create the table.
   ///
-  /// `id` counts the entries in the order in which they were put. `due` is never after `expiry`: if an entry gets a later
-  /// expiry, its `due` changes only when the old time has come, so most changes touch one row and no index.
+  /// `id` counts the entries in the order in which they were put. `due` is never after `expiry`: if an entry gets a
+  /// later expiry, its `due` changes only when the old time has come, so most changes touch one row and no index.
   static func schema(_ kind: StoreKind) -> String {
     let name = kind.row.name
     return """
@@ -61,7 +62,7 @@ final class KindStatements {
     guard try selectEntry.step() else { return nil }
     defer { selectEntry.reset() }
     return Row(
-      id: selectEntry.number(0), expiry: selectEntry.number(1), holder: selectEntry.number(2),
+      id: selectEntry.number(0), expiry: UnixTime(seconds: selectEntry.number(1)), holder: selectEntry.number(2),
       room: Int(selectEntry.number(3)),
       value: selectEntry.bytes(4))
   }
@@ -71,8 +72,8 @@ final class KindStatements {
     try insertEntry.bind(1, row.id)
     try insertEntry.bind(2, Int64(bitPattern: key.high))
     try insertEntry.bind(3, Int64(bitPattern: key.low))
-    try insertEntry.bind(4, row.expiry)
-    try insertEntry.bind(5, row.expiry)
+    try insertEntry.bind(4, row.expiry.seconds)
+    try insertEntry.bind(5, row.expiry.seconds)
     try insertEntry.bind(6, row.holder)
     try insertEntry.bind(7, Int64(row.room))
     try insertEntry.bind(8, row.value)
@@ -80,11 +81,11 @@ final class KindStatements {
   }
 
   /// Changes the value, expiry and room of an entry.
-  func update(_ row: Row, value: [UInt8], expiry: Int64, room: Int) throws(SQLiteError) {
+  func update(_ row: Row, value: [UInt8], expiry: UnixTime, room: Int) throws(SQLiteError) {
     let statement = expiry < row.expiry ? updateEntryAndDue : updateEntry
     try statement.bind(1, row.id)
     try statement.bind(2, value)
-    try statement.bind(3, expiry)
+    try statement.bind(3, expiry.seconds)
     try statement.bind(4, Int64(room))
     try statement.run()
   }
@@ -97,14 +98,14 @@ final class KindStatements {
 
   /// Returns at most `limit` entries, without their values, that were due at `now`: those that have expired, and those
   /// whose expiry became later.
-  func due(now: Int64, atMost limit: Int) throws(SQLiteError) -> [Row] {
+  func due(now: UnixTime, atMost limit: Int) throws(SQLiteError) -> [Row] {
     var rows: [Row] = []
-    try selectDue.bind(1, now)
+    try selectDue.bind(1, now.seconds)
     try selectDue.bind(2, Int64(limit))
     while try selectDue.step() {
       rows.append(
         Row(
-          id: selectDue.number(0), expiry: selectDue.number(1), holder: selectDue.number(2),
+          id: selectDue.number(0), expiry: UnixTime(seconds: selectDue.number(1)), holder: selectDue.number(2),
           room: Int(selectDue.number(3))))
     }
     return rows
@@ -113,7 +114,7 @@ final class KindStatements {
   /// Makes an entry due when it expires.
   func postpone(_ row: Row) throws(SQLiteError) {
     try updateDue.bind(1, row.id)
-    try updateDue.bind(2, row.expiry)
+    try updateDue.bind(2, row.expiry.seconds)
     try updateDue.run()
   }
 

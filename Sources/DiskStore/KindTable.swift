@@ -1,5 +1,6 @@
 internal import SQLite
 internal import Stores
+internal import Time
 
 /// The entries of one kind: a table of the file, and the counts by which room is shared.
 ///
@@ -12,8 +13,8 @@ final class KindTable {
   private static let resetPercentage = 70
   /// The maximum number of expired entries that one operation removes when there is no room.
   private static let largestSweep = 4_096
-  /// The bytes of an entry in table and indexes, without its value. Values that vary in length leave about half of their
-  /// last page empty.
+  /// The bytes of an entry in table and indexes, without its value. Values that vary in length leave about half of
+  /// their last page empty.
   private static let fixedOverhead = 112
   private static let overhead = 512
 
@@ -103,7 +104,7 @@ final class KindTable {
 
   /// Stores a value and returns `nil` if the key has no entry; otherwise returns the existing value.
   func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<[UInt8]?, StoreError> {
     if let row = try statements.row(of: key) {
       guard row.expiry <= now else { return .success(row.value) }
@@ -114,7 +115,7 @@ final class KindTable {
 
   /// Replaces the entry of the key, if there is one, by an empty value with room for `bytes` bytes.
   func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Void, StoreError> {
     if let row = try statements.row(of: key) { try remove(row) }
     return try add(key, [], room: bytes, holder: holder, expiry: expiry, now: now)
@@ -122,7 +123,7 @@ final class KindTable {
 
   /// Replaces `old` by `new` if `old` is the value.
   func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Bool, StoreError> {
     guard let row = try live(key, now: now), row.value == old, expiry > now else { return .success(false) }
     var room = new.count
@@ -140,21 +141,21 @@ final class KindTable {
   }
 
   /// Returns the value of a key; `nil` without an entry.
-  func value(of key: StoreKey, now: Int64) throws(SQLiteError) -> [UInt8]? {
+  func value(of key: StoreKey, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
     try live(key, now: now)?.value
   }
 
   /// Removes an entry and returns its value.
   ///
   /// - Parameter value: the value that the entry must have; `nil` for any.
-  func take(_ key: StoreKey, _ value: [UInt8]?, now: Int64) throws(SQLiteError) -> [UInt8]? {
+  func take(_ key: StoreKey, _ value: [UInt8]?, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
     guard let row = try live(key, now: now), value == nil || value == row.value else { return nil }
     try remove(row)
     return row.value
   }
 
   /// Removes at most `limit` expired entries.
-  func sweep(now: Int64, atMost limit: Int) throws(SQLiteError) {
+  func sweep(now: UnixTime, atMost limit: Int) throws(SQLiteError) {
     guard usage.entries > 0 else { return }
     for row in try statements.due(now: now, atMost: limit) {
       if row.expiry <= now { try remove(row) } else { try statements.postpone(row) }
@@ -179,7 +180,7 @@ final class KindTable {
   private static let wrongLength = StoreError.unavailable("a value of the wrong length for its kind")
 
   private func add(
-    _ key: StoreKey, _ value: [UInt8], room: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], room: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Void, StoreError> {
     guard expiry > now else { return .success(()) }
     var charge = Int64(bitPattern: holder.fingerprint)
@@ -204,7 +205,7 @@ final class KindTable {
     return .success(())
   }
 
-  private func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(SQLiteError) -> Bool {
+  private func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(SQLiteError) -> Bool {
     if holder.isLimited {
       while holders.count(holder.fingerprint) >= EntryTable.spared,
         holders.bytes(holder.fingerprint) + size > perHolder
@@ -230,7 +231,7 @@ final class KindTable {
     return true
   }
 
-  private func live(_ key: StoreKey, now: Int64) throws(SQLiteError) -> KindStatements.Row? {
+  private func live(_ key: StoreKey, now: UnixTime) throws(SQLiteError) -> KindStatements.Row? {
     guard let row = try statements.row(of: key), row.expiry > now else { return nil }
     return row
   }

@@ -12,7 +12,8 @@ struct StoreFile {
   /// The version of the tables' layout. Each change of the layout gets a new number.
   private static let version: Int64 = 1
   private static let magic = Array("SQLite format 3\0".utf8)
-  /// The bytes of a page. An entry is small and each commit writes whole pages to the log, so small pages keep it short.
+  /// The bytes of a page. An entry is small and each commit writes whole pages to the log, so small pages keep it
+  /// short.
   private static let pageSize = 1_024
 
   let path: String
@@ -156,8 +157,8 @@ struct StoreFile {
   /// Replaces the file by a new, empty store with a new epoch. A file that is not recognised as a store is kept; the
   /// result is its new name.
   ///
-  /// If the process crashes meanwhile, either the store is missing and its log exists, or the store is complete. There is
-  /// never an old store without its log.
+  /// If the process crashes meanwhile, either the store is missing and its log exists, or the store is complete. There
+  /// is never an old store without its log.
   static func reset(_ path: String) throws(FileStoreError) -> String? {
     do throws(DatabaseFile.Problem) {
       // Held until the end, so that no gateway uses the file that is removed.

@@ -1,5 +1,6 @@
 internal import Reactor
 internal import Synchronization
+internal import Time
 
 /// The operations that wait for the store's thread. All functions but `takeAll` and `takeMore` may be called on any
 /// thread.
@@ -51,7 +52,7 @@ final class StoreQueue: Sendable {
 
   /// Waits a millisecond for more operations and takes them.
   func takeMore() -> [StoreRequest] {
-    signal.pause(milliseconds: 1)
+    signal.pause(atMost: 1)
     return state.withLock { state in
       defer { state.requests = [] }
       return state.requests

@@ -1,12 +1,13 @@
 internal import Reactor
 internal import Stores
+internal import Time
 
 /// One operation that a worker sends to the store's thread.
 struct StoreRequest: Sendable {
   enum Operation: Sendable {
-    case put([UInt8], holder: StoreHolder, expiry: Int64)
-    case reserve(bytes: Int, holder: StoreHolder, expiry: Int64)
-    case replace([UInt8], with: [UInt8], expiry: Int64)
+    case put([UInt8], holder: StoreHolder, expiry: UnixTime)
+    case reserve(bytes: Int, holder: StoreHolder, expiry: UnixTime)
+    case replace([UInt8], with: [UInt8], expiry: UnixTime)
     case get
     /// Removes the entry if it has this value; `nil` for any value.
     case take([UInt8]?)
@@ -19,8 +20,8 @@ struct StoreRequest: Sendable {
 
   let key: StoreKey
   let operation: Operation
-  /// The time of the caller, in seconds since 1970.
-  let now: Int64
+  /// The time of the caller.
+  let now: UnixTime
   /// The start of the operation, in monotonic nanoseconds.
   let began: UInt64
   let reply: AwaitedValue<Result<Answer, StoreError>>

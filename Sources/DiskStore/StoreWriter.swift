@@ -2,21 +2,23 @@ internal import OAuth
 internal import Reactor
 internal import SQLite
 internal import Stores
+internal import Time
 
 /// The work of the store's thread.
 ///
-/// Theory of operation. The thread takes all waiting operations and executes them in one transaction, in their order. The
-/// commit appends the changed pages to the write-ahead log and waits for one sync of it. Only then are the operations
-/// answered, including reads, so no answer depends on a change that a power cut could undo. Operations that arrive during
-/// the sync form the next transaction, so a slow disk makes transactions larger and does not reduce their number.
+/// Theory of operation. The thread takes all waiting operations and executes them in one transaction, in their order.
+/// The commit appends the changed pages to the write-ahead log and waits for one sync of it. Only then are the
+/// operations answered, including reads, so no answer depends on a change that a power cut could undo. Operations that
+/// arrive during the sync form the next transaction, so a slow disk makes transactions larger and does not reduce their
+/// number.
 ///
 /// A transaction that fails is undone as a whole, and its operations are answered as unavailable. It is then unknown
 /// if they are in the file after a power cut, as after every `unavailable`.
 ///
 /// Each transaction also removes a few expired entries. When the log is long, the thread copies its pages into the file
 /// after the answers. The copy has two steps: SQLite copies without a sync of the log, because each commit has made the
-/// log durable, and then the file is synced. Nothing is written to the log meanwhile, so the log holds all changes until
-/// the sync has returned.
+/// log durable, and then the file is synced. Nothing is written to the log meanwhile, so the log holds all changes
+/// until the sync has returned.
 final class StoreWriter {
   /// The maximum number of operations in a transaction, which limits how long the first of them waits.
   private static let batch = 1_024
@@ -25,7 +27,8 @@ final class StoreWriter {
   private static let slowSync: UInt64 = 3_000_000
   private static let crowd = 16
   private static let waits: UInt64 = 5
-  /// The maximum number of expired entries of a kind that a transaction removes: in total, and for each of its operations.
+  /// The maximum number of expired entries of a kind that a transaction removes: in total, and for each of its
+  /// operations.
   private static let sweep = 512
   private static let sweepPerOperation = 8
 
@@ -60,8 +63,8 @@ final class StoreWriter {
   func run(_ queue: StoreQueue) {
     var previous = 0
     while var requests = queue.takeAll() {
-      // The callers of the last transaction send their next operations one after the other. On a slow disk, the later ones
-      // would have to wait for two transactions, and each transaction would serve only half of the callers.
+      // The callers of the last transaction send their next operations one after the other. On a slow disk, the later
+      // ones would have to wait for two transactions, and each transaction would serve only half of the callers.
       if pace.sync >= StoreWriter.slowSync, previous >= StoreWriter.crowd {
         let expected = requests.count + previous * 7 / 8
         var waits = min(StoreWriter.waits, max(1, pace.sync / 2_500_000))

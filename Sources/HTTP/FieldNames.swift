@@ -2,7 +2,8 @@ internal import ByteText
 
 /// A set of field names that is searched without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// Use it for a few names only, because the search is linear. A name of a different length takes only one comparison.
+/// Use it for a few names only, because the search compares one name after the other. For names of different lengths it
+/// compares only the lengths.
 public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   private let names: [String]
 
@@ -13,7 +14,7 @@ public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
 
   /// Returns true if `name` is in the set.
   public func contains(_ name: String) -> Bool {
-    // Iterates over the names in place: a loop over the array would retain and release each of them.
+    // A loop over the array itself would retain and release each name.
     let names = names.span
     var index = 0
     while index < names.count {

@@ -1,13 +1,13 @@
 internal import ByteText
 
-/// The lossless conversion between field values and text. A value may contain any byte from 0x80 up (`obs-text`, RFC
-/// 9110, section 5.5), and a value that is not UTF-8 must leave the gateway unchanged.
+/// The lossless conversion of field values to text and back. A value may contain any byte from 0x80 up (`obs-text`, RFC
+/// 9110, section 5.5), and the gateway must forward a value that is not UTF-8 without change.
 ///
-/// In a value that is not UTF-8, each byte from 0x80 up becomes the scalar `U+10FF00` plus the byte. These scalars are
-/// the last private-use characters, which are not used otherwise. A value that contains such characters itself is
-/// converted in the same way, so values and texts correspond one to one.
+/// In a value that is not UTF-8, each byte from 0x80 up becomes the code point `U+10FF00` plus the byte. These are the
+/// last 128 code points of Unicode, to which no standard assigns characters. A value in UTF-8 that contains one of them
+/// is converted in the same way, so that different values always become different texts.
 public enum FieldText {
-  private static let firstEscape: UInt32 = 0x10_ff80
+  private static let firstEscapeCodePoint: UInt32 = 0x10_ff80
   private static let escapeBase: UInt32 = 0x10_ff00
 
   /// Returns the text of a field value.
@@ -42,7 +42,7 @@ public enum FieldText {
       return
     }
     for scalar in text.unicodeScalars {
-      if scalar.value >= firstEscape {
+      if scalar.value >= firstEscapeCodePoint {
         bytes.append(UInt8(truncatingIfNeeded: scalar.value - escapeBase))
       } else {
         bytes += UTF8.encode(scalar).map { Array($0) } ?? []
@@ -54,6 +54,6 @@ public enum FieldText {
   /// so a text without this byte needs no further check.
   private static func isEscaped(_ text: String) -> Bool {
     guard text.utf8.span.contains(0xf4) else { return false }
-    return text.unicodeScalars.contains { $0.value >= firstEscape }
+    return text.unicodeScalars.contains { $0.value >= firstEscapeCodePoint }
   }
 }

@@ -1,9 +1,10 @@
 internal import ByteText
 
-/// The header fields of a message that is in memory as a whole, in the order of receipt or of sending. Names are
-/// compared without regard to ASCII case (RFC 9110, section 5.1).
+/// The header fields of a message that is in memory as a whole, in the order in which they are received or sent. Names
+/// are compared without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// Messages that the gateway only forwards do not use this type. Their fields stay offsets into the receive buffer.
+/// For messages that the gateway only forwards, `HeadIndex` is used instead: the offsets of the fields in the receive
+/// buffer.
 public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// One field line.
   public struct Field: Sendable, Equatable {
@@ -44,7 +45,7 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     return found.count == 1 ? found.first : nil
   }
 
-  /// The value of the first field with this name; `nil` without one.
+  /// The value of the first field with this name; `nil` if there is no such field.
   public subscript(_ name: String) -> String? {
     for field in fields where field.name.isEqualIgnoringCase(to: name) { return field.value }
     return nil
@@ -62,12 +63,12 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     fields.contains { $0.name.isEqualIgnoringCase(to: name) }
   }
 
-  /// Appends a field and keeps existing fields with this name.
+  /// Appends a field. Existing fields with this name stay.
   public mutating func append(_ name: String, _ value: String) {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Replaces all fields with this name by one, which becomes the last field.
+  /// Removes all fields with this name and appends one.
   public mutating func set(_ name: String, _ value: String) {
     remove(name)
     append(name, value)

@@ -8,7 +8,7 @@ public struct Request: Sendable {
   public var target: String
   /// The header fields.
   public var headers: Headers
-  /// The body without its transfer coding; empty without a body.
+  /// The body without its transfer coding; empty if the request has no body.
   public var body: [UInt8]
   /// The client that sent the request.
   public var peer: Peer
@@ -39,24 +39,24 @@ public struct Request: Sendable {
     return target[target.utf8.index(after: questionMark)...]
   }
 
-  /// The position of the first question mark. The search compares bytes, because a question mark and a combining mark
-  /// form one `Character`, but the question mark still ends the path.
+  /// The position of the first question mark. The search compares bytes, because a question mark also ends the path if
+  /// a combining mark follows it, although both then form one `Character`.
   private var questionMark: String.Index? {
     let bytes = target.utf8.span
     return bytes.firstIndex(of: UInt8(ascii: "?")).map { target.utf8.index(target.startIndex, offsetBy: $0) }
   }
 }
 
-/// The client of a request, after `trusted_proxies` has been applied.
+/// The client of a request. If a trusted proxy sent the request, this is the client that the proxy names.
 public struct Peer: Sendable {
   /// The client's address as text, e.g. `192.0.2.1` or `2001:db8::1`.
   public var address: String
   /// True if the client uses TLS, either directly or according to a trusted proxy.
   public var isSecure: Bool
-  /// True if the client has a loopback address; never true behind a trusted proxy.
+  /// True if the client has a loopback address. False for every client that a trusted proxy names.
   public var isLoopback: Bool
 
-  /// Creates a client; without arguments, a local one without TLS.
+  /// Creates a client. The default is a client on this machine that does not use TLS.
   public init(address: String = "127.0.0.1", isSecure: Bool = false, isLoopback: Bool = true) {
     self.address = address
     self.isSecure = isSecure

@@ -1,16 +1,16 @@
 /// A response that is in memory as a whole: a response that the gateway creates, or an upstream response whose body it
 /// has to read.
 ///
-/// The codec adds the framing fields (`Content-Length`, `Transfer-Encoding`, `Connection`); `headers` never contains
-/// them.
+/// `headers` never contains the framing fields `Content-Length`, `Transfer-Encoding` and `Connection`. They are added
+/// when the response is sent.
 public struct Response: Sendable {
-  /// The status, 200 to 599.
+  /// The status code, 200 to 599.
   public var status: Int
-  /// The reason phrase of an upstream response; `nil` for the usual phrase of the status (RFC 9110, section 15).
+  /// The reason phrase of an upstream response; `nil` for the phrase that RFC 9110, section 15, defines for the status.
   public var reason: String?
   /// The header fields without framing fields.
   public var headers: Headers
-  /// The body without transfer coding.
+  /// The body without its transfer coding.
   public var body: [UInt8]
 
   /// Creates a response.

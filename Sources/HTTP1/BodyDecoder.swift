@@ -1,15 +1,15 @@
-/// Removes the framing of a body, piece by piece, and detects the end of the body.
+/// A decoder that removes the framing of a body (RFC 9112, section 6) piece by piece and detects the end of the body.
 public struct BodyDecoder: Sendable {
-  /// The part at the front of the input that a call of `decode` processed.
+  /// The bytes at the start of the input that one call of `decode` has processed.
   public struct Piece: Equatable, Sendable {
-    /// The number of processed bytes, including framing. `data` lies within them.
+    /// The number of these bytes, including framing.
     public var consumed: Int
-    /// The range of the body's data in the input, without framing.
+    /// The range of the body's data among these bytes, without framing.
     public var data: Range<Int>
   }
 
   private enum State {
-    case length(Int)
+    case length(remaining: Int)
     case chunked(ChunkDecoder)
     case untilClose
     case finished
@@ -21,7 +21,7 @@ public struct BodyDecoder: Sendable {
   public init(_ framing: BodyFraming) {
     switch framing {
     case .none: state = .finished
-    case .length(let count): state = count > 0 ? .length(count) : .finished
+    case .length(let count): state = count > 0 ? .length(remaining: count) : .finished
     case .chunked: state = .chunked(ChunkDecoder())
     case .untilClose: state = .untilClose
     }
@@ -33,19 +33,19 @@ public struct BodyDecoder: Sendable {
     return false
   }
 
-  /// The number of bytes still to come, if the framing announced a length; otherwise, and after the end, `nil`.
+  /// The number of bytes that have not arrived yet; `nil` if the framing announces no length or the body has ended.
   public var remaining: Int? {
-    if case .length(let count) = state { return count }
+    if case .length(let remaining) = state { return remaining }
     return nil
   }
 
-  /// Decodes a part at the front of `input`. To decode all of it, call again with the rest until a piece consumes
-  /// nothing. Throws if the chunked framing is malformed.
+  /// Decodes bytes at the start of `input`. To decode all bytes, call this again with the rest of the input until
+  /// nothing is consumed. Throws if the chunked framing is malformed.
   public mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> Piece {
     switch state {
     case .length(let remaining):
       let count = min(remaining, input.count)
-      state = count == remaining ? .finished : .length(remaining - count)
+      state = count == remaining ? .finished : .length(remaining: remaining - count)
       return Piece(consumed: count, data: 0..<count)
     case .chunked(var decoder):
       let piece = try decoder.decode(input)
@@ -58,7 +58,7 @@ public struct BodyDecoder: Sendable {
     }
   }
 
-  /// Records that the sender closed the connection. Returns true if the body is complete (RFC 9112, section 8).
+  /// Records that the sender has closed the connection. Returns true if the body is complete (RFC 9112, section 8).
   public mutating func close() -> Bool {
     switch state {
     case .untilClose, .finished:

@@ -5,20 +5,20 @@ internal import ByteText
 ///     chunked-body = *chunk last-chunk trailer-section CRLF
 ///     chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 ///
-/// Extensions and trailers are checked, limited in size and dropped: the gateway forwards neither, and both have been
-/// used to smuggle requests. Every line of the framing ends in CRLF; a bare CR or LF in it is an error.
+/// Chunk extensions and trailers are checked, limited in size and dropped. The gateway forwards neither, because both
+/// have been used to smuggle requests. Every line of the framing ends in CRLF; a bare CR or LF in it is an error.
 struct ChunkDecoder: Sendable {
-  /// The maximum number of hexadecimal digits in a chunk size: a number of 15 digits cannot overflow.
+  /// The maximum number of hexadecimal digits in a chunk size. A number of 15 digits cannot overflow.
   private static let sizeDigitLimit = 15
-  /// The maximum number of bytes of extensions per body, so that a sender cannot make the gateway read framing without
-  /// end.
+  /// The maximum number of bytes of extensions per body, so that a sender cannot keep the gateway busy with framing.
   private static let extensionLimit = 4 * 1024
   /// The maximum number of bytes of trailers per body, for the same reason.
   private static let trailerLimit = 8 * 1024
 
   private enum State {
     case size(digits: Int)
-    /// The extensions of a chunk. They may contain any byte that a field value may contain, also as a quoted string.
+    /// The extensions of a chunk. They may contain all bytes that a field value may contain. Quoted strings are not
+    /// parsed.
     case extensions
     case sizeLineFeed
     case data
@@ -65,7 +65,7 @@ struct ChunkDecoder: Sendable {
       if byte == .carriageReturn {
         state = .sizeLineFeed
       } else {
-        try count(&extensionBytes, ChunkDecoder.extensionLimit, byte)
+        try checkAndCount(&extensionBytes, ChunkDecoder.extensionLimit, byte)
       }
     case .sizeLineFeed:
       try expect(byte, .lineFeed)
@@ -109,7 +109,7 @@ struct ChunkDecoder: Sendable {
         state = .trailerName(length: 1)
       }
     case .trailerName(let length):
-      try count(&trailerBytes, ChunkDecoder.trailerLimit, byte)
+      try checkAndCount(&trailerBytes, ChunkDecoder.trailerLimit, byte)
       if byte == .colon {
         state = .trailerValue
       } else {
@@ -120,7 +120,7 @@ struct ChunkDecoder: Sendable {
       if byte == .carriageReturn {
         state = .trailerLineFeed
       } else {
-        try count(&trailerBytes, ChunkDecoder.trailerLimit, byte)
+        try checkAndCount(&trailerBytes, ChunkDecoder.trailerLimit, byte)
       }
     default:
       try expect(byte, .lineFeed)
@@ -128,11 +128,11 @@ struct ChunkDecoder: Sendable {
     }
   }
 
-  private func expect(_ byte: UInt8, _ wanted: UInt8) throws(MessageError) {
-    guard byte == wanted else { throw .malformed("an invalid line end in a chunked body") }
+  private func expect(_ byte: UInt8, _ expected: UInt8) throws(MessageError) {
+    guard byte == expected else { throw .malformed("an invalid line end in a chunked body") }
   }
 
-  private func count(_ bytes: inout Int, _ limit: Int, _ byte: UInt8) throws(MessageError) {
+  private func checkAndCount(_ bytes: inout Int, _ limit: Int, _ byte: UInt8) throws(MessageError) {
     guard byte.isFieldText else { throw .malformed("a control character in a chunked body's framing") }
     bytes += 1
     guard bytes <= limit else { throw MessageError(status: 413, "a chunked body with too much framing") }

@@ -1,11 +1,12 @@
 /// The state of one server connection, and all of its transitions.
 ///
-/// Theory of operation. A connection carries exchanges one after the other. In an exchange the request is received and
-/// the response is sent. The two may overlap, and a response may end before its request (a refusal, an early error).
-/// The next step depends on both sides, so neither the reading nor the writing code decides it:
+/// Theory of operation. A connection carries exchanges one after the other. In an exchange, a request is received and
+/// its response is sent. The two may overlap, and a response may end before its request (e.g. a response that refuses
+/// the request). The next step of the connection depends on the state of both, so this type determines it. The first
+/// table shows the new states after each event, the second table the next step:
 ///
 ///     event                      request      response
-///     receivedHead               receiving    awaited      (complete at once without a body)
+///     receivedHead               receiving    awaited      (request complete if it has no body)
 ///     receivedBody               complete
 ///     startedResponse                         sending
 ///     finishedResponse                        complete
@@ -13,9 +14,9 @@
 ///
 ///     request     response      next step
 ///     complete    complete      next head, if both sides keep the connection alive, else close
-///     receiving   complete      the rest of the body is not needed: end the sending side, drain a bounded part, close
+///     receiving   complete      drain and close: end the sending side, discard a bounded part of the body, close
 ///     any         sending, cut  reset, so that the client does not accept a partial response
-///     any         awaited       close: no part of a response was sent
+///     any         awaited       close, because no part of a response was sent
 public struct ConnectionState: Sendable {
   private enum RequestSide {
     case receiving
@@ -46,7 +47,7 @@ public struct ConnectionState: Sendable {
   /// The state of a new connection.
   public init() {}
 
-  /// Records that a head was read. `keepsAlive` is true if the client lets the connection stay open.
+  /// Records that a request head was read. `keepsAlive` is true if the client lets the connection stay open.
   public mutating func receivedHead(hasBody: Bool, keepsAlive: Bool) {
     requests += 1
     request = hasBody ? .receiving : .complete
@@ -59,13 +60,13 @@ public struct ConnectionState: Sendable {
     request = .complete
   }
 
-  /// Records that the response begins, because its head is about to be sent. Afterwards the response can only be
-  /// finished or cut.
+  /// Records that the head of the response is about to be sent. Afterwards the response can only be finished or cut.
   public mutating func startedResponse() {
     response = .sending
   }
 
-  /// Makes the connection end after this exchange. A response head that is written afterwards announces this.
+  /// Makes the connection end after this exchange. Call it before the response head is written, which announces the
+  /// end.
   public mutating func refuseFurtherRequests() {
     keepsAlive = false
   }
@@ -75,7 +76,7 @@ public struct ConnectionState: Sendable {
     response = .complete
   }
 
-  /// Records that a started response cannot be completed. Has no effect unless the response is being sent.
+  /// Records that the response cannot be completed. Has an effect only if the response has begun and has not ended.
   public mutating func cutResponse() {
     if response == .sending { response = .cut }
   }
@@ -87,8 +88,8 @@ public struct ConnectionState: Sendable {
 
   /// True if the response should announce that the connection stays open.
   ///
-  /// A response that begins before its whole request was read may also end before the request does, and then the
-  /// connection must close.
+  /// False as long as the request is incomplete, because the response may end before the request, and the connection
+  /// must then close.
   public var announcesKeepAlive: Bool { keepsAlive && request == .complete }
 
   /// The next step after the exchange, as in the table above.

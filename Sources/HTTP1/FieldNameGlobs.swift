@@ -1,18 +1,21 @@
 internal import ByteText
 
-/// A set of globs of field names, such as `iv-*` or `*-s-dn`, matched against the bytes of a head.
+/// A set of globs for field names, such as `iv-*` or `*-s-dn`. A `*` matches any number of characters.
 ///
 /// Names and globs are compared in their folded form (`foldedInName`): lower case, with `-` for everything except
-/// letters and digits. So `iv-*` also matches `IV_User`: servers that make a variable of the name do not distinguish it
-/// from `IV-User`.
+/// letters and digits. So `iv-*` also matches `IV_User`, which servers that turn field names into variable names do not
+/// distinguish from `IV-User`.
 struct FieldNameGlobs: Sendable {
-  /// The texts with which a name must begin, which it must contain in this order, and with which it must end. A glob
-  /// without `*` has only a `prefix`.
+  /// One glob, split at each `*`.
   private struct Glob: Sendable {
+    /// The text with which a name must begin; may be empty.
     let prefix: [UInt8]
+    /// The texts that a name must contain in this order between `prefix` and `suffix`.
     let infixes: [[UInt8]]
-    /// `nil` for a glob without `*`, which must equal the whole name.
+    /// The text with which a name must end; may be empty. `nil` for a glob without `*`: a name must then equal
+    /// `prefix`.
     let suffix: [UInt8]?
+    /// The glob as it was configured.
     let text: String
 
     init(_ text: String) {
@@ -45,16 +48,17 @@ struct FieldNameGlobs: Sendable {
     }
   }
 
-  /// The globs that begin with a byte other than `*`, in the slot of that byte. Most names select an empty slot.
+  /// The globs that begin with a byte other than `*`, in the slot of that byte (`slot`). For most names the slot is
+  /// empty.
   private let byFirst: [[Glob]]
   /// The globs that begin with `*` and end with another byte, in the slot of the last byte.
   private let byLast: [[Glob]]
   /// The globs that begin and end with `*`.
   private let others: [Glob]
   /// One bit for each slot of `byFirst` that is not empty.
-  private let firstBytes: UInt64
+  private let usedFirstSlots: UInt64
   /// One bit for each slot of `byLast` that is not empty.
-  private let lastBytes: UInt64
+  private let usedLastSlots: UInt64
   let isEmpty: Bool
 
   init(_ globs: [String]) {
@@ -73,8 +77,8 @@ struct FieldNameGlobs: Sendable {
     self.byFirst = byFirst
     self.byLast = byLast
     self.others = others
-    firstBytes = FieldNameGlobs.bits(of: byFirst)
-    lastBytes = FieldNameGlobs.bits(of: byLast)
+    usedFirstSlots = FieldNameGlobs.usedSlots(of: byFirst)
+    usedLastSlots = FieldNameGlobs.usedSlots(of: byLast)
     isEmpty = globs.isEmpty
   }
 
@@ -82,11 +86,13 @@ struct FieldNameGlobs: Sendable {
   func matches(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     if isEmpty { return false }
     let first = FieldNameGlobs.slot(bytes[range.lowerBound].foldedInName)
-    if firstBytes >> UInt64(first) & 1 == 1, byFirst[first].contains(where: { $0.matches(bytes, range) }) {
+    if usedFirstSlots >> UInt64(first) & 1 == 1, byFirst[first].contains(where: { $0.matches(bytes, range) }) {
       return true
     }
     let last = FieldNameGlobs.slot(bytes[range.upperBound - 1].foldedInName)
-    if lastBytes >> UInt64(last) & 1 == 1, byLast[last].contains(where: { $0.matches(bytes, range) }) { return true }
+    if usedLastSlots >> UInt64(last) & 1 == 1, byLast[last].contains(where: { $0.matches(bytes, range) }) {
+      return true
+    }
     return others.contains { $0.matches(bytes, range) }
   }
 
@@ -98,11 +104,11 @@ struct FieldNameGlobs: Sendable {
     return nil
   }
 
-  /// Returns the slot of a folded byte: a letter, a digit or a hyphen. If two bytes share a slot, a few globs more are
-  /// compared.
+  /// Returns the slot of a folded byte, which is a letter, a digit or a hyphen. Two bytes may share a slot; then a name
+  /// is compared with a few more globs than necessary.
   private static func slot(_ folded: UInt8) -> Int { Int(folded & 63) }
 
-  private static func bits(of slots: [[Glob]]) -> UInt64 {
+  private static func usedSlots(of slots: [[Glob]]) -> UInt64 {
     slots.indices.reduce(0) { slots[$1].isEmpty ? $0 : $0 | 1 << UInt64($1) }
   }
 }

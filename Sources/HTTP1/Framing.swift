@@ -1,17 +1,17 @@
 internal import ByteText
 
-/// Reads the two framing fields, and rejects every form that two servers could read differently (RFC 9112, sections 6.1
-/// to 6.3).
+/// Reads the two framing fields, Transfer-Encoding and Content-Length (RFC 9112, sections 6.1 to 6.3). Rejects every
+/// form that two servers could read differently.
 enum Framing {
-  /// Returns the value of Content-Length in bytes; `nil` if the field is absent. Rejects repeated fields, and every
-  /// value other than 1 to 18 digits.
+  /// Returns the value of Content-Length in bytes; `nil` if the field is absent. Rejects repeated fields, and values
+  /// that do not consist of 1 to 18 digits.
   static func contentLength(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Int? {
     guard index.has(.contentLength) else { return nil }
     var found: Int?
     for number in 0..<index.count where index[number].known == .contentLength {
       guard found == nil else { throw .malformed("more than one Content-Length field") }
       let value = index[number].value
-      // 18 digits cannot overflow 63 bits.
+      // A number of 18 digits cannot overflow.
       guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid Content-Length") }
       var length = 0
       for position in value {
@@ -23,8 +23,9 @@ enum Framing {
     return found
   }
 
-  /// Returns true if the body is chunked. Rejects every Transfer-Encoding except `chunked` (in any letter case),
-  /// repeated fields, and names that fold to that of a framing field.
+  /// Returns true if the body is chunked. Rejects every Transfer-Encoding except `chunked` (in any letter case) and
+  /// repeated fields. Also rejects other names that some servers read as that of a framing field, e.g.
+  /// `Content_Length`.
   static func isChunked(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false
@@ -36,7 +37,6 @@ enum Framing {
       found = true
     }
     for number in 0..<index.count where index[number].known == .disguised {
-      // Some servers would read this name as that of the framing field.
       let name = index[number].name
       if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
         throw .malformed("a framing field in another spelling")

@@ -1,10 +1,10 @@
 internal import ByteText
 
-/// The positions of a head's fields in the receive buffer: offsets, no copies.
+/// The positions of a head's fields in the receive buffer, as offsets. Names and values are not copied.
 ///
-/// A worker reuses an index for many messages, because a head is parsed and rewritten without a wait in between. A loop
-/// over the index sees its current content at each step, so the loop body must neither wait nor parse another head into
-/// the same index.
+/// A worker reuses an index for many messages: it parses and rewrites each head without waiting in between. The body
+/// of a loop over the index must neither wait nor parse another head into the index, because the loop would then
+/// continue with the fields of the other head.
 public final class HeadIndex {
   /// One field, as offsets into the bytes of the head.
   public struct Field: Sendable {
@@ -14,7 +14,7 @@ public final class HeadIndex {
     fileprivate var valueEnd: UInt16 = 0
     /// The kind of field, from its name.
     public fileprivate(set) var known = KnownField.none
-    /// True if a `Connection` option names the field, so it ends at this hop (RFC 9110, section 7.6.1).
+    /// True if a `Connection` option names the field, so that it must not be forwarded (RFC 9110, section 7.6.1).
     public fileprivate(set) var isNominated = false
 
     /// The range of the name.
@@ -23,24 +23,24 @@ public final class HeadIndex {
     public var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  /// The maximum number of fields, more than any browser or server sends. Each field costs a record, and time in every
-  /// rewrite.
+  /// The maximum number of fields. Browsers and servers send fewer. Each field takes memory, and time when the head is
+  /// rewritten.
   public static let fieldLimit = 100
 
-  /// The maximum number of `Connection` options, more than legitimate messages have. Each option is compared with every
+  /// The maximum number of `Connection` options. Legitimate messages have fewer. Each option is compared with every
   /// field.
   static let optionLimit = 32
   /// The maximum length of a head in bytes, because offsets are stored in 16 bits.
   private static let lengthLimit = Int(UInt16.max)
 
-  /// The records are stored inline: an array would be checked for unique ownership at each write.
+  /// The fields. They are stored inline, because an array would be checked for unique ownership at each write.
   private var records = InlineArray<100, Field>(repeating: Field())
   /// The number of fields.
   public private(set) var count = 0
-  /// One bit for each known field that occurs, so that absent fields are not searched for.
-  private var present: UInt64 = 0
+  /// One bit for each kind of field that occurs, so that fields of other kinds are not searched for.
+  private var presentKinds: UInt64 = 0
   private let table = KnownFieldTable()
-  /// The folded form of each byte value that may occur in a token; 0 for all other values.
+  /// The folded form (`foldedInName`) of each byte that may occur in a token; 0 for all other bytes.
   private let foldedTokens: InlineArray<256, UInt8>
 
   /// Creates an empty index.
@@ -57,23 +57,25 @@ public final class HeadIndex {
 
   func clear() {
     count = 0
-    present = 0
+    presentKinds = 0
   }
 
   /// True if a field of this kind occurs.
-  public func has(_ known: KnownField) -> Bool { present >> UInt64(known.rawValue) & 1 == 1 }
+  public func has(_ known: KnownField) -> Bool { presentKinds >> UInt64(known.rawValue) & 1 == 1 }
 
   /// True if a field with a URL for the browser occurs: Location, Content-Location, Refresh or Link.
-  public var hasLocationOrLink: Bool { present & HeadIndex.locations != 0 }
+  public var hasLocationOrLink: Bool { presentKinds & HeadIndex.locations != 0 }
   private static let locations: UInt64 =
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
-  /// True if the name of another field equals that of `field` after folding (`foldedInName`), so that servers that fold
-  /// names may confuse the two. `field` is `irregular`; other `irregular` fields do not count.
-  public func isShadow(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
+  /// True if the name of `field`, which is `irregular`, equals after folding (`foldedInName`) the name of a field that
+  /// is not `irregular`. Some servers confuse two such fields.
+  public func foldsToOtherName(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
     for index in 0..<count
-    where records[index].known != .irregular && HeadIndex.equal(bytes, records[index].name, field.name) { return true }
+    where records[index].known != .irregular && HeadIndex.equalAfterFolding(bytes, records[index].name, field.name) {
+      return true
+    }
     return false
   }
 
@@ -104,9 +106,9 @@ public final class HeadIndex {
 
   /// Parses the field section from `start` to `end`, the offset after its empty line.
   ///
-  /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. The scanner has already
-  /// rejected bare line feeds. Rejects white space before the colon, folded lines, empty names, control characters
-  /// other than tabs, bare carriage returns and too many fields.
+  /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. Rejects white space in front
+  /// of the colon, folded lines, empty names, control characters other than tabs, bare carriage returns and too many
+  /// fields. `HeadScanner` has already rejected bare line feeds.
   func parseFields(
     _ bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int = HeadIndex.fieldLimit
   ) throws(MessageError) {
@@ -127,9 +129,9 @@ public final class HeadIndex {
       }
       guard nameEnd > nameStart else { throw .malformed("a header field without a name") }
       var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
-      if !isPlain { known = known.isClaimOrUnknown ? .irregular : .disguised }
+      if !isPlain { known = known.isIrregularIfFolded ? .irregular : .disguised }
       position += 1
-      // The comparison with a space decides for almost every byte, at half the cost of the test for blanks.
+      // The comparison with a space takes half the time of the test for blanks, which few bytes then need.
       while bytes[position] <= .space, bytes[position].isBlank { position += 1 }
       let valueStart = position
       position = HeadIndex.endOfValue(bytes, from: valueStart)
@@ -138,8 +140,8 @@ public final class HeadIndex {
       while valueEnd > valueStart, bytes[valueEnd - 1] <= .space, bytes[valueEnd - 1].isBlank {
         valueEnd -= 1
       }
-      position = try HeadSyntax.lineEnd(bytes, position)
-      present |= 1 << UInt64(known.rawValue)
+      position = try HeadSyntax.skipLineEnd(bytes, position)
+      presentKinds |= 1 << UInt64(known.rawValue)
       records[count] = Field(
         nameStart: UInt16(nameStart), nameEnd: UInt16(nameEnd), valueStart: UInt16(valueStart),
         valueEnd: UInt16(valueEnd), known: known)
@@ -147,8 +149,8 @@ public final class HeadIndex {
     }
   }
 
-  /// Returns the offset of the first byte at or after `start` that cannot occur in a token. `isPlain`: the name before
-  /// it differs from its folded form at most in letter case.
+  /// Returns the offset of the first byte at or after `start` that cannot occur in a token. `isPlain` is true if the
+  /// name in front of that byte differs from its folded form at most in letter case.
   @inline(__always)
   private func endOfName(_ bytes: Span<UInt8>, from start: Int) -> (offset: Int, isPlain: Bool) {
     var position = start
@@ -158,14 +160,14 @@ public final class HeadIndex {
       if others != 0 { break }
     }
     if position < bytes.count, bytes[position] == .colon { return (position, true) }
-    // The bits in which the name differs from its folded form; bit 0x20 is the letter case.
+    // The bits in which the name differs from its folded form. Bit 0x20 is the letter case.
     var difference: UInt8 = 0
     while true {
       let byte = bytes[position]
       let folded = foldedTokens[Int(byte)]
       if folded == 0 { return (position, difference & ~0x20 == 0) }
       difference |= byte ^ folded
-      // `position` is within the span, which is checked, so it cannot overflow.
+      // The subscript has checked that `position` is within the span, so the sum cannot overflow.
       position &+= 1
     }
   }
@@ -175,7 +177,7 @@ public final class HeadIndex {
   private static func endOfValue(_ bytes: Span<UInt8>, from start: Int) -> Int {
     var position = start
     while position <= bytes.count &- 8 {
-      let controls = bytes.word(at: position).controls
+      let controls = bytes.word(at: position).controlPositions
       position &+= controls == 0 ? 8 : controls.trailingZeroBitCount &>> 3
       if controls == 0 { continue }
       guard bytes[position] == .tab else { return position }
@@ -202,18 +204,18 @@ public final class HeadIndex {
 
   /// Reads the `Connection` options and marks the fields that they name (RFC 9110, section 7.6.1).
   ///
-  /// Rejects an option that names a field used for framing, routing or trust: if the gateway removed that field, the
-  /// sender could choose what the next hop sees.
+  /// An option may name any field that is not in `KnownFieldTable`, and a few fields of that table. All other options
+  /// are rejected, because the sender could make the gateway remove a field for framing, routing, trust or security.
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
-    // A fast path for `keep-alive`, the value that nearly every server sends.
+    // A fast path for `keep-alive`, the most common value.
     if let value = only(.connection), HeadIndex.isKeepAlive(bytes, value) {
       options.keepAlive = true
       return options
     }
-    var count = 0
-    for index in 0..<self.count where records[index].known == .connection {
+    var optionCount = 0
+    for index in 0..<count where records[index].known == .connection {
       var position = records[index].value.lowerBound
       let end = records[index].value.upperBound
       while position < end {
@@ -222,8 +224,8 @@ public final class HeadIndex {
         let token = bytes.trimmed(start..<position)
         position += 1
         if token.isEmpty { continue }
-        count += 1
-        guard count <= HeadIndex.optionLimit else { throw .malformed("too many Connection options") }
+        optionCount += 1
+        guard optionCount <= HeadIndex.optionLimit else { throw .malformed("too many Connection options") }
         try apply(token, bytes, &options)
       }
     }
@@ -244,13 +246,14 @@ public final class HeadIndex {
     case .upgrade: options.upgrade = true
     case .te, .trailer, .proxyConnection, .http2Settings: break
     case .none, .common, .link:
-      for index in 0..<count where HeadIndex.equal(bytes, records[index].name, token) {
+      for index in 0..<count where HeadIndex.equalAfterFolding(bytes, records[index].name, token) {
         records[index].isNominated = true
       }
     default: throw .malformed("a Connection option that names a protected header field")
     }
   }
 
+  /// True if the bytes in `range` are `keep-alive` in any letter case. Compares them as two numbers.
   private static func isKeepAlive(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard range.count == 10 else { return false }
     var (low, high): (UInt64, UInt64) = (0, 0)
@@ -270,8 +273,7 @@ public final class HeadIndex {
     return true
   }
 
-  /// True if the folded bytes (`foldedInName`) in `range` equal `text`, which is in lower case with `-` for special
-  /// characters.
+  /// True if the bytes in `range` equal `text` after folding (`foldedInName`). `text` is in folded form already.
   static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
@@ -282,10 +284,11 @@ public final class HeadIndex {
     return true
   }
 
-  private static func equal(_ bytes: Span<UInt8>, _ a: Range<Int>, _ b: Range<Int>) -> Bool {
-    guard a.count == b.count else { return false }
-    for offset in 0..<a.count
-    where bytes[a.lowerBound + offset].foldedInName != bytes[b.lowerBound + offset].foldedInName { return false }
+  /// True if the bytes in both ranges are equal after folding (`foldedInName`).
+  private static func equalAfterFolding(_ bytes: Span<UInt8>, _ left: Range<Int>, _ right: Range<Int>) -> Bool {
+    guard left.count == right.count else { return false }
+    for offset in 0..<left.count
+    where bytes[left.lowerBound + offset].foldedInName != bytes[right.lowerBound + offset].foldedInName { return false }
     return true
   }
 }

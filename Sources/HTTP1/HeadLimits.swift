@@ -1,4 +1,5 @@
-/// The size limits of a request head. No browser exceeds them. The gateway keeps an incomplete head in memory.
+/// The size limits of a request head, which the gateway keeps in memory until it is complete. No browser exceeds the
+/// default limits.
 public struct HeadLimits: Sendable {
   /// The maximum number of bytes of the whole head, including its empty line.
   public var bytes: Int
@@ -9,7 +10,7 @@ public struct HeadLimits: Sendable {
 
   /// Creates limits.
   ///
-  /// - Parameter bytes: at most the number of bytes that one buffer receives (16 KiB).
+  /// - Parameter bytes: At most 16 KiB, the number of bytes that one buffer receives.
   public init(bytes: Int = 16 * 1024, fields: Int = HeadIndex.fieldLimit, target: Int = 8 * 1024) {
     self.bytes = bytes
     self.fields = fields
@@ -20,7 +21,7 @@ public struct HeadLimits: Sendable {
   public static let standard = HeadLimits()
 }
 
-/// The limit of a head that a request exceeded.
+/// The limit of `HeadLimits` that a request head exceeds.
 public enum HeadLimit: Sendable {
   case bytes
   case fields

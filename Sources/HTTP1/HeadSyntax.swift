@@ -9,15 +9,17 @@ enum HeadSyntax {
   }
 
   /// Returns the offset after the line end whose CR is at `position`. Throws if no LF follows.
-  static func lineEnd(_ bytes: Span<UInt8>, _ position: Int) throws(MessageError) -> Int {
+  static func skipLineEnd(_ bytes: Span<UInt8>, _ position: Int) throws(MessageError) -> Int {
     guard bytes[position + 1] == .lineFeed else { throw .malformed("a bare carriage return") }
     return position + 2
   }
 }
 
 extension UInt8 {
-  /// The byte in lower case, or `-` for everything except letters and digits: two names are equal after folding if the
-  /// most liberal server reads them as the same field. Servers that make a variable of the name, as CGI does, write `_`
-  /// for each such byte (RFC 3875, section 4.1.18).
+  /// The folded form of a byte of a field name: a letter in lower case, a digit, or `-` for all other bytes.
+  ///
+  /// Two names have the same folded form if some server may read them as the same field. Servers that turn field names
+  /// into variable names, as CGI does (RFC 3875, section 4.1.18), write `_` for `-`, and some of them for every other
+  /// special character too.
   var foldedInName: UInt8 { isLetterOrDigit ? lowercasedASCII : UInt8(ascii: "-") }
 }

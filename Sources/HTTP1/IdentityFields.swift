@@ -1,53 +1,56 @@
 internal import ByteText
 
-/// Request fields that servers and single sign-on products accept as proof of the client's identity or address
-/// (`I-transport`).
+/// The rules for request fields that servers and single sign-on products accept as proof of the client's identity or
+/// address. Tests of these rules have the prefix `I-transport`.
 ///
 /// A server that was once deployed behind such a product logs in the user that the field names. So only a trusted proxy
-/// may send these fields; from every other peer they are dropped. The same applies to names with characters other than
-/// letters, digits and hyphens: servers that make a variable of the name (CGI, PHP, WSGI, Java filters) read `X_Case`
-/// as `X-Case`.
+/// may send these fields, and fields from other peers are dropped. The same applies to names with characters other than
+/// letters, digits and hyphens, because servers that turn field names into variable names (CGI, PHP, WSGI, Java
+/// filters) read `X_Case` as `X-Case`.
 public final class IdentityFields: Sendable {
   private let builtInGlobs = FieldNameGlobs(IdentityFields.builtIn)
   private let strippedGlobs: FieldNameGlobs
   private let keptGlobs: FieldNameGlobs
 
-  /// Creates the set of dropped fields.
+  /// Creates the rules.
   ///
   /// - Parameters:
-  ///   - strip: globs of names to drop in addition to the built-in ones.
-  ///   - keep: globs of names to keep although a built-in glob matches or the name contains an `_`.
+  ///   - strip: Globs for names that are dropped in addition to the built-in ones.
+  ///   - keep: Globs for names that are kept although a built-in name or glob matches them, or although they contain
+  ///     characters other than letters, digits and hyphens. A name that `strip` matches too is dropped.
   public init(strip: [String] = [], keep: [String] = []) {
     strippedGlobs = FieldNameGlobs(strip)
     keptGlobs = FieldNameGlobs(keep)
   }
 
-  /// True if `field`, one of `fields`, may be forwarded to the upstream, as far as the rules of this type are
-  /// concerned.
+  /// True if the rules of this type permit that `field`, one of `fields`, is forwarded to the upstream.
   ///
-  /// Not even a trusted proxy may send `X_Case` together with `X-Case`: few proxies remove the former when they set the
-  /// latter, and a server that folds names uses one of the two.
+  /// If a request has both `X_Case` and `X-Case`, `X_Case` is dropped even if a trusted proxy sent it. Few proxies
+  /// remove the client's `X_Case` when they set `X-Case`, and a server that folds names uses only one of the two.
   public func passes(_ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool) -> Bool {
-    if field.known == .irregular, fields.isShadow(field, bytes) { return false }
+    if field.known == .irregular, fields.foldsToOtherName(field, bytes) { return false }
     return isTrusted || !drops(field, bytes)
   }
 
-  /// Returns the reason why a field is dropped: its known name, the glob that matches it, or `irregular` for a name
-  /// with characters other than letters, digits and hyphens. The reason contains no other text of the request. Returns
-  /// `nil` for a field that is forwarded, and for fields that the gateway replaces.
-  public func dropped(
-    _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
+  /// Returns the reason why a field is dropped. Returns `nil` for a field that is forwarded, and for a field that the
+  /// gateway replaces.
+  ///
+  /// The reason is the field's name if it is a known name, the glob that matches the name, or `irregular` for a name
+  /// with characters other than letters, digits and hyphens. So it contains no text that the sender can choose.
+  public func dropReason(
+    for field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
   ) -> String? {
     switch field.known {
     case .host, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost: return nil
-    case .assertion: break
+    case .requestOverride: break
     case .disguised: return IdentityFields.irregular
     default:
       guard !passes(field, of: fields, bytes, isTrusted: isTrusted) else { return nil }
     }
     switch field.known {
-    // The name is in the table of known names, in any letter case.
-    case .assertion, .identity: return String(decoding: field.name.map { bytes[$0].lowercasedASCII }, as: UTF8.self)
+    // The name of such a field is in `KnownFieldTable`, so it may be logged.
+    case .requestOverride, .identity:
+      return String(decoding: field.name.map { bytes[$0].lowercasedASCII }, as: UTF8.self)
     default:
       return strippedGlobs.glob(matching: bytes, field.name) ?? builtInGlobs.glob(matching: bytes, field.name)
         ?? IdentityFields.irregular
@@ -72,7 +75,7 @@ public final class IdentityFields: Sendable {
     }
   }
 
-  /// Globs in addition to the `identity` names of `KnownFieldTable`.
+  /// The built-in globs. `KnownFieldTable` contains further names (`identity`).
   private static let builtIn = [
     // IBM Security Verify Access (WebSEAL), Broadcom SiteMinder, Oracle Access Manager and SSO, RSA Access Manager.
     "iv-*", "sm-*", "smuser*", "oam*", "osso-*", "ct-remote-user", "ct-auth-*",

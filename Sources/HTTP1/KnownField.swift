@@ -1,8 +1,8 @@
 internal import ByteText
 
-/// The field names that the proxy treats specially, recognised regardless of letter case.
+/// The kind of a header field, which the proxy determines from the field's name regardless of letter case.
 ///
-/// The raw value is the bit of the field in `HeadIndex.present`.
+/// The raw value is the number of the kind's bit in `HeadIndex.presentKinds`.
 public enum KnownField: UInt8, Sendable {
   /// A name that is not in `KnownFieldTable`.
   case none
@@ -22,15 +22,17 @@ public enum KnownField: UInt8, Sendable {
   case forwardedFor
   case forwardedProto
   case forwardedHost
-  /// A name whose value overrides the path, method or host of the request on some servers: never forwarded.
-  case assertion
-  /// A known name with other characters in place of its hyphens, which CGI-like servers fold to the known one: never
-  /// forwarded.
+  /// A field whose value replaces the path, method or host of the request on some servers. It is never forwarded.
+  case requestOverride
+  /// A name with characters other than letters, digits and hyphens that folds (`foldedInName`) to a name of
+  /// `KnownFieldTable`, e.g. `X_Forwarded_For`. CGI-like servers confuse the two, so the field is never forwarded. (A
+  /// field whose name folds to an `identity` or `common` name is `irregular` instead.)
   case disguised
-  /// A claim about the client's identity or address that some servers trust: forwarded for trusted proxies only.
+  /// A claim about the client's identity or address that some servers trust. `IdentityFields` decides whether it is
+  /// forwarded.
   case identity
-  /// A name with characters other than letters, digits and hyphens that is not `disguised`: forwarded for trusted
-  /// proxies only.
+  /// Any other name with characters other than letters, digits and hyphens. `IdentityFields` decides whether it is
+  /// forwarded.
   case irregular
   case location
   case contentLocation
@@ -46,10 +48,10 @@ public enum KnownField: UInt8, Sendable {
   case date
   case server
   case strictTransportSecurity
-  /// Other fields that a `Connection` option must not remove (RFC 9110, section 7.6.1).
+  /// Any other field that a `Connection` option must not remove (RFC 9110, section 7.6.1).
   case endToEnd
-  /// Fields that are common in requests and have no meaning here. No built-in glob matches them, so they are only
-  /// compared with configured globs.
+  /// A field that is common in requests and that the proxy does not evaluate. No built-in glob of `IdentityFields`
+  /// matches it, so it is compared only with configured globs.
   case common
 }
 
@@ -57,22 +59,22 @@ extension KnownField {
   /// True for a field whose URL a browser may follow or use as the address of the content; false for `link`.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 
-  /// True for a name that the gateway itself neither reads nor writes.
-  var isClaimOrUnknown: Bool { self == .none || self == .identity || self == .common }
+  /// True if a name that folds to a name of this kind is `irregular`, and false if it is `disguised`.
+  var isIrregularIfFolded: Bool { self == .none || self == .identity || self == .common }
 }
 
-/// A folded field name (lower case, with `-` for everything except letters and digits). Two words contain its last 16
-/// bytes, so that a look-up compares words instead of bytes.
+/// A folded field name (`foldedInName`). `high` and `low` contain its last 16 bytes, so that a look-up compares two
+/// words instead of many bytes.
 struct FoldedName: Equatable {
   private(set) var low: UInt64 = 0
   private(set) var high: UInt64 = 0
   private(set) var count = 0
 
-  /// The number of bytes in the two words. The bytes in front of them are compared one by one.
+  /// The number of bytes in the two words. If a name is longer, its bytes are compared one by one, too.
   static let wordBytes = 16
 
-  /// - Parameter isPlain: if true, the name differs from its folded form at most in letter case. Then whole words are
-  ///   folded by setting the case bit, which digits and hyphens have already set.
+  /// - Parameter isPlain: True if the name differs from its folded form at most in letter case. Whole words are then
+  ///   folded by setting the case bit, which is already set in digits and hyphens.
   @inline(__always)
   init(_ bytes: Span<UInt8>, _ range: Range<Int>, isPlain: Bool) {
     let end = range.upperBound
@@ -103,10 +105,11 @@ struct FoldedName: Equatable {
     count &+= 1
   }
 
-  /// True for the `Connection` option `close`, the only evaluated option that is not the name of a field in the table.
+  /// True for the `Connection` option `close`. All other options that are evaluated are names of `KnownFieldTable`.
   var isClose: Bool { count == 5 && low == 0x63_6c6f_7365 }
 
-  /// The hash by Fibonacci hashing, 9 bits: the top bits of the product depend on all bits of the factor.
+  /// The hash of the name: 9 bits. The highest bits of the product depend on all bits of both words (Fibonacci
+  /// hashing).
   var hash: Int { Int(truncatingIfNeeded: ((low ^ high &* 0x9e37_79b9) &* 0x9e37_79b9_7f4a_7c15) >> 55) }
 }
 
@@ -127,12 +130,13 @@ struct KnownFieldTable {
     ("www-authenticate", .endToEnd), ("x-http-method-override", .endToEnd),
     ("x-http-method", .endToEnd), ("x-method-override", .endToEnd), ("x-frame-options", .endToEnd),
     ("range", .endToEnd), ("vary", .endToEnd),
-    ("x-forwarded-uri", .assertion), ("x-forwarded-method", .assertion), ("x-forwarded-path", .assertion),
-    ("x-forwarded", .assertion), ("x-original-url", .assertion), ("x-rewrite-url", .assertion),
-    ("x-original-uri", .assertion), ("x-original-host", .assertion), ("x-host", .assertion),
-    ("x-original-method", .assertion), ("x-envoy-original-path", .assertion), ("x-envoy-original-method", .assertion),
-    ("x-waws-unencoded-url", .assertion), ("x-unencoded-url", .assertion), ("unencoded-url", .assertion),
-    ("proxy", .assertion), ("script-name", .assertion), ("path-info", .assertion), ("x-script-name", .assertion),
+    ("x-forwarded-uri", .requestOverride), ("x-forwarded-method", .requestOverride),
+    ("x-forwarded-path", .requestOverride), ("x-forwarded", .requestOverride), ("x-original-url", .requestOverride),
+    ("x-rewrite-url", .requestOverride), ("x-original-uri", .requestOverride), ("x-original-host", .requestOverride),
+    ("x-host", .requestOverride), ("x-original-method", .requestOverride), ("x-envoy-original-path", .requestOverride),
+    ("x-envoy-original-method", .requestOverride), ("x-waws-unencoded-url", .requestOverride),
+    ("x-unencoded-url", .requestOverride), ("unencoded-url", .requestOverride), ("proxy", .requestOverride),
+    ("script-name", .requestOverride), ("path-info", .requestOverride), ("x-script-name", .requestOverride),
     ("x-forwarded-port", .identity), ("x-forwarded-server", .identity), ("x-forwarded-prefix", .identity),
     ("x-forwarded-scheme", .identity), ("x-forwarded-ssl", .identity), ("x-forwarded-user", .identity),
     ("x-forwarded-email", .identity), ("x-forwarded-preferred-username", .identity),
@@ -162,13 +166,14 @@ struct KnownFieldTable {
   private struct Entry {
     let name: FoldedName
     let field: KnownField
-    /// The whole name if it is longer than the two words, otherwise empty.
+    /// The whole name if it is longer than `FoldedName.wordBytes`, otherwise empty.
     let bytes: [UInt8]
   }
 
   private static let size = 512
   private let known: [Entry]
-  /// A hash table with open addressing. Each slot contains an index into `known` plus one, or 0 if it is empty.
+  /// The slots of a hash table with open addressing. A slot contains 0 if it is empty, otherwise an index of `known`
+  /// plus one.
   private let slots: [UInt8]
 
   init() {
@@ -185,8 +190,8 @@ struct KnownFieldTable {
     self.slots = slots
   }
 
-  /// Returns the kind of the field with the name in `range`, whose folded form is `name`; `.none` if it is not in the
-  /// table.
+  /// Returns the kind of the field with the name in `range`, whose folded form is `name`; `.none` if the name is not in
+  /// the table.
   func find(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: FoldedName) -> KnownField {
     var slot = name.hash
     while true {

@@ -1,8 +1,9 @@
-/// The reason why a message is refused.
+/// The reason why a request or an upstream response is refused.
 public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The status code of the response to a refused request. The response for a refused upstream response is always 502.
+  /// The status code of the response to a refused request. It is not used for a refused upstream response, for which
+  /// the client gets 502.
   public let status: Int
-  /// The reason as text, for logs and the body of the response. It never quotes the message.
+  /// The reason as text, for logs and for the body of the response. It contains no text of the message.
   public let description: String
   /// The limit that the head exceeded, if any.
   public let limit: HeadLimit?

@@ -1,4 +1,4 @@
-/// The request methods that the proxy distinguishes (RFC 9110, section 9). All others are `other`.
+/// The request methods that the proxy distinguishes (RFC 9110, section 9, and RFC 5789). All others are `other`.
 public enum Method: UInt8, Sendable {
   case get
   case head
@@ -11,7 +11,7 @@ public enum Method: UInt8, Sendable {
   case connect
   case other
 
-  /// Parses a method. Methods are case-sensitive. All bytes are compared at once, as one word.
+  /// Parses a method, which is case-sensitive. All bytes are compared at once, as one number.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     guard range.count <= 7 else {
       self = .other
@@ -33,8 +33,8 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if a request that may already have been received can be sent again (RFC 9110, section 9.2.2). False for
-  /// TRACE, which the gateway refuses.
+  /// True if a request may be sent again although the server may have processed it already (RFC 9110, section 9.2.2).
+  /// False also for TRACE, which the gateway refuses.
   public var isIdempotent: Bool {
     switch self {
     case .get, .head, .put, .delete, .options: true
@@ -42,7 +42,7 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if the method requests no change of state (RFC 9110, section 9.2.1).
+  /// True if the method does not request a change of state on the server (RFC 9110, section 9.2.1).
   public var isSafe: Bool {
     switch self {
     case .get, .head, .options, .trace: true
@@ -50,8 +50,9 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if the method defines a meaning for the content of a request (RFC 9110, section 9.3), or is unknown. With any
-  /// other method a server may leave the content unread and then parse it as the next request.
+  /// True if the method defines a meaning for the content of a request (RFC 9110, section 9.3), and for unknown
+  /// methods. If a request with another method has content, a server may ignore the content and then parse it as the
+  /// next request.
   public var definesContent: Bool {
     switch self {
     case .post, .put, .patch, .other: true

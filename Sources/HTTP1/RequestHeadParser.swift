@@ -1,14 +1,15 @@
 internal import ByteText
 
-/// Parses request heads (RFC 9112, sections 3, 5 and 6.3). Rejects every head that two servers could read differently.
+/// A parser of request heads (RFC 9112, sections 3, 5 and 6.3). It rejects every head that two servers could read
+/// differently.
 public enum RequestHeadParser {
   /// The maximum length of a method in bytes.
   private static let methodLimit = 32
-  /// The maximum length of a host with a port, in bytes: a DNS name has at most 255 bytes.
+  /// The maximum length of a host with a port, in bytes: at most 255 for a DNS name, and 6 for the port and its colon.
   private static let hostLimit = 261
 
-  /// Parses `bytes[..<length]`, a complete head found by `HeadScanner`, and fills `index` with its fields. The error
-  /// that it throws contains the status of the response and the reason.
+  /// Parses a complete head, whose length `HeadScanner` has found, and fills `index` with its fields. A thrown error
+  /// contains the status of the response and the reason.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, limits: HeadLimits = .standard, into index: HeadIndex
   ) throws(MessageError) -> RequestHead {
@@ -35,9 +36,9 @@ public enum RequestHeadParser {
       upgrade: upgrade)
   }
 
-  /// Returns the error for an incomplete head that already exceeds its limit: status 400 for an invalid request line,
-  /// 414 if the target is too long or not complete, otherwise 431.
-  public static func overlong(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
+  /// Returns the error for an incomplete head that already exceeds the limit: status 400 for an invalid request line,
+  /// 414 if the target is too long or incomplete, otherwise 431.
+  public static func errorForOverlongHead(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
     let start = bytes.count > 1 && bytes[0] == .carriageReturn && bytes[1] == .lineFeed ? 2 : 0
     var position = start
     while position < bytes.count, bytes[position] != .lineFeed, bytes[position] != .space { position += 1 }
@@ -66,7 +67,7 @@ public enum RequestHeadParser {
     return line.authority ?? found
   }
 
-  /// Checks that the bytes have the form `uri-host [ ":" port ]` (RFC 9110, section 7.2): no userinfo, no path, no
+  /// Checks that the bytes have the form `uri-host [ ":" port ]` (RFC 9110, section 7.2), without userinfo, path and
   /// white space.
   static func checkHost(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
     guard !range.isEmpty, range.count <= hostLimit else { throw .malformed("an invalid Host") }
@@ -128,8 +129,8 @@ public enum RequestHeadParser {
       }
       expects = true
     }
-    // RFC 9110, section 10.1.1: the expectation of an HTTP/1.0 client is ignored; without a body there is nothing to
-    // wait for.
+    // RFC 9110, section 10.1.1: the expectation of an HTTP/1.0 client is ignored. It is also ignored if there is no
+    // body for which the client could wait.
     return expects && minorVersion == 1 && body != .none
   }
 
@@ -163,7 +164,7 @@ public enum RequestHeadParser {
       position = versionStart
       while bytes[position] != .carriageReturn { position += 1 }
       minorVersion = try RequestLine.version(bytes, versionStart..<position)
-      end = try HeadSyntax.lineEnd(bytes, position)
+      end = try HeadSyntax.skipLineEnd(bytes, position)
       try readTarget(bytes, targetStart..<versionStart - 1)
     }
 
@@ -179,8 +180,8 @@ public enum RequestHeadParser {
       return Int(minor)
     }
 
-    /// Reads the target in origin form, absolute form or asterisk form (RFC 9112, section 3.2). Authority form is only
-    /// used by CONNECT, which is refused.
+    /// Reads the target in origin form, absolute form or asterisk form (RFC 9112, section 3.2). The fourth form,
+    /// authority form, is only for CONNECT, which is refused.
     private mutating func readTarget(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
       if method == .connect || method == .trace {
         throw MessageError(status: 405, "a method that a gateway does not serve")

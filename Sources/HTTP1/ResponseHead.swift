@@ -1,6 +1,6 @@
 internal import ByteText
 
-/// A parsed and validated response head of an upstream: offsets into the bytes from which it was parsed.
+/// A parsed and validated response head of an upstream. `reason` is a range of the bytes from which it was parsed.
 public struct ResponseHead: Sendable {
   /// The status code, 100 to 599.
   public let status: Int
@@ -14,15 +14,17 @@ public struct ResponseHead: Sendable {
   public let body: BodyFraming
   /// True if the connection may carry another request.
   public let keepsAlive: Bool
-  /// The value of `Content-Length`, even if no body follows: in a response to HEAD and in a 304 it is forwarded.
+  /// The value of `Content-Length`; `nil` if the field is absent. It is forwarded even if there is no body, as in a
+  /// response to HEAD and in a 304.
   public let announcedLength: Int?
 }
 
-/// Parses response heads (RFC 9112, sections 4 to 6.3) as strictly as request heads: otherwise gateway and upstream, or
-/// client and gateway, could disagree on where the next response begins.
+/// A parser of response heads (RFC 9112, sections 4 to 6.3). It is as strict as that of request heads: otherwise the
+/// gateway and the upstream, or the client and the gateway, could disagree on where the next response begins.
 public enum ResponseHeadParser {
-  /// Parses a complete head and fills `index` with its fields. The body depends on `method`, the method of the request.
-  /// The error that it throws contains the reason; the client gets 502.
+  /// Parses a complete head and fills `index` with its fields. A thrown error contains the reason; the client gets 502.
+  ///
+  /// - Parameter method: The method of the request. A response to HEAD has no body.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, to method: Method, into index: HeadIndex
   ) throws(MessageError) -> ResponseHead {
@@ -48,18 +50,18 @@ public enum ResponseHeadParser {
     } else {
       body = .untilClose
     }
-    // Some servers send a body in a separate write although the response has none. The gateway would read these bytes
-    // as the response to the next request on the connection.
+    // Some servers send a body after a head for which HTTP allows none. The gateway would read this body as the
+    // response to the next request on the connection.
     let mayHaveStrayBody = method == .head || line.status == 204 || line.status == 304
-    let isClean = body != .untilClose && !mayHaveStrayBody
-    let keepsAlive = isClean && !options.close && (line.minorVersion == 1 || options.keepAlive)
+    let isEndCertain = body != .untilClose && !mayHaveStrayBody
+    let keepsAlive = isEndCertain && !options.close && (line.minorVersion == 1 || options.keepAlive)
     return ResponseHead(
       status: line.status, reason: line.reason, minorVersion: line.minorVersion, length: length, body: body,
       keepsAlive: keepsAlive, announcedLength: announced)
   }
 
-  /// Parses `HTTP-version SP status-code SP [ reason-phrase ] CRLF`. Without a phrase, the space in front of it may be
-  /// missing, because several servers omit it.
+  /// Parses `HTTP-version SP status-code SP [ reason-phrase ] CRLF`. The second space may be missing if there is no
+  /// phrase, because several servers omit it.
   private struct StatusLine {
     let status: Int
     let reason: Range<Int>
@@ -86,7 +88,7 @@ public enum ResponseHeadParser {
         position += 1
       }
       reason = start..<position
-      end = try HeadSyntax.lineEnd(bytes, position)
+      end = try HeadSyntax.skipLineEnd(bytes, position)
     }
   }
 }

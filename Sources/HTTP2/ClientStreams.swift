@@ -1,77 +1,75 @@
-/// The state of each stream according to the frames that the client has sent. Used to detect frames that arrive after
-/// the client has ended or reset a stream, or that open streams out of order (RFC 9113, section 5.1).
+/// The state of each stream according to the frames that the client has sent. Used to detect frames that the client
+/// sends after it has ended or reset the stream, and frames that begin streams out of order (RFC 9113, section 5.1).
 ///
-/// nghttp2 forgets a stream as soon as it is closed and then ignores frames for it, because the client may have sent
-/// them before it received the reset of the server. This type only tracks what the client has sent: a stream that the
-/// client has not ended stays open here even after the gateway has reset it. So frames that were in flight at that time
-/// are no errors.
+/// nghttp2 cannot detect these frames: it forgets a closed stream and ignores later frames on it, because the client
+/// may have sent them before it received a reset from the server. This type ignores the resets that the gateway sends.
+/// A stream stays open here until the client itself ends it, so frames that cross a reset of the gateway are allowed.
 struct ClientStreams {
-  /// The verdict on a frame.
   enum Verdict: Equatable {
     case allowed
     /// The client has already reset the stream: a stream error.
     case afterReset
-    /// The client has already ended the stream, or a DATA frame names a stream that the client skipped: a connection
+    /// The client has already ended the stream, or the frame is DATA on a stream that the client skipped: a connection
     /// error.
     case streamClosed
-    /// The frame begins a stream with a lower number than an earlier stream: a connection error.
+    /// The frame begins a stream that the client skipped earlier: a connection error.
     case outOfOrder
   }
 
-  /// The maximum length of `open`. There is a limit because streams that the gateway has reset stay in `open` if the
-  /// client never ends them.
+  /// The maximum length of `openStreams`. The limit is necessary because a client may never end the streams that the
+  /// gateway has reset.
   static let openLimit = 256
-  /// The maximum length of `resets` and of `gaps`.
+  /// The maximum length of `recentResets` and of `skippedRanges`.
   private static let recentLimit = 16
 
-  /// The highest number of a stream that the client has begun; 0 before the first.
-  private var last: UInt32 = 0
+  /// The number of the latest stream that the client has begun, which is also the highest number; 0 before the first.
+  private var latest: UInt32 = 0
   /// Streams that the client has begun and not ended, in ascending order.
-  private var open: [UInt32] = []
-  /// The highest stream number that was removed from `open` because `open` was full; 0 if none was. Streams up to this
-  /// number may be open.
+  private var openStreams: [UInt32] = []
+  /// The highest number that was removed from `openStreams` because it was full; 0 if none was. Each stream up to this
+  /// number may still be open.
   private var highestForgotten: UInt32 = 0
   /// The streams that the client reset most recently.
-  private var resets: [UInt32] = []
-  /// The numbers that the client most recently skipped when it began a later stream.
-  private var gaps: [Range<UInt32>] = []
+  private var recentResets: [UInt32] = []
+  /// The stream numbers that the client most recently skipped: it began a stream with a higher number instead.
+  private var skippedRanges: [Range<UInt32>] = []
 
   mutating func receivedHeaders(_ id: UInt32, endsStream: Bool) -> Verdict {
     guard id % 2 == 1 else { return .allowed }
-    guard id > last else { return receivedOnEarlierStream(id, endsStream: endsStream, isHeaders: true) }
-    if id > last + 2 { recordGap(last + 1..<id) }
-    last = id
+    guard id > latest else { return receivedOnEarlierStream(id, endsStream: endsStream, isHeaders: true) }
+    if id > latest + 2 { recordSkipped(latest + 1..<id) }
+    latest = id
     guard !endsStream else { return .allowed }
-    open.append(id)
-    if open.count > ClientStreams.openLimit { highestForgotten = open.removeFirst() }
+    openStreams.append(id)
+    if openStreams.count > ClientStreams.openLimit { highestForgotten = openStreams.removeFirst() }
     return .allowed
   }
 
   mutating func receivedData(_ id: UInt32, endsStream: Bool) -> Verdict {
-    // nghttp2 rejects a frame on a stream that has not begun.
-    guard id % 2 == 1, id <= last else { return .allowed }
+    // nghttp2 itself rejects DATA on a stream that has not begun.
+    guard id % 2 == 1, id <= latest else { return .allowed }
     return receivedOnEarlierStream(id, endsStream: endsStream, isHeaders: false)
   }
 
   mutating func receivedReset(_ id: UInt32) {
-    guard id % 2 == 1, id <= last else { return }
-    if let index = open.lastIndex(of: id) { open.remove(at: index) }
-    if resets.count == ClientStreams.recentLimit { resets.removeFirst() }
-    resets.append(id)
+    guard id % 2 == 1, id <= latest else { return }
+    if let index = openStreams.lastIndex(of: id) { openStreams.remove(at: index) }
+    if recentResets.count == ClientStreams.recentLimit { recentResets.removeFirst() }
+    recentResets.append(id)
   }
 
   private mutating func receivedOnEarlierStream(_ id: UInt32, endsStream: Bool, isHeaders: Bool) -> Verdict {
-    if let index = open.lastIndex(of: id) {
-      if endsStream { open.remove(at: index) }
+    if let index = openStreams.lastIndex(of: id) {
+      if endsStream { openStreams.remove(at: index) }
       return .allowed
     }
-    if resets.contains(id) { return .afterReset }
-    if isHeaders, gaps.contains(where: { $0.contains(id) }) { return .outOfOrder }
+    if recentResets.contains(id) { return .afterReset }
+    if isHeaders, skippedRanges.contains(where: { $0.contains(id) }) { return .outOfOrder }
     return id <= highestForgotten ? .allowed : .streamClosed
   }
 
-  private mutating func recordGap(_ gap: Range<UInt32>) {
-    if gaps.count == ClientStreams.recentLimit { gaps.removeFirst() }
-    gaps.append(gap)
+  private mutating func recordSkipped(_ range: Range<UInt32>) {
+    if skippedRanges.count == ClientStreams.recentLimit { skippedRanges.removeFirst() }
+    skippedRanges.append(range)
   }
 }

@@ -1,8 +1,8 @@
 public import Reactor
 
-/// The fields of one field section, with their bytes one after the other in one buffer.
+/// The fields of one field section (headers or trailers). Their bytes are in one buffer.
 ///
-/// The object is reused for each section, because a section is translated as soon as it is complete.
+/// An object is reused for the next section, because each section is translated as soon as it is complete.
 public final class FieldBlock {
   struct Field {
     let nameStart: Int32
@@ -14,8 +14,8 @@ public final class FieldBlock {
     var value: Range<Int> { Int(valueStart)..<Int(valueEnd) }
   }
 
-  private let buffers: BufferPool
-  /// Has a block while it holds fields.
+  private let pool: BufferPool
+  /// The bytes of the fields. The buffer has memory only while there are fields.
   let buffer = Buffer()
   private(set) var fields: [Field] = []
   /// The number of bytes of all appended names and values, including those of dropped fields.
@@ -27,7 +27,7 @@ public final class FieldBlock {
 
   /// Creates an empty block that takes its memory from `buffers`.
   public init(_ buffers: BufferPool) {
-    self.buffers = buffers
+    pool = buffers
   }
 
   /// Removes the fields and wipes their bytes: they may contain cookies and credentials.
@@ -37,29 +37,32 @@ public final class FieldBlock {
     decodedBytes = 0
     decodedFields = 0
     isTooLarge = false
-    buffers.wipeAndGiveBack(buffer)
+    pool.wipeAndGiveBack(buffer)
   }
 
   var isEmpty: Bool { fields.isEmpty }
 
-  /// True if the number and bytes of the fields decoded so far are within the limits.
+  /// Returns true if the number of the appended fields and the number of their bytes are within the limits.
   func isWithin(_ limits: HTTP2Limits) -> Bool {
     decodedFields <= limits.decodedFields && decodedBytes <= limits.decodedBytes
   }
 
-  /// Appends a field of a response; nghttp2 sends its name in lower case. A field that does not fit is counted and
-  /// dropped.
+  /// Appends a field of an HTTP/1.1 response head; nghttp2 sends its name in lower case. A field that does not fit is
+  /// counted and dropped.
   ///
   /// - Parameters:
-  ///   - value: a range after `name`. The bytes between name and value belong to neither.
-  ///   - suffix: text to append to the value.
+  ///   - bytes: The head.
+  ///   - name: The range of the name in `bytes`.
+  ///   - value: The range of the value in `bytes`, after `name`. The bytes between the two are ignored.
+  ///   - suffix: Text to append to the value.
   public func append(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString = "") {
     let range = name.lowerBound..<value.upperBound
     guard countField(of: range.count + suffix.utf8CodeUnitCount) else { return }
     let start = buffer.count
     buffer.append(bytes, in: range)
     if suffix.utf8CodeUnitCount > 0 { buffer.append(suffix) }
-    add(start, name.count, value: start + value.lowerBound - name.lowerBound)
+    recordField(
+      at: start, nameLength: name.count, valueStart: start + value.lowerBound - name.lowerBound)
   }
 
   /// Appends a field that the gateway itself generates.
@@ -68,16 +71,16 @@ public final class FieldBlock {
     let start = buffer.count
     buffer.append(name)
     buffer.append(value)
-    add(start, name.utf8CodeUnitCount)
+    recordField(at: start, nameLength: name.utf8CodeUnitCount)
   }
 
   /// Appends a field whose value is a number.
   public func append(_ name: StaticString, decimal value: Int) {
-    guard countField(of: name.utf8CodeUnitCount + FieldBlock.digits) else { return }
+    guard countField(of: name.utf8CodeUnitCount + FieldBlock.maximumDigits) else { return }
     let start = buffer.count
     buffer.append(name)
     buffer.append(decimal: value)
-    add(start, name.utf8CodeUnitCount)
+    recordField(at: start, nameLength: name.utf8CodeUnitCount)
   }
 
   /// Appends a received field unchanged.
@@ -85,31 +88,34 @@ public final class FieldBlock {
     guard countField(of: name.count + value.count) else { return }
     let start = buffer.count
     buffer.append(name, value)
-    add(start, name.count)
+    recordField(at: start, nameLength: name.count)
   }
 
-  /// An upper bound of the number of digits of a number.
-  private static let digits = 20
+  /// An upper bound of the number of digits of an `Int` in decimal.
+  private static let maximumDigits = 20
 
-  // Counts a field of `count` bytes. Returns false if it must be dropped. Inlined, as `add` is: both are a few
-  // instructions and run for each field.
+  /// Counts a field of `count` bytes, and gives the buffer memory if it has none. Returns false if the field must be
+  /// dropped.
+  // This function and `recordField` are inlined, because they are short and run for each field.
   @inline(__always)
   private func countField(of count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
-    if !buffer.hasBlock { buffers.fill(buffer) }
+    if !buffer.hasBlock { pool.fill(buffer) }
     if count > buffer.room { isTooLarge = true }
     return !isTooLarge
   }
 
-  /// Records the field that was written at `start`. Its value directly follows the name unless `value` is given.
+  /// Records the field whose bytes begin at `start` and end at the end of the buffer.
+  ///
+  /// - Parameter valueStart: The offset of the value; `nil` if the value directly follows the name.
   @inline(__always)
-  private func add(_ start: Int, _ name: Int, value: Int? = nil) {
-    // All offsets are at most the size of a buffer.
+  private func recordField(at start: Int, nameLength: Int, valueStart: Int? = nil) {
+    // All offsets fit into 32 bits, because they are at most the size of a buffer.
     fields.append(
       Field(
-        nameStart: Int32(truncatingIfNeeded: start), nameEnd: Int32(truncatingIfNeeded: start + name),
-        valueStart: Int32(truncatingIfNeeded: value ?? start + name),
+        nameStart: Int32(truncatingIfNeeded: start), nameEnd: Int32(truncatingIfNeeded: start + nameLength),
+        valueStart: Int32(truncatingIfNeeded: valueStart ?? start + nameLength),
         valueEnd: Int32(truncatingIfNeeded: buffer.count)))
   }
 }

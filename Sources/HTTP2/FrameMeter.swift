@@ -1,9 +1,9 @@
-/// Counts the frames of a connection before nghttp2 processes them, and detects frames that the state of their stream
-/// forbids.
+/// Counts the frames that a client sends, and detects frames that the state of their stream forbids, before nghttp2
+/// processes them.
 ///
-/// It reads only frame headers (RFC 9113, section 4.1) and the stream on which a priority depends. So it also counts
-/// floods of frames for which nghttp2 has no callback, and nghttp2 never processes a batch of bytes that breaks the
-/// budget or the protocol.
+/// It reads only frame headers (RFC 9113, section 4.1) and the stream number on which a priority depends. So it also
+/// counts frames for which nghttp2 has no callback. The session does not pass received bytes to nghttp2 if a frame in
+/// them exceeds the budget or violates the protocol.
 struct FrameMeter {
   private enum Kind {
     static let data: UInt8 = 0
@@ -20,30 +20,30 @@ struct FrameMeter {
     static let priority: UInt8 = 0x20
   }
 
-  private static let headLength = 9
-  /// The length of the longest padding with its length field: a padded DATA frame of at most this size may carry no
-  /// data.
+  private static let frameHeaderLength = 9
+  /// The length of the longest padding together with its length field, in bytes. A padded DATA frame may contain no
+  /// data if its payload is not longer.
   private static let paddingLimit = 256
 
   private let continuationLimit: Int
-  /// The number of bytes still to skip: first of the client's preface, then of the payload of each frame.
-  private var skip = HTTP2Preface.bytes.count
-  /// The length, type and flags of the current frame, as far as its header was read.
-  private var head: UInt64 = 0
+  /// The number of bytes still to skip: at first those of the client's preface, later those of each frame's payload.
+  private var bytesToSkip = HTTP2Preface.bytes.count
+  /// The length (24 bits), type (8) and flags (8) of the current frame, as far as its header was read.
+  private var lengthTypeFlags: UInt64 = 0
   /// The stream of the current frame.
   private var stream: UInt32 = 0
   private var streams = ClientStreams()
-  /// The number of payload bytes still to read up to the end of the stream number on which the frame's priority
-  /// depends; 0 if the frame has no priority or the number was read.
-  private var dependency = 0
-  /// The stream on which the priority depends, with the reserved bit.
+  /// The number of payload bytes still to read until the stream number on which the frame's priority depends is
+  /// complete; 0 if the frame has no priority or the number is complete.
+  private var dependencyBytes = 0
+  /// The stream number on which the priority depends, with the exclusive bit.
   private var dependsOn: UInt32 = 0
   /// The protocol error that ends the connection.
   private(set) var violation: HTTP2ErrorCode?
-  /// Streams on which the client has sent frames after it reset them, with one entry per frame.
-  var usedAfterReset: [UInt32] = []
+  /// The streams on which the client has sent frames after it reset them, with one entry per frame.
+  var streamsUsedAfterReset: [UInt32] = []
   /// The number of bytes of the current frame header that were read.
-  private var headBytes = 0
+  private var frameHeaderBytes = 0
   /// The number of CONTINUATION frames of the current field section.
   private var continuations = 0
   /// True if a field section has begun and is not complete.
@@ -55,39 +55,40 @@ struct FrameMeter {
     continuationLimit = limits.continuations
   }
 
-  /// Counts the frames that begin in `bytes`. Sets `violation` at a protocol error and then ignores the rest. Throws if
-  /// the budget is exceeded.
-  mutating func count(_ bytes: Span<UInt8>, _ budget: inout FloodBudget) throws(HTTP2Failure) {
+  /// Counts the frames whose headers end in `bytes`. At a protocol error, sets `violation` and ignores the rest. Throws
+  /// if the client exceeds the budget.
+  mutating func countFrames(in bytes: Span<UInt8>, _ budget: inout FloodBudget) throws(HTTP2Failure) {
     var position = 0
     while position < bytes.count, violation == nil {
-      if dependency > 0, skip > 0 {
+      if dependencyBytes > 0, bytesToSkip > 0 {
         readDependency(bytes[position])
         position += 1
-        if skip == 0 { endPayload() }
+        if bytesToSkip == 0 { endPayload() }
         continue
       }
-      if skip > 0 {
-        let count = min(skip, bytes.count - position)
-        skip -= count
+      if bytesToSkip > 0 {
+        let count = min(bytesToSkip, bytes.count - position)
+        bytesToSkip -= count
         position += count
-        if skip == 0 { endPayload() }
+        if bytesToSkip == 0 { endPayload() }
         continue
       }
-      if headBytes < 5 {
-        head = head << 8 | UInt64(bytes[position])
+      if frameHeaderBytes < 5 {
+        lengthTypeFlags = lengthTypeFlags << 8 | UInt64(bytes[position])
       } else {
         stream = stream << 8 | UInt32(bytes[position])
       }
-      headBytes += 1
+      frameHeaderBytes += 1
       position += 1
-      if headBytes == FrameMeter.headLength {
+      if frameHeaderBytes == FrameMeter.frameHeaderLength {
         // The first bit of the stream number is reserved.
         stream &= 0x7fff_ffff
-        try begin(
-          length: Int(head >> 16), type: UInt8(head >> 8 & 0xff), flags: UInt8(head & 0xff), &budget)
-        head = 0
-        headBytes = 0
-        if skip == 0 { endPayload() }
+        try beginPayload(
+          length: Int(lengthTypeFlags >> 16), type: UInt8(lengthTypeFlags >> 8 & 0xff),
+          flags: UInt8(lengthTypeFlags & 0xff), &budget)
+        lengthTypeFlags = 0
+        frameHeaderBytes = 0
+        if bytesToSkip == 0 { endPayload() }
       }
     }
   }
@@ -99,11 +100,11 @@ struct FrameMeter {
     }
   }
 
-  private mutating func begin(
+  private mutating func beginPayload(
     length: Int, type: UInt8, flags: UInt8, _ budget: inout FloodBudget
   ) throws(HTTP2Failure) {
-    skip = length
-    dependency = 0
+    bytesToSkip = length
+    dependencyBytes = 0
     let endsStream = flags & Flag.endStream != 0
     switch type {
     case Kind.data:
@@ -112,12 +113,12 @@ struct FrameMeter {
       if mayBeEmpty, !endsStream {
         try budget.spendControlFrame()
       } else {
-        budget.earnControlFrames()
+        budget.addControlFrames()
       }
     case Kind.headers:
       apply(streams.receivedHeaders(stream, endsStream: endsStream))
-      if flags & Flag.priority != 0 { dependency = flags & Flag.padded != 0 ? 5 : 4 }
-      budget.earnControlFrames()
+      if flags & Flag.priority != 0 { dependencyBytes = flags & Flag.padded != 0 ? 5 : 4 }
+      budget.addControlFrames()
       continuations = 0
       isInFieldSection = true
       endsFieldSection = flags & Flag.endHeaders != 0
@@ -130,7 +131,7 @@ struct FrameMeter {
       try budget.spendReset()
     case Kind.priority:
       if stream == 0 { violation = .protocolError }
-      if length == FrameMeter.priorityLength { dependency = 4 }
+      if length == FrameMeter.priorityLength { dependencyBytes = 4 }
       try budget.spendControlFrame()
     default:
       try budget.spendControlFrame()
@@ -142,20 +143,20 @@ struct FrameMeter {
   private mutating func apply(_ verdict: ClientStreams.Verdict) {
     switch verdict {
     case .allowed: break
-    case .afterReset: usedAfterReset.append(stream)
+    case .afterReset: streamsUsedAfterReset.append(stream)
     case .streamClosed: violation = .streamClosed
     case .outOfOrder: violation = .protocolError
     }
   }
 
-  /// Reads one byte of the stream number on which a priority depends. A stream cannot depend on itself (RFC 7540,
-  /// section 5.3.1); RFC 9113 deprecates only the meaning of priorities.
+  /// Reads one payload byte up to the end of the stream number on which a priority depends. A stream must not depend on
+  /// itself (RFC 7540, section 5.3.1, whose priorities RFC 9113 deprecates).
   private mutating func readDependency(_ byte: UInt8) {
-    skip -= 1
-    dependency -= 1
-    // An earlier byte, the padding length, is shifted out.
+    bytesToSkip -= 1
+    dependencyBytes -= 1
+    // Bytes in front of the number, such as the padding length, are shifted out.
     dependsOn = dependsOn << 8 | UInt32(byte)
-    if dependency == 0, dependsOn & 0x7fff_ffff == stream { violation = .protocolError }
+    if dependencyBytes == 0, dependsOn & 0x7fff_ffff == stream { violation = .protocolError }
   }
 }
 
@@ -163,8 +164,8 @@ struct FrameMeter {
 public enum HTTP2Preface {
   static let bytes = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-  /// Returns true if a connection that began with these bytes speaks HTTP/2, false if it does not, `nil` while that is
-  /// undecided.
+  /// Returns true if the first bytes of a connection, `received`, begin with the preface, and false if they differ from
+  /// it. Returns `nil` if more bytes are needed to decide.
   public static func matches(_ received: Span<UInt8>) -> Bool? {
     for index in 0..<min(received.count, bytes.count) where received[index] != bytes[index] { return false }
     return received.count >= bytes.count ? true : nil

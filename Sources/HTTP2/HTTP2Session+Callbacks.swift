@@ -1,45 +1,46 @@
 internal import CNghttp2
 import Reactor
 
-/// The callbacks of nghttp2. Each callback finds its session through `user_data` and records the event.
+/// The callbacks of nghttp2. Each callback gets the `HTTP2Session` as `user_data` and records the event there.
 ///
-/// Sound: the session deletes nghttp2's session before it is freed itself, and nghttp2 calls back only from inside one
-/// of its functions.
+/// The unretained reference in `user_data` is sound: `HTTP2Session` deletes nghttp2's session object before it is freed
+/// itself, and nghttp2 runs callbacks only inside calls of its functions.
 extension HTTP2Session {
-  /// Calls `body` with the session to which `data` points, without reference counting, because each request takes many
-  /// calls.
+  /// Calls `body` with the session to which `data` points. Does not count references, because this function runs many
+  /// times for each request.
   @inline(__always)
-  private static func with(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
+  private static func withSession(_ data: UnsafeMutableRawPointer?, _ body: (HTTP2Session) -> Void) -> Int32 {
     if let data = unsafe data { unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef(body) }
     return 0
   }
 
   /// Creates nghttp2's session object; `nil` if out of memory.
-  static func open(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
+  static func makeSession(_ data: UnsafeMutableRawPointer) -> OpaquePointer? {
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0 else { return nil }
     defer { unsafe nghttp2_session_callbacks_del(callbacks) }
     guard unsafe nghttp2_option_new(&options) == 0 else { return nil }
     defer { unsafe nghttp2_option_del(options) }
-    // The gateway itself grants credit (window updates), because that bounds its memory.
+    // The gateway itself decides when to send WINDOW_UPDATE frames, to bound its memory.
     unsafe nghttp2_option_set_no_auto_window_update(options, 1)
-    // nghttp2 keeps closed streams only for the priority tree, which is not used.
+    // nghttp2 needs closed streams only for the priority tree, which is not used here.
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
     unsafe setReceiving(callbacks)
-    // The payload of a DATA frame: as much as both windows and the client's setting allow, at most `dataLimit`.
+    // The maximum payload of a DATA frame: the smallest of both windows, the frame size that the client accepts, and
+    // `dataLimit`.
     unsafe nghttp2_session_callbacks_set_data_source_read_length_callback(callbacks) {
       _, _, _, connectionWindow, streamWindow, frameLimit, _ in
       min(HTTP2Session.dataLimit, Int(connectionWindow), Int(streamWindow), Int(frameLimit))
     }
     unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         if let frame = unsafe frame { unsafe session.frameSent(frame.pointee.hd) }
       }
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
-      unsafe HTTP2Session.with(data) { session in
-        if let stream = session.stream(id) { session.closed(stream) }
+      unsafe HTTP2Session.withSession(data) { session in
+        if let stream = session.stream(id) { session.streamClosed(stream) }
       }
     }
     var session: OpaquePointer?
@@ -49,7 +50,7 @@ extension HTTP2Session {
 
   private static func setReceiving(_ callbacks: OpaquePointer?) {
     unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         guard let frame = unsafe frame else { return }
         session.fields.clear()
         if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
@@ -59,21 +60,21 @@ extension HTTP2Session {
     }
     unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
       _, _, name, nameLength, value, valueLength, _, data in
-      unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
+      unsafe HTTP2Session.appendField(name, nameLength, value, valueLength, data)
     }
-    // Without this callback nghttp2 would drop an invalid field and continue. The field is kept here, so that the
-    // request is rejected.
+    // Without this callback nghttp2 would drop an invalid field and continue. With it, `RequestTranslation` sees the
+    // field and refuses the request.
     unsafe nghttp2_session_callbacks_set_on_invalid_header_callback(callbacks) {
       _, _, name, nameLength, value, valueLength, _, data in
-      unsafe HTTP2Session.field(name, nameLength, value, valueLength, data)
+      unsafe HTTP2Session.appendField(name, nameLength, value, valueLength, data)
     }
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         if let frame = unsafe frame { unsafe session.frameReceived(frame) }
       }
     }
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, id, bytes, count, data in
-      unsafe HTTP2Session.with(data) { session in
+      unsafe HTTP2Session.withSession(data) { session in
         let part = unsafe UnsafeBufferPointer(start: bytes, count: count)
         unsafe session.dataReceived(id, Span(_unsafeElements: part))
       }
@@ -82,7 +83,7 @@ extension HTTP2Session {
 
   // MARK: Receiving
 
-  private static func field(
+  private static func appendField(
     _ name: UnsafePointer<UInt8>?, _ nameLength: Int, _ value: UnsafePointer<UInt8>?, _ valueLength: Int,
     _ data: UnsafeMutableRawPointer?
   ) -> Int32 {
@@ -120,7 +121,7 @@ extension HTTP2Session {
         buffers.fill(stream.head)
         let translation = try RequestTranslation(fields, to: stream.head)
         stream.state.isHeadRequest = translation.isHeadRequest
-        stream.state.announced = translation.contentLength
+        stream.state.contentLength = translation.contentLength
       } else {
         guard !fields.isTooLarge else { throw .tooLarge }
         try RequestTranslation.checkTrailers(fields)
@@ -129,47 +130,49 @@ extension HTTP2Session {
       guard isRequest, error == .tooLarge else { return refuse(stream) }
       stream.state.isTooLarge = true
     }
-    stream.state.isBegun = true
-    addNews(stream)
+    stream.state.isReported = true
+    recordChange(of: stream)
     if endsStream { requestEnded(stream) }
   }
 
   private func dataReceived(_ id: Int32, _ bytes: Span<UInt8>) {
-    guard let stream = stream(id), stream.state.isBegun, !stream.state.resetByServer else {
+    guard let stream = stream(id), stream.state.isReported, !stream.state.resetByServer else {
       return creditConnection(bytes.count)
     }
-    if stream.state.stopsReading { return discard(bytes.count, of: stream) }
-    if let announced = stream.state.announced, stream.state.received + bytes.count > announced {
+    if stream.state.discardsRequest { return discard(bytes.count, of: stream) }
+    if let contentLength = stream.state.contentLength, stream.state.receivedBodyBytes + bytes.count > contentLength {
       creditConnection(bytes.count)
       return refuse(stream)
     }
-    received(bytes, on: stream)
+    bufferBody(bytes, of: stream)
   }
 
   private func discard(_ count: Int, of stream: HTTP2Stream) {
     creditConnection(count)
-    stream.state.discarded += count
-    if stream.state.discarded <= limits.discardedBytes {
+    stream.state.discardedBytes += count
+    if stream.state.discardedBytes <= limits.discardedBytes {
       creditStream(stream, count)
-    } else if stream.isOverdue {
+    } else if stream.responseSentEarly {
       reset(stream, .none)
     }
   }
 
   private func requestEnded(_ stream: HTTP2Stream) {
-    if let announced = stream.state.announced, announced != stream.state.received, !stream.state.stopsReading {
+    if let contentLength = stream.state.contentLength, contentLength != stream.state.receivedBodyBytes,
+      !stream.state.discardsRequest
+    {
       return refuse(stream)
     }
     stream.state.requestEnded = true
-    addNews(stream)
+    recordChange(of: stream)
   }
 
-  /// Resets the stream of a malformed request. The reset counts against the client's budget when it is sent.
+  /// Resets the stream of a malformed request. `resetSent` counts the reset against the client's budget.
   private func refuse(_ stream: HTTP2Stream) {
     guard !stream.state.resetByServer else { return }
     reset(stream, .protocolError)
     stream.state.isRefused = true
-    addNews(stream)
+    recordChange(of: stream)
   }
 
   // MARK: Sending
@@ -180,7 +183,7 @@ extension HTTP2Session {
     case NGHTTP2_RST_STREAM.rawValue:
       resetSent(head.stream_id)
     case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
-      budget.earnControlFrames()
+      budget.addControlFrames()
       if endsStream, let stream = stream(head.stream_id), !stream.state.requestEnded {
         responseSent(stream)
       }
@@ -188,15 +191,16 @@ extension HTTP2Session {
     }
   }
 
-  /// Handles a response that was sent completely before its request has ended. The rest of the request is not needed
-  /// (RFC 9113, section 8.1), and a bounded part of it is still accepted.
+  /// Handles a response that was sent completely before the client has ended the request. The rest of the request is
+  /// not needed (RFC 9113, section 8.1), but up to `discardedBytes` of it are still accepted.
   private func responseSent(_ stream: HTTP2Stream) {
-    stream.state.isOverdue = true
-    if stream.state.discarded > limits.discardedBytes { reset(stream, .none) } else { addNews(stream) }
+    stream.state.responseSentEarly = true
+    if stream.state.discardedBytes > limits.discardedBytes { reset(stream, .none) } else { recordChange(of: stream) }
   }
 
-  /// Counts a reset that was sent, unless the gateway reset the stream for a reason other than a malformed request. A
-  /// client that makes the server reset its streams is as costly as one that resets them itself (CVE-2025-8671).
+  /// Counts a sent reset against the client's budget. Only resets that the gateway decided to send for a well-formed
+  /// request are not counted. A client that makes the server reset its streams is as costly as one that resets them
+  /// itself (CVE-2025-8671).
   private func resetSent(_ id: Int32) {
     if let stream = stream(id), stream.state.resetByServer, !stream.isRefused { return }
     do throws(HTTP2Failure) {
@@ -206,14 +210,14 @@ extension HTTP2Session {
     }
   }
 
-  /// Supplies the bytes of responses to nghttp2.
+  /// The callback through which nghttp2 reads the bytes of responses.
   static var provider: nghttp2_data_provider {
     var provider = unsafe nghttp2_data_provider()
     unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in
       var result = Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
-      _ = unsafe HTTP2Session.with(data) { session in
+      _ = unsafe HTTP2Session.withSession(data) { session in
         guard let destination = unsafe destination, let stream = session.stream(id) else { return }
-        guard let count = unsafe session.fill(destination, limit, of: stream) else {
+        guard let count = unsafe session.copyResponse(to: destination, limit: limit, of: stream) else {
           result = Int(NGHTTP2_ERR_DEFERRED.rawValue)
           return
         }

@@ -1,54 +1,61 @@
 import Reactor
 
-/// One request and its response on a connection, with the buffered parts of their bodies.
+/// One request and its response, with the buffered parts of their bodies.
 ///
-/// The session fills and empties its buffers; `HTTP2Session.read` returns the request in HTTP/1.1 form. A connection
-/// reuses the object for a later stream, so all data of one stream except its buffers is in `State`.
+/// The session fills and empties the buffers; `HTTP2Session.read` returns the request in HTTP/1.1 form. The session
+/// reuses the object for a later stream. So all data of a stream, except its number and its buffers, is in `State`,
+/// which `begin` replaces.
 public final class HTTP2Stream {
   struct State {
     // The request.
-    /// The value of `content-length`.
-    var announced: Int?
-    /// The number of body bytes received.
-    var received = 0
+    /// The value of `content-length`; `nil` if the request has none.
+    var contentLength: Int?
+    /// The number of body bytes received, including those that were forwarded.
+    var receivedBodyBytes = 0
     /// The number of buffered body bytes.
     var bodyBytes = 0
-    /// The size of the blocks that hold them, in bytes.
+    /// The size of the blocks that contain the buffered body bytes, in bytes.
     var bodyMemory = 0
-    /// The number of bytes that were taken and may not have been forwarded yet: their credit is withheld.
+    /// The number of body bytes that `take` has written and that may not have been forwarded yet. Their credit has not
+    /// been returned to the stream.
     var uncredited = 0
-    /// True if the head of the request was taken.
+    /// True if `take` has written the head of the request.
     var headTaken = false
+    /// True if the body is written in chunks (RFC 9112, section 7.1).
     var isChunked = false
-    /// True if the last chunk was taken.
-    var endTaken = false
+    /// True if `take` has written the last chunk.
+    var lastChunkTaken = false
     /// True if the field section exceeded the limits: the response is 431.
     var isTooLarge = false
     var isHeadRequest = false
     /// True if the client has sent the whole request.
     var requestEnded = false
-    /// True if the session has reported the request, so it must also report the end of the stream.
-    var isBegun = false
-    var hasNews = false
+    /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. The
+    /// end of the stream is then reported too.
+    var isReported = false
+    /// True if `takeChangedStreams` has yet to report an event of the stream.
+    var hasChanged = false
 
     // The response.
+    /// True if the head of the final response was passed to nghttp2.
     var isResponding = false
+    /// True if the caller has written the whole response.
     var responseEnded = false
-    /// True if nghttp2 asked for response bytes and there were none: it waits until the session resumes the stream.
+    /// True if nghttp2 asked for response bytes and there were none. It asks again when the session resumes the stream.
     var isDeferred = false
-    /// True if the rest of the request is not needed.
-    var stopsReading = false
-    /// The number of request bytes that were discarded because of `stopsReading`.
-    var discarded = 0
-    /// True if the whole response was sent and the client still sends its request.
-    var isOverdue = false
+    /// True if the rest of the request is discarded, because it is not needed.
+    var discardsRequest = false
+    /// The number of request bytes that were discarded.
+    var discardedBytes = 0
+    /// True if the whole response was sent before the client has ended its request.
+    var responseSentEarly = false
     var resetByServer = false
     /// True if the stream was reset because the request is malformed.
     var isRefused = false
     var isClosed = false
-    /// The index among the open streams of the session; -1 if it is not open.
-    var position = -1
-    /// A number that the user of the session stores here.
+    /// The index among the open streams of the session; -1 if the stream is not open.
+    var openIndex = -1
+    /// The number that the caller of the session stores with the stream; -1 for a new stream.
     var mark = -1
   }
 
@@ -56,7 +63,7 @@ public final class HTTP2Stream {
   public private(set) var id: Int32
   private let buffers: BufferPool
   var state = State()
-  /// The HTTP/1.1 head without its framing field and empty line, until it is taken.
+  /// The head in HTTP/1.1 form, without its framing field and empty line. Empty after `take` has written it.
   let head = Buffer()
   /// The buffered body bytes, in order of arrival.
   private var body: [Buffer] = []
@@ -68,7 +75,7 @@ public final class HTTP2Stream {
     self.buffers = buffers
   }
 
-  /// Reuses the object for the stream `id`; all state of the previous stream is reset.
+  /// Reuses the object for the stream `id`.
   func begin(_ id: Int32) {
     release()
     self.id = id
@@ -79,15 +86,15 @@ public final class HTTP2Stream {
   public var isTooLarge: Bool { state.isTooLarge }
   /// True if the method is HEAD.
   public var isHeadRequest: Bool { state.isHeadRequest }
-  /// True if the whole response was sent and the client still sends its request.
-  public var isOverdue: Bool { state.isOverdue }
+  /// True if the whole response was sent before the client has ended its request.
+  public var responseSentEarly: Bool { state.responseSentEarly }
   /// True if the stream was reset because the request is malformed.
   public var isRefused: Bool { state.isRefused }
   /// True if the stream is closed.
   public var isClosed: Bool { state.isClosed }
   /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
-  /// A number that the user of the session stores here; -1 for a new stream.
+  /// A number that the caller of the session stores with the stream; -1 for a new stream.
   public var mark: Int {
     get { state.mark }
     set { state.mark = newValue }
@@ -96,14 +103,15 @@ public final class HTTP2Stream {
   /// True if the whole response has been written to the session.
   public var hasResponse: Bool { state.isResponding && state.responseEnded }
 
-  /// The number of response bytes that wait for the client's credit.
+  /// The number of buffered response bytes, which wait for the client's credit.
   public var outboundBytes: Int { outbound.count }
 
   /// True if `HTTP2Session.read` would return bytes or the end of the request.
-  public var isReadable: Bool { !state.headTaken || state.bodyBytes > 0 || state.requestEnded || state.stopsReading }
+  public var isReadable: Bool { !state.headTaken || state.bodyBytes > 0 || state.requestEnded || state.discardsRequest }
 
-  /// The number of received bytes above which they get a normal block; fewer bytes would leave too much of it empty.
-  private static let smallPiece = 12 * 1024
+  /// The number of received bytes above which the session stores them in a normal block. Fewer bytes would leave too
+  /// much of the block empty, so they get a smaller one.
+  private static let normalBlockThreshold = 12 * 1024
 
   func append(_ bytes: Span<UInt8>) {
     var position = 0
@@ -113,7 +121,7 @@ public final class HTTP2Stream {
         last = buffer
       } else {
         last = Buffer()
-        if bytes.count - position > HTTP2Stream.smallPiece {
+        if bytes.count - position > HTTP2Stream.normalBlockThreshold {
           buffers.fill(last)
         } else {
           buffers.makeRoom(for: 1, in: last, isExact: false)
@@ -126,34 +134,34 @@ public final class HTTP2Stream {
       position += count
     }
     state.bodyBytes += bytes.count
-    state.received += bytes.count
+    state.receivedBodyBytes += bytes.count
   }
 
-  /// The result of `take`.
-  enum Taken {
-    /// Bytes were written. The number counts only those of the body, without framing.
+  enum TakeResult {
+    /// Bytes were written. The value is the number of body bytes among them, without the head and chunk framing.
     case bytes(Int)
+    /// No bytes are available now, or the buffer has no room.
     case nothing
     case ended
   }
 
-  /// An upper bound of the bytes of chunk framing: up to 4 hexadecimal digits, two line ends, and the last chunk.
+  /// An upper bound of the bytes of chunk framing: 4 hexadecimal digits, two line ends, and the last chunk.
   private static let chunkOverhead = 16
-  /// The size of a piece that is written although the buffer has no room for a receive.
-  private static let leastPiece = 256
+  /// The number of body bytes that `take` writes, if it has as many, even if `readRoom` is smaller.
+  private static let minimumPiece = 256
 
   /// Writes the next bytes of the request, in HTTP/1.1 form, into `buffer`.
-  func take(into buffer: Buffer) -> Taken {
+  func take(into buffer: Buffer) -> TakeResult {
     if !state.headTaken {
       takeHead(into: buffer)
       return .bytes(state.isChunked ? 0 : takeBody(into: buffer, upTo: buffer.readRoom))
     }
     if state.bodyBytes > 0 {
       let room = state.isChunked ? buffer.readRoom - HTTP2Stream.chunkOverhead : buffer.readRoom
-      // If the buffer has no room for a receive, a small piece is written into its slack; otherwise reading would never
+      // If `readRoom` is used up, a small piece is written into the remaining `room`. Otherwise reading might never
       // continue.
-      guard room > 0 || buffer.room > 2 * HTTP2Stream.leastPiece else { return .nothing }
-      let count = min(max(room, HTTP2Stream.leastPiece), state.bodyBytes)
+      guard room > 0 || buffer.room > 2 * HTTP2Stream.minimumPiece else { return .nothing }
+      let count = min(max(room, HTTP2Stream.minimumPiece), state.bodyBytes)
       if state.isChunked {
         buffer.append(hexadecimal: count)
         buffer.append("\r\n")
@@ -163,22 +171,24 @@ public final class HTTP2Stream {
       return .bytes(count)
     }
     guard state.requestEnded else { return .nothing }
-    if state.isChunked, !state.endTaken, buffer.readRoom >= 5 {
-      state.endTaken = true
+    if state.isChunked, !state.lastChunkTaken, buffer.readRoom >= 5 {
+      state.lastChunkTaken = true
       buffer.append("0\r\n\r\n")
       return .bytes(0)
     }
     return .ended
   }
 
-  /// Writes the head. The framing field is decided only here: a body that is already complete gets a length instead of
-  /// chunks, and an absent body gets no field.
+  /// Writes the head, and chooses its framing field: `content-length` if the length is known or the body is already
+  /// complete, none if the request has no body, otherwise `transfer-encoding`.
   private func takeHead(into buffer: Buffer) {
     state.headTaken = true
     guard !head.isEmpty else { return }
     buffer.append(from: head, offset: 0, count: head.count)
     buffers.wipeAndGiveBack(head)
-    if let length = state.announced ?? (state.requestEnded && state.received > 0 ? state.received : nil) {
+    if let length = state.contentLength
+      ?? (state.requestEnded && state.receivedBodyBytes > 0 ? state.receivedBodyBytes : nil)
+    {
       buffer.append("content-length: ")
       buffer.append(decimal: length)
       buffer.append("\r\n")

@@ -5,10 +5,10 @@ import Reactor
 /// The translation of a request's field section (RFC 9113, section 8.3.1) into an HTTP/1.1 head, which then goes
 /// through the same parser and code as every other request.
 ///
-/// Everything that RFC 9113 calls malformed is rejected here, even if nghttp2 has already checked it: a line end within
-/// a field would end a line of the HTTP/1.1 head and could begin another request. Errors that an HTTP/1.1 head can also
-/// contain (in the host, the target or its length) are left to the HTTP/1.1 parser, so that both protocols respond
-/// alike.
+/// Everything that RFC 9113 calls malformed is refused here, even if nghttp2 has already checked it: a line end within
+/// a field would end a line of the HTTP/1.1 head and could begin another request. Errors that are also possible in an
+/// HTTP/1.1 request (in the host, the target or their length) are left to the HTTP/1.1 parser, so that the gateway
+/// responds to them in the same way in both protocols.
 struct RequestTranslation {
   enum Refusal: Error, Equatable {
     /// The request is malformed: the stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
@@ -17,8 +17,8 @@ struct RequestTranslation {
     case tooLarge
   }
 
-  /// The number of bytes reserved for the framing field and the empty line.
-  static let reserve = 64
+  /// The number of bytes that stay free in the head for the framing field and the empty line.
+  private static let framingRoom = 64
 
   private(set) var isHeadRequest = false
   private(set) var contentLength: Int?
@@ -30,7 +30,8 @@ struct RequestTranslation {
   private var host: Range<Int>?
   private var hasCookies = false
 
-  /// Validates `block` and writes the head, without framing field and empty line, into the empty buffer `head`.
+  /// Validates the fields in `block`. Writes the HTTP/1.1 head, without framing field and empty line, into the empty
+  /// buffer `head`.
   init(_ block: FieldBlock, to head: Buffer) throws(Refusal) {
     guard !block.isTooLarge else { throw .tooLarge }
     guard !block.isEmpty else { throw .malformed("no fields") }
@@ -41,7 +42,7 @@ struct RequestTranslation {
     }
   }
 
-  /// Validates trailers. The caller then drops them, as those of a chunked body are dropped.
+  /// Validates trailers. The caller then drops them, as the gateway also drops the trailers of a chunked body.
   static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       for field in block.fields { try RequestTranslation.checkRegular(field, bytes) }
@@ -63,16 +64,17 @@ struct RequestTranslation {
       }
     }
     guard let method else { throw .malformed("no :method") }
-    if RequestTranslation.equal(bytes, method, "CONNECT") {
+    if RequestTranslation.isEqual(bytes, method, "CONNECT") {
       guard scheme == nil, path == nil, authority != nil else { throw .malformed("an invalid CONNECT") }
     } else {
       guard let scheme, let path else { throw .malformed("no :scheme or no :path") }
-      guard RequestTranslation.equal(bytes, scheme, "http") || RequestTranslation.equal(bytes, scheme, "https") else {
+      guard RequestTranslation.isEqual(bytes, scheme, "http") || RequestTranslation.isEqual(bytes, scheme, "https")
+      else {
         throw .malformed("a :scheme other than http and https")
       }
       try RequestTranslation.checkPath(bytes, path)
     }
-    isHeadRequest = RequestTranslation.equal(bytes, method, "HEAD")
+    isHeadRequest = RequestTranslation.isEqual(bytes, method, "HEAD")
     if let authority, let host, !bytes.extracting(authority).isEqualIgnoringCase(to: bytes.extracting(host)) {
       throw .malformed("a Host field that differs from :authority")
     }
@@ -81,70 +83,73 @@ struct RequestTranslation {
   private mutating func readPseudoHeader(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     let value = field.value
     guard !value.isEmpty else { throw .malformed("an empty pseudo-header") }
-    guard RequestTranslation.areVisible(bytes.extracting(value)) else {
+    guard RequestTranslation.hasNoControlsOrSpaces(bytes.extracting(value)) else {
       throw .malformed("a control character or a space in a pseudo-header")
     }
-    if RequestTranslation.equal(bytes, field.name, ":method") {
+    if RequestTranslation.isEqual(bytes, field.name, ":method") {
       for index in value where !bytes[index].isToken { throw .malformed("an invalid :method") }
-      try RequestTranslation.set(&method, value)
-    } else if RequestTranslation.equal(bytes, field.name, ":scheme") {
-      try RequestTranslation.set(&scheme, value)
-    } else if RequestTranslation.equal(bytes, field.name, ":authority") {
-      try RequestTranslation.set(&authority, value)
-    } else if RequestTranslation.equal(bytes, field.name, ":path") {
-      try RequestTranslation.set(&path, value)
+      try RequestTranslation.setOnce(&method, value)
+    } else if RequestTranslation.isEqual(bytes, field.name, ":scheme") {
+      try RequestTranslation.setOnce(&scheme, value)
+    } else if RequestTranslation.isEqual(bytes, field.name, ":authority") {
+      try RequestTranslation.setOnce(&authority, value)
+    } else if RequestTranslation.isEqual(bytes, field.name, ":path") {
+      try RequestTranslation.setOnce(&path, value)
     } else {
       throw .malformed("an unknown pseudo-header")
     }
   }
 
-  private static func set(_ pseudoHeader: inout Range<Int>?, _ value: Range<Int>) throws(Refusal) {
+  private static func setOnce(_ pseudoHeader: inout Range<Int>?, _ value: Range<Int>) throws(Refusal) {
     guard pseudoHeader == nil else { throw .malformed("a repeated pseudo-header") }
     pseudoHeader = value
   }
 
   private mutating func readRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     try RequestTranslation.checkRegular(field, bytes)
-    if RequestTranslation.equal(bytes, field.name, "host") {
+    if RequestTranslation.isEqual(bytes, field.name, "host") {
       guard host == nil else { throw .malformed("more than one Host field") }
       host = field.value
-    } else if RequestTranslation.equal(bytes, field.name, "content-length") {
+    } else if RequestTranslation.isEqual(bytes, field.name, "content-length") {
       guard contentLength == nil else { throw .malformed("more than one content-length") }
-      contentLength = try RequestTranslation.length(bytes, field.value)
-    } else if RequestTranslation.equal(bytes, field.name, "cookie") {
+      contentLength = try RequestTranslation.parseContentLength(bytes, field.value)
+    } else if RequestTranslation.isEqual(bytes, field.name, "cookie") {
       hasCookies = true
     }
   }
 
-  /// Checks the rules for every regular field, including trailers (RFC 9113, sections 8.2.1 and 8.2.2).
+  /// Checks the rules for a field that is not a pseudo-header, in the head or in the trailers (RFC 9113, sections 8.2.1
+  /// and 8.2.2).
   private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
     let name = bytes.extracting(field.name)
     for index in name.indices where !name[index].isLowercaseToken { throw .malformed("an invalid field name") }
-    guard areText(bytes.extracting(field.value)) else { throw .malformed("a control character in a field") }
+    guard hasNoControlsExceptTabs(bytes.extracting(field.value)) else {
+      throw .malformed("a control character in a field")
+    }
     if let first = field.value.first, let last = field.value.last, bytes[first].isBlank || bytes[last].isBlank {
       throw .malformed("white space around a field value")
     }
     // These fields concern an HTTP/1.1 connection (RFC 9113, section 8.2.2). `upgrade` is among them, so a client
     // cannot switch to h2c or WebSocket this way.
     let isConnectionSpecific =
-      equal(bytes, field.name, "connection") || equal(bytes, field.name, "proxy-connection")
-      || equal(bytes, field.name, "keep-alive") || equal(bytes, field.name, "transfer-encoding")
-      || equal(bytes, field.name, "upgrade")
+      isEqual(bytes, field.name, "connection") || isEqual(bytes, field.name, "proxy-connection")
+      || isEqual(bytes, field.name, "keep-alive") || isEqual(bytes, field.name, "transfer-encoding")
+      || isEqual(bytes, field.name, "upgrade")
     if isConnectionSpecific { throw .malformed("a connection-specific field") }
-    if equal(bytes, field.name, "te"), !equal(bytes, field.value, "trailers") {
+    if isEqual(bytes, field.name, "te"), !isEqual(bytes, field.value, "trailers") {
       throw .malformed("a te field other than `trailers`")
     }
   }
 
-  /// Accepts origin form and `*` only: a target in absolute form would name a second authority.
+  /// Accepts only a path and `*`: an absolute URI would name a second authority.
   private static func checkPath(_ bytes: Span<UInt8>, _ path: Range<Int>) throws(Refusal) {
     let isAsterisk = path.count == 1 && bytes[path.lowerBound] == 0x2a
     guard bytes[path.lowerBound] == 0x2f || isAsterisk else { throw .malformed("a :path without a slash") }
   }
 
-  private static func length(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(Refusal) -> Int {
-    // 18 digits cannot overflow 63 bits.
+  private static func parseContentLength(_ bytes: Span<UInt8>, _ value: Range<Int>) throws(Refusal) -> Int {
+    // A number of 18 digits fits into 63 bits.
     guard !value.isEmpty, value.count <= 18 else { throw .malformed("an invalid content-length") }
     var length = 0
     for index in value {
@@ -158,13 +163,13 @@ struct RequestTranslation {
 
   private func write(_ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>, to head: Buffer) throws(Refusal) {
     guard let method, let target = path ?? authority else { return }
-    try RequestTranslation.reserve(method.count + target.count + 12, head)
+    try RequestTranslation.checkRoom(for: method.count + target.count + 12, in: head)
     head.append(bytes, in: method)
     head.append(0x20)
     head.append(bytes, in: target)
     head.append(" HTTP/1.1\r\n")
     if let host = authority ?? host {
-      try RequestTranslation.reserve(host.count + 8, head)
+      try RequestTranslation.checkRoom(for: host.count + 8, in: head)
       head.append("host: ")
       head.append(bytes, in: host)
       head.append("\r\n")
@@ -172,24 +177,25 @@ struct RequestTranslation {
     for index in fields.indices {
       let field = fields[index]
       let isWrittenSeparately =
-        bytes[field.name.lowerBound] == 0x3a || RequestTranslation.equal(bytes, field.name, "host")
-        || RequestTranslation.equal(bytes, field.name, "content-length")
-        || hasCookies && RequestTranslation.equal(bytes, field.name, "cookie")
+        bytes[field.name.lowerBound] == 0x3a || RequestTranslation.isEqual(bytes, field.name, "host")
+        || RequestTranslation.isEqual(bytes, field.name, "content-length")
+        || hasCookies && RequestTranslation.isEqual(bytes, field.name, "cookie")
       if isWrittenSeparately { continue }
-      try RequestTranslation.reserve(field.name.count + field.value.count + 4, head)
+      try RequestTranslation.checkRoom(for: field.name.count + field.value.count + 4, in: head)
       head.appendField(bytes, name: field.name, value: field.value)
     }
     if hasCookies { try writeCookies(fields, bytes, to: head) }
   }
 
-  /// Joins the cookies: HTTP/2 sends them in separate fields, HTTP/1.1 in one (RFC 9113, section 8.2.3).
+  /// Writes all cookies in one field: HTTP/2 clients may send them in several fields, HTTP/1.1 allows only one (RFC
+  /// 9113, section 8.2.3).
   private func writeCookies(
     _ fields: Span<FieldBlock.Field>, _ bytes: Span<UInt8>, to head: Buffer
   ) throws(Refusal) {
     var isFirst = true
-    for index in fields.indices where RequestTranslation.equal(bytes, fields[index].name, "cookie") {
+    for index in fields.indices where RequestTranslation.isEqual(bytes, fields[index].name, "cookie") {
       let value = fields[index].value
-      try RequestTranslation.reserve(value.count + 10, head)
+      try RequestTranslation.checkRoom(for: value.count + 10, in: head)
       head.append(isFirst ? "cookie: " : "; ")
       head.append(bytes, in: value)
       isFirst = false
@@ -197,30 +203,31 @@ struct RequestTranslation {
     head.append("\r\n")
   }
 
-  private static func reserve(_ count: Int, _ head: Buffer) throws(Refusal) {
-    guard head.count + count + reserve <= Buffer.readSize else { throw .tooLarge }
+  /// Throws if the head would be too long with `count` more bytes.
+  private static func checkRoom(for count: Int, in head: Buffer) throws(Refusal) {
+    guard head.count + count + framingRoom <= Buffer.readSize else { throw .tooLarge }
   }
 
   // MARK: Bytes
 
-  // Inlined up to the comparison of the length, in which most names already differ.
+  // Inlined, because most names differ in length, so that most calls end here.
   @inline(__always)
-  private static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
+  private static func isEqual(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
     range.count == text.utf8CodeUnitCount && matches(bytes, range, text)
   }
 
   private static func matches(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
-    // Sound: the text has as many bytes as the range, which lies within the bytes.
+    // Sound: `text` has as many bytes as `range`, which is a part of `bytes`.
     unsafe bytes.extracting(range).withUnsafeBufferPointer { found in
       guard let start = found.baseAddress else { return false }
       return unsafe memcmp(start, text.utf8Start, found.count) == 0
     }
   }
 
-  // These loops have no early exit, so that the compiler can process many bytes at a time.
+  // The loops of the next two functions have no early exit, so that the compiler can vectorise them.
 
-  /// True if there are no control characters and no spaces.
-  private static func areVisible(_ bytes: Span<UInt8>) -> Bool {
+  /// Returns true if `bytes` contains no control characters and no spaces.
+  private static func hasNoControlsOrSpaces(_ bytes: Span<UInt8>) -> Bool {
     var forbidden: UInt8 = 0
     var index = 0
     while index < bytes.count {
@@ -231,8 +238,8 @@ struct RequestTranslation {
     return forbidden == 0
   }
 
-  /// True if there are no control characters except tabs.
-  private static func areText(_ bytes: Span<UInt8>) -> Bool {
+  /// Returns true if `bytes` contains no control characters except tabs.
+  private static func hasNoControlsExceptTabs(_ bytes: Span<UInt8>) -> Bool {
     var forbidden: UInt8 = 0
     var index = 0
     while index < bytes.count {

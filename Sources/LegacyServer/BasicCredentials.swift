@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The credentials in an `Authorization: Basic` field (RFC 7617). In the field, both parts are form-encoded (RFC 6749,
-/// section 2.3.1); here they are decoded.
+/// The client id and secret in an `Authorization: Basic` field (RFC 7617), without the form encoding that clients apply
+/// to both (RFC 6749, section 2.3.1).
 struct BasicCredentials {
   let id: String
   let secret: String
@@ -12,9 +12,9 @@ struct BasicCredentials {
     guard parts.count == 2, parts[0].lowercased() == "basic", let data = Data(base64Encoded: String(parts[1])) else {
       return nil
     }
-    let halves = Array(data).split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
-    guard halves.count == 2 else { return nil }
-    id = Form.decoded(halves[0])
-    secret = Form.decoded(halves[1])
+    let pair = Array(data).split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+    guard pair.count == 2 else { return nil }
+    id = Form.decoded(pair[0])
+    secret = Form.decoded(pair[1])
   }
 }

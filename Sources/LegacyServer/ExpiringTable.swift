@@ -1,62 +1,69 @@
-/// A dictionary with a maximum number of entries, all of which have the same lifetime.
+import Time
+
+/// A dictionary whose entries have the same lifetime, and whose number of entries is limited.
 ///
-/// Because of the equal lifetimes, entries expire in the order of their insertion, so a queue is enough to find the
-/// expired ones. If there are too many entries, the oldest are removed.
+/// Because all lifetimes are equal, the entries expire in the order of their insertion, so a queue is enough to find
+/// the expired ones. If there are too many entries, the oldest are removed.
 struct ExpiringTable<Value: Sendable>: Sendable {
-  /// An insertion. If the key was inserted again or removed since, the entry has another serial number or is missing.
+  /// A record of one insertion. It is obsolete if the table no longer has an entry with this key and serial number,
+  /// because the entry was removed or replaced.
   private struct QueueItem {
     var key: String
     var serial: Int
-    var expiry: Int
+    var expiry: UnixTime
   }
 
   private struct Entry {
     var value: Value
     var serial: Int
-    var expiry: Int
+    var expiry: UnixTime
   }
 
   private var entries: [String: Entry] = [:]
   private var queue: [QueueItem] = []
-  private var head = 0
-  private var serial = 0
-  private let lifetime: Int
+  /// The index of the oldest item in `queue`.
+  private var queueStart = 0
+  /// The serial number of the latest insertion.
+  private var lastSerial = 0
+  private let lifetime: Seconds
   private let limit: Int
 
   /// - Parameters:
-  ///   - lifetime: The lifetime of an entry, in seconds.
+  ///   - lifetime: The lifetime of an entry.
   ///   - limit: The maximum number of entries.
-  init(lifetime: Int, limit: Int) {
+  init(lifetime: Seconds, limit: Int) {
     self.lifetime = lifetime
     self.limit = limit
   }
 
   var count: Int { entries.count }
 
-  mutating func insert(_ value: Value, for key: String, now: Int) {
-    serial += 1
-    entries[key] = Entry(value: value, serial: serial, expiry: now + lifetime)
-    queue.append(QueueItem(key: key, serial: serial, expiry: now + lifetime))
-    while head < queue.count, queue[head].expiry <= now || entries.count > limit || queue.count - head > limit * 2 {
-      let oldest = queue[head]
-      head += 1
+  mutating func insert(_ value: Value, for key: String, now: UnixTime) {
+    lastSerial += 1
+    entries[key] = Entry(value: value, serial: lastSerial, expiry: now + lifetime)
+    queue.append(QueueItem(key: key, serial: lastSerial, expiry: now + lifetime))
+    while queueStart < queue.count,
+      queue[queueStart].expiry <= now || entries.count > limit || queue.count - queueStart > limit * 2
+    {
+      let oldest = queue[queueStart]
+      queueStart += 1
       if entries[oldest.key]?.serial == oldest.serial { entries[oldest.key] = nil }
     }
-    // The front of the array is removed only when it is more than half of the array, so the amortised cost is constant.
-    if head > queue.count / 2 {
-      queue.removeFirst(head)
-      head = 0
+    // Removed items stay in the array until they are more than half of it, so the amortised cost is constant.
+    if queueStart > queue.count / 2 {
+      queue.removeFirst(queueStart)
+      queueStart = 0
     }
   }
 
   /// Returns the value; `nil` if there is none or it has expired.
-  func value(for key: String, now: Int) -> Value? {
+  func value(for key: String, now: UnixTime) -> Value? {
     guard let entry = entries[key], entry.expiry > now else { return nil }
     return entry.value
   }
 
   /// Returns the value and removes it.
-  mutating func take(_ key: String, now: Int) -> Value? {
+  mutating func take(_ key: String, now: UnixTime) -> Value? {
     let found = value(for: key, now: now)
     entries[key] = nil
     return found

@@ -1,9 +1,9 @@
 internal import ByteText
 import OAuth
 
-/// The parameters of a form (`application/x-www-form-urlencoded`), in order. Names may be repeated.
+/// The parameters of a query or of a form (`application/x-www-form-urlencoded`), in order. Names may be repeated.
 ///
-/// The decoder is as lenient as servers of 2009 were: it keeps invalid percent-encodings as they are.
+/// The decoder is as lenient as those of servers in 2009: it does not change invalid percent-encodings.
 public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// A parameter: a name and a value, both decoded.
   public struct Field: Sendable, Equatable {
@@ -75,7 +75,7 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     return uri + (uri.utf8.contains(UInt8(ascii: "?")) ? "&" : "?") + encoded
   }
 
-  /// Decodes `%XX` and `+`. Keeps invalid percent-encodings.
+  /// Decodes `%XX` and `+`. Does not change invalid percent-encodings.
   static func decoded(_ bytes: some Sequence<UInt8>) -> String {
     let text = bytes.map {
       $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0

@@ -2,20 +2,21 @@ internal import ByteText
 import Cryptography
 import HTTP
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
-  func home(_ exchange: LegacyRequest, now: Int) -> Response {
-    LegacyPage.home(user: user(of: exchange, now: now))
+  func home(_ request: LegacyRequest, now: UnixTime) -> Response {
+    LegacyPage.home(user: user(of: request, now: now))
   }
 
   func loginForm(next: String?, failed: Bool = false) -> Response {
     LegacyPage.login(next: LegacyAuthorizationServer.localPath(next), failed: failed)
   }
 
-  func login(_ exchange: LegacyRequest, now: Int) -> Response {
-    let next = exchange.body["next"] ?? exchange.query["next"]
-    guard let name = exchange.body["username"], let password = configuration.users[name],
-      let given = exchange.body["password"], constantTimeEqual(given, password)
+  func login(_ request: LegacyRequest, now: UnixTime) -> Response {
+    let next = request.body["next"] ?? request.query["next"]
+    guard let name = request.body["username"], let password = configuration.users[name],
+      let submitted = request.body["password"], constantTimeEqual(submitted, password)
     else { return loginForm(next: next, failed: true) }
     let session = LegacyAuthorizationServer.randomText(24)
     state.withLock { $0.sessions.insert(name, for: session, now: now) }
@@ -24,8 +25,8 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func logout(_ exchange: LegacyRequest, now: Int) -> Response {
-    if let session = exchange.cookie(LegacyAuthorizationServer.sessionCookie) {
+  func logout(_ request: LegacyRequest, now: UnixTime) -> Response {
+    if let session = request.cookie(LegacyAuthorizationServer.sessionCookie) {
       _ = state.withLock { $0.sessions.take(session, now: now) }
     }
     var response = LegacyAuthorizationServer.redirect(to: "/")
@@ -33,7 +34,7 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  /// Returns the path and query to open after the login: `next` if it is on this server, otherwise `/`.
+  /// Returns the path and query to which the login redirects: `next` if it is on this server, otherwise `/`.
   private static func localPath(_ next: String?) -> String {
     guard let next, next.hasPrefix("/"), !next.hasPrefix("//"), !next.hasPrefix("/\\"),
       !next.utf8.contains(where: { $0 < 0x21 || $0 == 0x7f })
@@ -47,8 +48,8 @@ extension LegacyAuthorizationServer {
       headers: ["Location": location, "Content-Type": "text/html; charset=utf-8", "Cache-Control": "no-cache"])
   }
 
-  /// Returns the base64url text of this number of random bytes.
-  static func randomText(_ bytes: Int) -> String {
-    Base64URL.encode(randomBytes(bytes))
+  /// Returns `byteCount` random bytes as base64url text.
+  static func randomText(_ byteCount: Int) -> String {
+    Base64URL.encode(randomBytes(byteCount))
   }
 }

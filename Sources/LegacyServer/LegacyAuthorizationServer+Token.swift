@@ -3,6 +3,7 @@ import FoundationEssentials
 import HTTP
 import OAuth
 import Synchronization
+import Time
 
 extension LegacyAuthorizationServer {
   private enum TokenError {
@@ -13,25 +14,28 @@ extension LegacyAuthorizationServer {
     case badRefreshToken
   }
 
-  func token(_ exchange: LegacyRequest, now: Int) -> Response {
-    let parameters = exchange.request.method == "GET" ? exchange.query : exchange.body
-    guard let client = authenticatedClient(exchange, parameters) else { return failure(.invalidClient) }
-    if configuration.quirks.strictParameters, parameters["code_verifier"] != nil { return failure(.invalidRequest) }
+  func token(_ request: LegacyRequest, now: UnixTime) -> Response {
+    let parameters = request.http.method == "GET" ? request.query : request.body
+    guard let client = authenticatedClient(request, parameters) else { return errorResponse(for: .invalidClient) }
+    if configuration.quirks.refusesPKCEParameters, parameters["code_verifier"] != nil {
+      return errorResponse(for: .invalidRequest)
+    }
     switch parameters["grant_type"] {
     case "authorization_code": return redeem(parameters, client, now: now)
     case "refresh_token": return refresh(parameters, client, now: now)
     case "client_credentials": return issueClientToken(parameters, client, now: now)
-    case nil: return failure(.invalidRequest)
-    default: return failure(.unsupportedGrantType)
+    case nil: return errorResponse(for: .invalidRequest)
+    default: return errorResponse(for: .unsupportedGrantType)
     }
   }
 
-  private func redeem(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
-    guard let text = parameters["code"] else { return failure(.invalidRequest) }
-    // The code is removed before anything is compared. As on many servers, a wrong attempt uses it up.
+  private func redeem(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
+    guard let text = parameters["code"] else { return errorResponse(for: .invalidRequest) }
+    // The code is removed before the comparisons. So, as on many servers, it cannot be used again after an attempt with
+    // wrong parameters.
     guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
       code.redirectURI == parameters["redirect_uri"], matchesChallenge(code, parameters["code_verifier"])
-    else { return failure(.badCode) }
+    else { return errorResponse(for: .badCode) }
     return issueTokens(code.grant, refreshToken: nil, now: now)
   }
 
@@ -40,10 +44,10 @@ extension LegacyAuthorizationServer {
     return verifier.flatMap { CodeVerifier(parsing: $0) }.map(challenge.matches) ?? false
   }
 
-  private func refresh(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
-    guard let text = parameters["refresh_token"] else { return failure(.invalidRequest) }
+  private func refresh(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
+    guard let text = parameters["refresh_token"] else { return errorResponse(for: .invalidRequest) }
     guard var grant = state.withLock({ $0.refreshTokens.value(for: text, now: now) }), grant.clientID == client.id
-    else { return failure(.badRefreshToken) }
+    else { return errorResponse(for: .badRefreshToken) }
     if let scope = parameters["scope"] { grant.scope = scope }
     guard configuration.quirks.rotatesRefreshTokens else { return issueTokens(grant, refreshToken: text, now: now) }
     _ = state.withLock { $0.refreshTokens.take(text, now: now) }
@@ -51,19 +55,19 @@ extension LegacyAuthorizationServer {
   }
 
   /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
-  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: Int) -> Response {
+  private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)
     state.withLock { $0.accessTokens.insert(grant, for: access, now: now) }
     return json(
-      TokenAnswer(
-        accessToken: access, lifetime: configuration.accessTokenLifetime, refreshToken: nil, scope: grant.scope))
+      TokenResponse(
+        accessToken: access, lifetime: configuration.accessTokenLifetime.count, refreshToken: nil, scope: grant.scope))
   }
 
   /// Issues an access token and a refresh token.
   ///
   /// - Parameter refreshToken: The refresh token that stays valid; `nil` to issue a new one.
-  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: Int) -> Response {
+  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: UnixTime) -> Response {
     let access = LegacyAuthorizationServer.randomText(30)
     let refresh = refreshToken ?? LegacyAuthorizationServer.randomText(30)
     state.withLock { state in
@@ -75,14 +79,14 @@ extension LegacyAuthorizationServer {
     let lifetime = configuration.accessTokenLifetime
     if quirks.tokenFormat == .form {
       return form([
-        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime), "refresh_token": refresh,
+        "access_token": access, "token_type": "bearer", "expires_in": String(lifetime.count), "refresh_token": refresh,
         "scope": scope,
       ])
     }
-    return json(TokenAnswer(accessToken: access, lifetime: lifetime, refreshToken: refresh, scope: scope))
+    return json(TokenResponse(accessToken: access, lifetime: lifetime.count, refreshToken: refresh, scope: scope))
   }
 
-  private func failure(_ error: TokenError) -> Response {
+  private func errorResponse(for error: TokenError) -> Response {
     let quirks = configuration.quirks
     var (status, code) =
       switch error {
@@ -101,9 +105,9 @@ extension LegacyAuthorizationServer {
     return response
   }
 
-  func revoke(_ exchange: LegacyRequest, now: Int) -> Response {
-    guard let client = authenticatedClient(exchange, exchange.body) else { return failure(.invalidClient) }
-    guard let token = exchange.body["token"] else { return failure(.invalidRequest) }
+  func revoke(_ request: LegacyRequest, now: UnixTime) -> Response {
+    guard let client = authenticatedClient(request, request.body) else { return errorResponse(for: .invalidClient) }
+    guard let token = request.body["token"] else { return errorResponse(for: .invalidRequest) }
     state.withLock { state in
       if state.accessTokens.value(for: token, now: now)?.clientID == client.id {
         _ = state.accessTokens.take(token, now: now)
@@ -116,8 +120,8 @@ extension LegacyAuthorizationServer {
   }
 
   /// Returns the protected resource: the user, the client and the scope of the access token.
-  func resource(_ exchange: LegacyRequest, now: Int) -> Response {
-    let parts = exchange.request.headers.only("Authorization")?.split(separator: " ") ?? []
+  func resource(_ request: LegacyRequest, now: UnixTime) -> Response {
+    let parts = request.http.headers.only("Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
       let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })
     else {
@@ -129,24 +133,26 @@ extension LegacyAuthorizationServer {
   }
 
   /// Returns the client whose credentials the request contains; `nil` if they are missing, wrong or not accepted.
-  private func authenticatedClient(_ exchange: LegacyRequest, _ parameters: Form) -> LegacyClient? {
-    let basic = exchange.request.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
+  private func authenticatedClient(_ request: LegacyRequest, _ parameters: Form) -> LegacyClient? {
+    let basic = request.http.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
     let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
-    let given: (id: String, secret: String)? =
+    let credentials: (id: String, secret: String)? =
       switch configuration.authentication {
       case .basic: basic.map { ($0.id, $0.secret) }
       case .post: posted
       case .any where basic != nil && posted != nil: nil
       case .any: basic.map { ($0.id, $0.secret) } ?? posted
       }
-    guard let given, let client = client(given.id), constantTimeEqual(given.secret, client.secret.reveal()) else {
+    guard let credentials, let client = client(credentials.id),
+      constantTimeEqual(credentials.secret, client.secret.reveal())
+    else {
       return nil
     }
     return client
   }
 
   /// A token response (RFC 6749, section 5.1).
-  private struct TokenAnswer: Encodable {
+  private struct TokenResponse: Encodable {
     enum CodingKeys: String, CodingKey {
       case accessToken = "access_token"
       case tokenType = "token_type"

@@ -1,16 +1,17 @@
 public import HTTP
 import Synchronization
+public import Time
 
-/// An OAuth 2.0 authorization server as it was common before RFC 7636 and RFC 8252. Its clients are confidential and
-/// have one redirect URI each. It supports no native apps and, by default, no PKCE. The demo and the tests put the
-/// gateway in front of it.
+/// An OAuth 2.0 authorization server of the kind that was common before RFC 7636 and RFC 8252. Its clients are
+/// confidential and have one redirect URI each. It supports no native apps and, by default, no PKCE. The demo and the
+/// tests put the gateway in front of it.
 ///
 /// The server does no I/O: the caller owns the sockets and passes requests to `respond`.
 ///
 /// | path | purpose |
 /// |---|---|
 /// | `/` | shows the name of the signed-in user |
-/// | `/login`, `/logout` | begin and end a session, which a cookie identifies |
+/// | `/login`, `/logout` | begin and end a session, whose id is in a cookie |
 /// | `/authorize` | shows the consent form (GET); handles its submission (POST) and redirects with the code |
 /// | `/token` | issues tokens for codes, refresh tokens and client credentials |
 /// | `/revoke` | deletes a token |
@@ -28,7 +29,7 @@ public final class LegacyAuthorizationServer: Sendable {
   let state: Mutex<LegacyState>
   private let clients: [String: LegacyClient]
 
-  /// Creates a server that has no sessions, codes and tokens yet.
+  /// Creates a server without sessions, codes, tokens and consents.
   public init(_ configuration: LegacyConfiguration, recorder: RequestRecorder = RequestRecorder()) {
     self.configuration = configuration
     self.recorder = recorder
@@ -38,8 +39,8 @@ public final class LegacyAuthorizationServer: Sendable {
 
   /// Answers one request.
   ///
-  /// - Parameter now: The current time, in seconds since 1970.
-  public func respond(to request: Request, now: Int) -> Response {
+  /// - Parameter now: The current time.
+  public func respond(to request: Request, now: UnixTime) -> Response {
     recorder.record(request)
     var request = request
     let isHead = request.method == "HEAD"
@@ -54,29 +55,29 @@ public final class LegacyAuthorizationServer: Sendable {
     return response
   }
 
-  private func route(_ exchange: LegacyRequest, now: Int) -> Response {
-    if let endpoint = configuration.paths.endpoint(at: String(exchange.request.path)) {
-      return answer(exchange, at: endpoint, now: now)
+  private func route(_ request: LegacyRequest, now: UnixTime) -> Response {
+    if let endpoint = configuration.paths.endpoint(at: String(request.http.path)) {
+      return respond(to: request, at: endpoint, now: now)
     }
-    return switch (exchange.request.path, exchange.request.method) {
-    case ("/", "GET"): home(exchange, now: now)
-    case ("/login", "GET"): loginForm(next: exchange.query["next"])
-    case ("/login", "POST"): login(exchange, now: now)
-    case ("/logout", "GET"), ("/logout", "POST"): logout(exchange, now: now)
-    case ("/api/me", "GET"): resource(exchange, now: now)
+    return switch (request.http.path, request.http.method) {
+    case ("/", "GET"): home(request, now: now)
+    case ("/login", "GET"): loginForm(next: request.query["next"])
+    case ("/login", "POST"): login(request, now: now)
+    case ("/logout", "GET"), ("/logout", "POST"): logout(request, now: now)
+    case ("/api/me", "GET"): resource(request, now: now)
     case ("/", _), ("/login", _), ("/logout", _), ("/api/me", _): methodNotAllowed
     default:
       LegacyPage.message(status: 404, "Page not found", "The page that you are looking for is not on this server.")
     }
   }
 
-  private func answer(_ exchange: LegacyRequest, at endpoint: LegacyPaths.Endpoint, now: Int) -> Response {
-    switch (endpoint, exchange.request.method) {
-    case (.authorization, "GET"): authorize(exchange, now: now)
-    case (.authorization, "POST"): decide(exchange, now: now)
-    case (.token, "POST"): token(exchange, now: now)
-    case (.token, "GET") where configuration.quirks.tokensOverGET: token(exchange, now: now)
-    case (.revocation, "POST"): revoke(exchange, now: now)
+  private func respond(to request: LegacyRequest, at endpoint: LegacyPaths.Endpoint, now: UnixTime) -> Response {
+    switch (endpoint, request.http.method) {
+    case (.authorization, "GET"): authorize(request, now: now)
+    case (.authorization, "POST"): handleConsent(request, now: now)
+    case (.token, "POST"): token(request, now: now)
+    case (.token, "GET") where configuration.quirks.tokensOverGET: token(request, now: now)
+    case (.revocation, "POST"): revoke(request, now: now)
     default: methodNotAllowed
     }
   }
@@ -89,13 +90,13 @@ public final class LegacyAuthorizationServer: Sendable {
     id.flatMap { clients[$0] }
   }
 
-  func user(of exchange: LegacyRequest, now: Int) -> String? {
-    guard let session = exchange.cookie(LegacyAuthorizationServer.sessionCookie) else { return nil }
+  func user(of request: LegacyRequest, now: UnixTime) -> String? {
+    guard let session = request.cookie(LegacyAuthorizationServer.sessionCookie) else { return nil }
     return state.withLock { $0.sessions.value(for: session, now: now) }
   }
 
   /// The number of sessions, codes, tokens and consents in memory. Tests check that it does not grow without limit.
-  public var heldRecords: Int {
+  public var recordCount: Int {
     state.withLock {
       $0.sessions.count + $0.codes.count + $0.accessTokens.count + $0.refreshTokens.count + $0.consents.count
     }

@@ -1,3 +1,5 @@
+public import Time
+
 /// The clients, users, limits and behaviour of the legacy server.
 public struct LegacyConfiguration: Sendable {
   /// The ways in which clients may authenticate at the token endpoint (RFC 6749, section 2.3.1).
@@ -18,21 +20,22 @@ public struct LegacyConfiguration: Sendable {
   public var quirks: LegacyQuirks
   /// The paths of the OAuth endpoints.
   public var paths: LegacyPaths
-  /// The lifetime of a code, in seconds.
-  public var codeLifetime: Int
-  /// The lifetime of an access token, in seconds.
-  public var accessTokenLifetime: Int
-  /// The lifetime of a session, in seconds.
-  public var sessionLifetime: Int
-  /// The maximum number of sessions, codes, access tokens, refresh tokens and consents, each. Beyond it, the oldest are
-  /// dropped. This bounds the memory, and is enough for a thousand sign-ins at the same time.
+  /// The lifetime of a code.
+  public var codeLifetime: Seconds
+  /// The lifetime of an access token.
+  public var accessTokenLifetime: Seconds
+  /// The lifetime of a session.
+  public var sessionLifetime: Seconds
+  /// The maximum number of records of each kind: sessions, codes, access tokens, refresh tokens and consents. If there
+  /// are more, the oldest are dropped. The default bounds the memory and is enough for a thousand sign-ins at a time.
   public var tableLimit: Int
 
   /// Creates a configuration, by default with the users `alice` and `bob`.
   public init(
     users: [String: String] = ["alice": "wonderland", "bob": "builder"], clients: [LegacyClient],
     authentication: Authentication = .any, quirks: LegacyQuirks = LegacyQuirks(), paths: LegacyPaths = LegacyPaths(),
-    codeLifetime: Int = 600, accessTokenLifetime: Int = 3600, sessionLifetime: Int = 3600, tableLimit: Int = 2048
+    codeLifetime: Seconds = 600, accessTokenLifetime: Seconds = 3600, sessionLifetime: Seconds = 3600,
+    tableLimit: Int = 2048
   ) {
     self.users = users
     self.clients = clients

@@ -22,7 +22,7 @@ public final class LegacyHandler: RequestHandler {
 
   /// Answers with the legacy server's response.
   public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
-    .response(server.respond(to: request, now: SystemClock.realSeconds()))
+    .response(server.respond(to: request, now: SystemClock.unixTime()))
   }
 
   /// Never called, because the handler forwards no request.
@@ -35,7 +35,7 @@ public final class LegacyHandler: RequestHandler {
   /// Never called, because the handler forwards no request.
   public func editPassing(_ response: inout Response) {}
 
-  /// Returns the error page for a request that the proxy could not read.
+  /// Returns the error page for a request that the proxy refuses before it calls the handler.
   public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): LegacyPage.message(status: error.status, "Bad request", error.description)

@@ -1,13 +1,13 @@
 import HTTP
 
-/// The legacy server's pages, in the style of 2009.
+/// The legacy server's pages, which look like pages of 2009.
 enum LegacyPage {
   static func home(user: String?) -> Response {
     page(
       status: 200, "Welcome",
       user.map {
         """
-        <p>You are signed in as <b>\(text($0))</b>.</p>
+        <p>You are signed in as <b>\(escaped($0))</b>.</p>
         <p><a href="/logout">Sign out</a></p>
         """
       } ?? """
@@ -22,7 +22,7 @@ enum LegacyPage {
       """
       \(failed ? "<p class=\"error\">The user name or the password is wrong.</p>" : "")
       <form method="post" action="/login">
-      <input type="hidden" name="next" value="\(text(next))">
+      <input type="hidden" name="next" value="\(escaped(next))">
       <p><label for="username">User name</label><br><input type="text" id="username" name="username" size="30"></p>
       <p><label for="password">Password</label><br><input type="password" id="password" name="password" size="30"></p>
       <p><input type="submit" value="Sign in"></p>
@@ -34,14 +34,14 @@ enum LegacyPage {
   /// Returns the consent page. Its form contains all parameters of the request in hidden fields and posts to `path`.
   static func consent(client: LegacyClient, user: String, parameters: Form, path: String) -> Response {
     let hidden = parameters.fields.map {
-      "<input type=\"hidden\" name=\"\(text($0.name))\" value=\"\(text($0.value))\">"
+      "<input type=\"hidden\" name=\"\(escaped($0.name))\" value=\"\(escaped($0.value))\">"
     }
     return page(
       status: 200, "Authorize application",
       """
-      <p>Hello <b>\(text(user))</b>! The application <b>\(text(client.name))</b> would like to use your account.</p>
-      <p>It asks for: <b>\(text(parameters["scope"] ?? "basic"))</b></p>
-      <form method="post" action="\(text(path))">
+      <p>Hello <b>\(escaped(user))</b>! The application <b>\(escaped(client.name))</b> would like to use your account.</p>
+      <p>It asks for: <b>\(escaped(parameters["scope"] ?? "basic"))</b></p>
+      <form method="post" action="\(escaped(path))">
       \(hidden.joined(separator: "\n"))
       <p><button type="submit" name="confirm" value="yes">Allow access</button>
       <button type="submit" name="confirm" value="no">Deny</button></p>
@@ -50,10 +50,10 @@ enum LegacyPage {
   }
 
   static func message(status: Int, _ title: String, _ message: String) -> Response {
-    page(status: status, title, "<p>\(text(message))</p>\n<p><a href=\"/\">Back to the home page</a></p>")
+    page(status: status, title, "<p>\(escaped(message))</p>\n<p><a href=\"/\">Back to the home page</a></p>")
   }
 
-  /// - Parameter content: Markup in which all values have been escaped by ``text(_:)``.
+  /// - Parameter content: Markup. The caller has escaped all values in it with ``escaped(_:)``.
   private static func page(status: Int, _ title: String, _ content: String) -> Response {
     let html = """
       <!DOCTYPE html>
@@ -61,7 +61,7 @@ enum LegacyPage {
       <head>
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width">
-      <title>\(text(title)) - Acme Accounts</title>
+      <title>\(escaped(title)) - Acme Accounts</title>
       <style>
       body { margin: 0; background: #d7e3ef; color: #333; font: 13px/1.5 Verdana, Tahoma, sans-serif; }
       #head { background: #3b6ea5; background: linear-gradient(#6d9bcb, #2c5a8f); color: #fff;
@@ -80,7 +80,7 @@ enum LegacyPage {
       </head>
       <body>
       <div id="head">Acme Accounts</div>
-      <main id="box"><h1>\(text(title))</h1>
+      <main id="box"><h1>\(escaped(title))</h1>
       <div id="in">
       \(content)
       </div></main>
@@ -95,7 +95,7 @@ enum LegacyPage {
   }
 
   /// Escapes a value for text and for quoted attribute values.
-  private static func text(_ value: String) -> String {
+  private static func escaped(_ value: String) -> String {
     var result = ""
     for scalar in value.unicodeScalars {
       switch scalar {

@@ -1,14 +1,14 @@
 import HTTP
 
-/// A request with the decoded parameters of its query and body.
+/// A request to the legacy server, with the decoded parameters of its query and body.
 struct LegacyRequest {
-  let request: Request
+  let http: Request
   let query: Form
-  /// The parameters of the body; empty if the body is not a form.
+  /// The parameters of the body; none if the body is not a form.
   let body: Form
 
   init(_ request: Request) {
-    self.request = request
+    http = request
     query = Form(decoding: request.query ?? "")
     let type = request.headers["Content-Type"]?.prefix { $0 != ";" } ?? ""
     let isForm = type.lowercased() == "application/x-www-form-urlencoded"
@@ -17,7 +17,7 @@ struct LegacyRequest {
 
   /// Returns the value of the first cookie with this name.
   func cookie(_ name: String) -> String? {
-    for field in request.headers.all("Cookie") {
+    for field in http.headers.all("Cookie") {
       for pair in field.split(separator: ";") {
         let trimmed = pair.drop { $0 == " " }
         if trimmed.hasPrefix(name + "=") { return String(trimmed.dropFirst(name.utf8.count + 1)) }

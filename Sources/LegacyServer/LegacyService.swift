@@ -1,6 +1,7 @@
 import HTTP
 public import Proxy
 import Reactor
+import Time
 
 /// Runs a legacy server on a loopback port, on a separate thread. The demo and end-to-end tests use it as the upstream.
 public final class LegacyService: Sendable {
@@ -9,7 +10,7 @@ public final class LegacyService: Sendable {
 
   /// Binds a port on 127.0.0.1 and serves `legacy` there.
   ///
-  /// Throws `ServerError` if the port is in use.
+  /// Throws `ServerError` if the server cannot listen, for example because the port is in use.
   ///
   /// - Parameter port: The port; 0 lets the kernel choose.
   public init(_ legacy: LegacyAuthorizationServer, port: UInt16 = 0) async throws(ServerError) {
@@ -28,7 +29,8 @@ public final class LegacyService: Sendable {
   /// The address of the path `/` on the server.
   public var address: WebAddress { WebAddress(host: "127.0.0.1", port: port) }
 
-  /// Replaces the legacy server, for example by one whose client has the callback of a gateway that was started later.
+  /// Replaces the legacy server. The demo does this when it knows the gateway's port, and so the redirect URI of the
+  /// legacy server's client.
   public func serve(_ legacy: LegacyAuthorizationServer) async {
     await server.update { $0.adopt(LegacyService.settings, LegacyHandler(legacy)) }
   }

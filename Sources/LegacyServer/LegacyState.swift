@@ -1,4 +1,5 @@
 import OAuth
+import Time
 
 /// The sessions, codes, tokens and consents of the legacy server.
 struct LegacyState: Sendable {
@@ -12,7 +13,8 @@ struct LegacyState: Sendable {
     var grant: Grant
     /// The redirect URI in the authorization request; `nil` if the request had none.
     var redirectURI: String?
-    /// The challenge of the authorization request; `nil` if it had none, or without `LegacyQuirks.verifiesPKCE`.
+    /// The challenge of the authorization request; `nil` if the request had none or `LegacyQuirks.verifiesPKCE` is
+    /// false.
     var challenge: CodeChallenge?
   }
 
@@ -21,7 +23,8 @@ struct LegacyState: Sendable {
   var codes: ExpiringTable<Code>
   var accessTokens: ExpiringTable<Grant>
   var refreshTokens: ExpiringTable<Grant>
-  /// The approved clients: keys are the user name and the client id, separated by a space.
+  /// The approvals of clients by users. The key is the user name and the client id, separated by a space; the value is
+  /// always true.
   var consents: ExpiringTable<Bool>
 
   init(_ configuration: LegacyConfiguration) {

@@ -6,8 +6,10 @@ import Synchronization
 /// The recorder counts all requests, but keeps only the latest ones.
 public final class RequestRecorder: Sendable {
   private struct Log: Sendable {
-    var kept: [Request] = []
-    var next = 0
+    /// The latest requests. When the array is full, the oldest request is replaced.
+    var latest: [Request] = []
+    /// The index of the oldest request in `latest`.
+    var oldest = 0
     var total = 0
   }
 
@@ -23,21 +25,21 @@ public final class RequestRecorder: Sendable {
   public func record(_ request: Request) {
     log.withLock { log in
       log.total += 1
-      if log.kept.count < limit {
-        log.kept.append(request)
+      if log.latest.count < limit {
+        log.latest.append(request)
       } else {
-        log.kept[log.next] = request
-        log.next = (log.next + 1) % limit
+        log.latest[log.oldest] = request
+        log.oldest = (log.oldest + 1) % limit
       }
     }
   }
 
-  /// The number of all requests since the last ``reset()``.
+  /// The number of requests since the last ``reset()``, including those that were dropped.
   public var count: Int { log.withLock { $0.total } }
 
   /// The kept requests, oldest first.
   public var requests: [Request] {
-    log.withLock { Array($0.kept[$0.next...] + $0.kept[..<$0.next]) }
+    log.withLock { Array($0.latest[$0.oldest...] + $0.latest[..<$0.oldest]) }
   }
 
   /// Returns the kept requests for one path, oldest first.

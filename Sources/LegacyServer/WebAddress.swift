@@ -2,7 +2,7 @@
 public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
   /// True for https.
   public var isSecure: Bool
-  /// The host in lower case, with the brackets of an IPv6 literal.
+  /// The host in lower case. An IPv6 address is in brackets.
   public var host: String
   /// The TCP port, by default that of the scheme.
   public var port: Int
@@ -39,12 +39,12 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
       target: target.hasPrefix("/") ? String(target) : "/" + target)
   }
 
-  /// The host and port, without a default port: the value of the `Host` field.
+  /// The host and the port, as in a `Host` field. The default port of the scheme is omitted.
   public var authority: String {
     port == (isSecure ? 443 : 80) ? host : "\(host):\(port)"
   }
 
-  /// The scheme, host and port, without a default port, e.g. `http://127.0.0.1:8080`.
+  /// The scheme, host and port, e.g. `http://127.0.0.1:8080`. The default port of the scheme is omitted.
   public var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
   /// The URL.
   public var description: String { origin + target }
@@ -59,8 +59,8 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     return address
   }
 
-  /// Resolves a reference on the page at this address (RFC 3986, section 5.2), except that dot segments are kept.
-  /// Returns an absolute URL of any scheme unchanged.
+  /// Returns the URL to which a reference on the page at this address leads (RFC 3986, section 5.2). Dot segments are
+  /// kept. An absolute URL of any scheme is returned unchanged.
   public func resolving(_ reference: String) -> String {
     let head = reference.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     if head.contains(":") { return reference }
@@ -68,7 +68,7 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
     if reference.hasPrefix("//") { return (isSecure ? "https:" : "http:") + reference }
     if reference.hasPrefix("/") { return origin + reference }
     if reference.hasPrefix("?") { return origin + path + reference }
-    let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-    return origin + folder + reference
+    let directory = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
+    return origin + directory + reference
   }
 }

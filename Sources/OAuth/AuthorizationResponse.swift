@@ -61,7 +61,13 @@ public struct AuthorizationResponse: Sendable, Equatable {
   }
 }
 
-extension ResponseMode {
+/// The way in which an authorization response reaches the client (OAuth 2.0 Multiple Response Types, section 2.1; OAuth
+/// 2.0 Form Post Response Mode).
+public enum ResponseMode: String, Sendable, CaseIterable {
+  case query
+  case fragment
+  case formPost = "form_post"
+
   /// True if a response in this mode can reach the redirect URI. A `form_post` response can only reach an https or http
   /// URI, because operating systems drop the body of a POST to an app.
   public func reaches(_ redirectURI: RedirectURI) -> Bool {

@@ -1,3 +1,5 @@
+public import Time
+
 /// The content of the sealed state: everything that the gateway needs to complete an authorization request. The
 /// upstream returns the sealed state unchanged.
 @dynamicMemberLookup
@@ -11,14 +13,14 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public var state: String?
   /// The mode in which the client receives the response.
   public var responseMode: ResponseMode
-  /// The time at which the transaction expires, in seconds since 1970.
-  public var expiry: Int64
+  /// The time at which the transaction expires.
+  public var expiry: UnixTime
   /// The SHA-256 digest of the secret in the browser's cookie, 32 bytes.
   public var browserSecretHash: [UInt8]
 
   /// Creates a transaction from its parts.
   public init(
-    id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, expiry: Int64,
+    id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, expiry: UnixTime,
     browserSecretHash: [UInt8]
   ) {
     self.id = id
@@ -34,5 +36,86 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public subscript<Value>(dynamicMember value: WritableKeyPath<FlowBinding, Value>) -> Value {
     get { binding[keyPath: value] }
     set { binding[keyPath: value] = newValue }
+  }
+
+  /// A member of the client's part of ``binding``.
+  @inlinable
+  public subscript<Value>(dynamicMember value: WritableKeyPath<ClientBinding, Value>) -> Value {
+    get { binding.client[keyPath: value] }
+    set { binding.client[keyPath: value] = newValue }
+  }
+}
+
+/// The values that a transaction and its code have in common: those of the client's authorization request, and those of
+/// the gateway's request to the upstream.
+public struct FlowBinding: Sendable, Equatable {
+  /// The client and the scope, which a refresh token has as well.
+  public var client: ClientBinding
+  /// The redirect URI that receives the response: the requested one, including a loopback port, or the only registered
+  /// one if the request omitted it.
+  public var redirectURI: RedirectURI
+  /// True if the request contained `redirect_uri`. The token request must then repeat it (RFC 6749, section 4.1.3),
+  /// except under the OAuth 2.1 profile if the client sent a code challenge.
+  public var redirectURIWasSent: Bool
+  /// The code challenge of the client; `nil` if the client sent none.
+  public var challenge: CodeChallenge?
+  /// The redirect URI in the gateway's requests to the upstream.
+  public var upstreamRedirectURI: String
+  /// The verifier for the challenge that the gateway sent upstream; `nil` if it sent none, because the upstream does
+  /// not support PKCE.
+  public var upstreamVerifier: UpstreamVerifier?
+
+  /// Creates a binding from its parts.
+  public init(
+    clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, challenge: CodeChallenge?, scope: Scope?,
+    upstreamClientID: ClientID, upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil
+  ) {
+    client = ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID)
+    self.redirectURI = redirectURI
+    self.redirectURIWasSent = redirectURIWasSent
+    self.challenge = challenge
+    self.upstreamRedirectURI = upstreamRedirectURI
+    self.upstreamVerifier = upstreamVerifier
+  }
+}
+
+/// The content of a sealed authorization code: the upstream code, and everything with which its redemption is compared.
+@dynamicMemberLookup
+public struct IssuedCode: Sendable {
+  /// The transaction for which the code was issued.
+  public var transactionID: TransactionID
+  /// The client's request and the gateway's request to the upstream. The members of the binding are also members of the
+  /// code.
+  public var binding: FlowBinding
+  /// The code that the upstream issued.
+  public var upstreamCode: Secret
+  /// The time at which the code expires.
+  public var expiry: UnixTime
+  /// The epoch of the store when the code was sealed. Only a store in this epoch can guarantee its single use.
+  public var epoch: EpochID
+
+  /// Creates the content of a code from its parts.
+  public init(
+    transactionID: TransactionID, binding: FlowBinding, upstreamCode: Secret, expiry: UnixTime, epoch: EpochID
+  ) {
+    self.transactionID = transactionID
+    self.binding = binding
+    self.upstreamCode = upstreamCode
+    self.expiry = expiry
+    self.epoch = epoch
+  }
+
+  /// A member of ``binding``.
+  @inlinable
+  public subscript<Value>(dynamicMember value: WritableKeyPath<FlowBinding, Value>) -> Value {
+    get { binding[keyPath: value] }
+    set { binding[keyPath: value] = newValue }
+  }
+
+  /// A member of the client's part of ``binding``.
+  @inlinable
+  public subscript<Value>(dynamicMember value: WritableKeyPath<ClientBinding, Value>) -> Value {
+    get { binding.client[keyPath: value] }
+    set { binding.client[keyPath: value] = newValue }
   }
 }

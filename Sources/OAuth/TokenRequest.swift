@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6) or at another endpoint that clients call in
 /// the same way, parsed but not yet checked.
 ///
@@ -69,6 +71,17 @@ public final class TokenRequest: Sendable {
   /// The users of the `Authorization` fields that are well-formed HTTP Basic.
   public var basicUsers: [String] {
     authorization.compactMap { header in try? BasicCredentials(parsing: header.reveal()).user }
+  }
+
+  /// The users of all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
+  /// form-decoded is unchanged.
+  public var usersInAuthorization: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
+
+  private static func user(in header: String) -> String? {
+    let parts = header.split(whereSeparator: { $0 == " " || $0 == "\t" })
+    guard parts.count == 2, parts[0].lowercased() == "basic" else { return nil }
+    let user = Array(LenientBase64.decode(parts[1].utf8).prefix { $0 != UInt8(ascii: ":") })
+    return FormEncoding.decode(user.span) ?? String(decoding: user, as: UTF8.self)
   }
 
   private static func hasParameters(_ names: ParameterNames, in parameters: FormParameters) -> Bool {

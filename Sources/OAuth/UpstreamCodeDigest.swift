@@ -35,5 +35,7 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
 
 extension IssuedCode {
   /// The identifier of the upstream code.
-  public var digest: UpstreamCodeDigest { UpstreamCodeDigest(of: upstreamCode, issuedTo: binding.upstreamClientID) }
+  public var digest: UpstreamCodeDigest {
+    UpstreamCodeDigest(of: upstreamCode, issuedTo: binding.client.upstreamClientID)
+  }
 }

@@ -1,21 +1,22 @@
-/// Characters beyond ASCII that compatibility mappings, case folding or the removal of accents map to ASCII.
+/// Characters beyond ASCII that servers may map to ASCII by compatibility mappings, by case folding, or by removing
+/// accents.
 ///
-/// The table is from the decompositions of the Unicode Character Database. It does not contain alphabets that are
-/// mapped as a whole; `LenientDecoding` computes those. Accents are removed because database collations and best-fit
-/// code pages remove them.
+/// Most entries are from the decompositions in the Unicode Character Database. Complete alphabets, such as the
+/// full-width letters, are not in the table; `LenientDecoding` computes their mappings. Accents are removed because
+/// database collations and best-fit code pages of Windows remove them.
 enum CompatibilityFolding {
-  /// Returns the ASCII text for a scalar, in lower case; `nil` if the table has no entry.
+  /// Returns the ASCII text for a scalar, in lower case; `nil` if the table does not contain the scalar.
   static func ascii(_ scalar: UInt32) -> [UInt8]? { table[scalar] }
 
   private static let table: [UInt32: [UInt8]] = {
     var table: [UInt32: [UInt8]] = [:]
-    for (ascii, alike) in single + bestFit + several {
-      for scalar in alike.unicodeScalars { table[scalar.value] = Array(ascii.utf8) }
+    for (ascii, characters) in toOneCharacter + bestFit + toSeveralCharacters {
+      for scalar in characters.unicodeScalars { table[scalar.value] = Array(ascii.utf8) }
     }
     return table
   }()
 
-  private static let single: [(String, String)] = [
+  private static let toOneCharacter: [(String, String)] = [
     ("-", "﹣"),
     ("0", "⁰₀⓪\u{1d7ce}\u{1d7d8}\u{1d7e2}\u{1d7ec}\u{1d7f6}\u{1fbf0}"),
     ("1", "¹₁①\u{1d7cf}\u{1d7d9}\u{1d7e3}\u{1d7ed}\u{1d7f7}\u{1fbf1}"),
@@ -59,13 +60,13 @@ enum CompatibilityFolding {
     ("z", "ŹźŻżŽžᶻẐẑẒẓẔẕℤℨ\u{1f149}"),
   ]
 
-  /// The additional mappings of the best-fit table of Windows code page 1252.
+  /// The mappings that only the best-fit table of Windows code page 1252 has.
   private static let bestFit: [(String, String)] = [
     ("a", "α"), ("b", "ƀ"), ("d", "đδ"), ("e", "ε"), ("f", "Φφ"), ("g", "Γɡ"), ("h", "Ħħһ"), ("i", "Ɨ"), ("l", "Łłƚ"),
     ("o", "ΩƟ"), ("p", "π"), ("s", "Σσ"), ("t", "ΘŦŧƫƮτ"), ("z", "ƶ"),
   ]
 
-  private static let several: [(String, String)] = [
+  private static let toSeveralCharacters: [(String, String)] = [
     ("au", "㍳"),
     ("bar", "㍴"),
     ("bq", "㏃"),

@@ -1,17 +1,17 @@
 internal import ByteText
 
-/// An endpoint whose requests the gateway handles itself or refuses, instead of only forwarding them.
+/// An endpoint at which the gateway handles or refuses requests, instead of only forwarding them.
 public enum Endpoint: UInt8, Sendable, CaseIterable {
   case authorization
   case token
   case revocation
   case introspection
-  /// An endpoint of the upstream that the gateway does not support.
+  /// An endpoint of the upstream that the gateway does not serve.
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
   case pushed
-  /// A metadata document of the upstream. It contains the upstream's own endpoints, with which clients would bypass the
-  /// gateway.
+  /// A metadata document of the upstream. It contains the upstream's own endpoints, and a client that used them would
+  /// bypass the gateway.
   case metadata
   /// The gateway's redirect URI at the upstream.
   case callback
@@ -23,38 +23,38 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case own
 }
 
-/// The result of reading a path (`I-path`).
+/// The result of reading a request target (invariant `I-path`).
 public enum PathMatch: Sendable, Equatable {
   /// The path is exactly an endpoint path.
   case exact(Endpoint)
-  /// Some server may read the path as an endpoint path, but it is not exactly one; or the path is too complicated to
-  /// find out. It is refused with 400.
+  /// Some server may read the path, or a path in its query, as an endpoint path, although the path is not exactly that
+  /// endpoint path; or the path is too complicated to find out. It is refused with 400.
   case ambiguous
-  /// The path continues an endpoint path, in a spelling that `upstream.not_endpoints` can list. It is refused with 400,
-  /// because no entry lists it.
+  /// The path begins like an endpoint path and continues. An entry of `upstream.not_endpoints` could permit it, but no
+  /// entry does, so it is refused with 400.
   case resembling
-  /// The path is unrelated to OAuth. It is forwarded.
+  /// The path is not an endpoint path, or `upstream.not_endpoints` lists it. It is forwarded.
   case other
-  /// The path is unrelated to the known endpoints, but its query is an OAuth request, so it may be an endpoint that the
-  /// policy does not list.
+  /// The path is not a known endpoint path, but its query contains the parameters of an OAuth request. It may be an
+  /// endpoint that the policy does not list.
   case unlisted
-  /// The path is unrelated to OAuth, and `upstream.pass` does not list a prefix of it. It is refused with 404.
+  /// The path is not an endpoint path, and is not under a prefix in `upstream.pass`. It is refused with 404.
   case notPassed
 }
 
-/// Reads request paths. The endpoints that the gateway serves are matched exactly. To find paths that bypass them, a
-/// path is read as leniently as by any server.
+/// Finds the endpoint of a request path. An endpoint is served only at its exact path. Any other path is read in every
+/// way in which some server may read it, so that no spelling of an endpoint path bypasses the rules.
 ///
-/// A common path needs one pass and no allocation: if it contains no escapes and does not contain the letters of an
-/// endpoint path in their order, no server can read it as that endpoint path.
+/// Most paths need only one pass and no allocation: a path that hides no letters (`LetterPrefilter`) can be read as an
+/// endpoint path only if it contains the letters of this endpoint path in their order.
 public final class EndpointMatcher: Sendable {
   private struct Entry {
     let path: [UInt8]
     let endpoint: Endpoint
-    /// The path in its most lenient reading.
+    /// The endpoint path without its suffix.
     let reading: CanonicalPath
-    /// The same reading with the suffix, which a server does not remove if it compares only the beginning of a path.
-    let beginning: CanonicalPath
+    /// The endpoint path with its suffix, which a server does not remove if it compares only the beginning of a path.
+    let readingWithSuffix: CanonicalPath
     /// The letters and digits of `reading`, in order, for the quick check.
     let letters: LetterPrefilter
   }
@@ -62,16 +62,17 @@ public final class EndpointMatcher: Sendable {
   private let entries: [Entry]
   /// The paths under `/.proofgate/` that belong to an endpoint.
   private let ownPaths: [[UInt8]: Endpoint]
-  /// A bit for the length of each endpoint path, modulo 64. Most request paths have none of these lengths.
+  /// A bit for the length of each endpoint path, modulo 64. Most other request paths have a length without a bit.
   private let lengths: UInt64
-  private let router = FrontControllerQuery()
+  private let queryReader = FrontControllerQuery()
   private let own: OwnPath
+  /// The prefixes of `upstream.pass`, each with every spelling of it.
   private let passed: [(text: [UInt8], reading: CanonicalPath)]
   private let notEndpoints: [NotEndpointPattern]
 
   /// Creates the matcher for a policy.
   /// - Parameters:
-  ///   - ownPath: The path of one segment that contains the gateway's own endpoints, with both slashes.
+  ///   - ownPath: The path under which the gateway has its own endpoints: one segment between two slashes.
   ///   - paths: Returns the paths of an endpoint. Those under `ownPath` belong to the gateway itself.
   ///   - pass: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
   ///   - notEndpoints: The paths that only resemble an endpoint path, such as `/oauth/token_key`.
@@ -87,8 +88,8 @@ public final class EndpointMatcher: Sendable {
       let reading = CanonicalPath(endpoint: bytes)
       let letters = LetterPrefilter(reading.segments.joined().filter { $0.isLowercaseLetter || $0.isDigit })
       return Entry(
-        path: bytes, endpoint: endpoint, reading: reading, beginning: CanonicalPath(beginningOf: bytes),
-        letters: letters)
+        path: bytes, endpoint: endpoint, reading: reading,
+        readingWithSuffix: CanonicalPath(endpointWithSuffix: bytes), letters: letters)
     }
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
     passed = pass.flatMap { prefix in
@@ -104,17 +105,17 @@ public final class EndpointMatcher: Sendable {
   ///
   /// - Parameters:
   ///   - path: The text in front of the first question mark.
-  ///   - query: The text after it; empty if there is none. Some programs read from the query which page to serve, so
-  ///     any path with such a query may lead to an endpoint.
+  ///   - query: The text after it; empty if there is none. It matters because some programs read from the query which
+  ///     page to serve.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
-    let look = query.isEmpty ? FrontControllerQuery.Look() : router.look(query)
-    let mayRoute = look.mayRoute
+    let check = query.isEmpty ? FrontControllerQuery.QuickCheck() : queryReader.quickCheck(query)
+    let mayRoute = check.mayRoute
     if lengths & EndpointMatcher.bit(ofLength: path.count) != 0, let endpoint = endpoint(at: path) {
-      return mayRoute && routes(query, at: path) ? .ambiguous : .exact(endpoint)
+      return mayRoute && leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint)
     }
     let isSuspicious = couldBeAnEndpoint(path)
-    guard isSuspicious || mayRoute || !passed.isEmpty else { return look.names.isRequest ? .unlisted : .other }
-    guard !EndpointMatcher.isIntricate(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
+    guard isSuspicious || mayRoute || !passed.isEmpty else { return check.names.isRequest ? .unlisted : .other }
+    guard !EndpointMatcher.isTooComplex(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
 
     let bytes = [UInt8](copying: path)
     var budget = PathVariants.Budget()
@@ -122,17 +123,17 @@ public final class EndpointMatcher: Sendable {
     let spellings = Set(texts.map(CanonicalPath.init(text:)))
     let isOwn = own.contains(bytes)
     if isSuspicious, !isOwn {
-      switch reach(bytes, spellings) {
+      switch endpointPart(of: bytes, spellings) {
       case .whole: return .ambiguous
       case .beginning where notEndpoints.contains { $0.matches(bytes) }: break
       case .beginning: return entry(for: path) == nil ? .ambiguous : .resembling
-      case .none: if routesItself(texts, &budget) { return .ambiguous }
+      case .none: if containsRoutingQuery(texts, &budget) { return .ambiguous }
       }
     }
-    if mayRoute, routes(query, at: spellings, bytes, &budget) { return .ambiguous }
+    if mayRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
     if isOwn { return .exact(ownPaths[bytes] ?? .own) }
     guard passes(bytes, spellings) else { return .notPassed }
-    let names = mayRoute ? OAuthNames(form: [UInt8](copying: query)) : look.names
+    let names = mayRoute ? OAuthNames(form: [UInt8](copying: query)) : check.names
     return names.isRequest ? .unlisted : .other
   }
 
@@ -155,76 +156,81 @@ public final class EndpointMatcher: Sendable {
     read(path: path.utf8.span, query: query.utf8.span)
   }
 
-  /// Returns the entry for `upstream.not_endpoints` that would permit this path, which resembles an endpoint path;
-  /// `nil` if no entry can match the path, or only one that would permit other names, too.
+  /// Returns an entry for `upstream.not_endpoints` that would permit this path, which begins like an endpoint path;
+  /// `nil` if no entry can match the path, or if the entry would also permit paths with other names.
   public func entry(for path: Span<UInt8>) -> String? {
     guard let entry = NotEndpointPattern.entry(for: [UInt8](copying: path)) else { return nil }
-    // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise the entry would
-    // permit other names, too.
+    // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise `*` could match
+    // this name and any other.
     let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
-    return reach(front, [CanonicalPath(text: front)]) == .none ? nil : entry
+    return endpointPart(of: front, [CanonicalPath(text: front)]) == .none ? nil : entry
   }
 
-  /// Returns the path for the log, with `*` in place of each segment that may be an id or a secret; `nil` for a path
-  /// with segments that are neither such values nor plain names, or longer than 256 bytes.
-  public static func names(in path: Span<UInt8>) -> String? {
+  /// Returns the path for the log, with `*` in place of each segment that may be an id or a secret; `nil` if the path
+  /// has more than 256 bytes, or a segment that is neither a plain name nor a text that `*` of `upstream.not_endpoints`
+  /// matches.
+  public static func redacted(_ path: Span<UInt8>) -> String? {
     NotEndpointPattern.entry(for: [UInt8](copying: path))
   }
 
-  /// The part of a request path that is an endpoint path.
-  private enum Reach {
+  /// The part of a request path that some server may read as an endpoint path.
+  private enum EndpointPart {
     case none
     /// The endpoint path is the beginning of the request path.
     case beginning
     case whole
   }
 
-  /// Compares all readings of the spellings with the endpoint paths, and returns the largest part that is one.
-  private func reach(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Reach {
+  /// Returns the largest part that a reading of the path has in common with an endpoint path; `.whole` also if a
+  /// spelling has too many readings, or if a reading begins with the gateway's own path.
+  private func endpointPart(of path: [UInt8], _ spellings: Set<CanonicalPath>) -> EndpointPart {
     guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
-    var reach = Reach.none
+    var part = EndpointPart.none
     for reading in readings {
       if reading.segments.first == own.name { return .whole }
       for entry in entries {
         let isRead = reading.reaches(entry.reading)
-        guard isRead || reading.continues(entry.beginning), !isPassed(path, spellings, below: entry.reading) else {
+        guard isRead || reading.begins(like: entry.readingWithSuffix), !isPassed(path, spellings, below: entry.reading)
+        else {
           continue
         }
         if isRead, reading.segments.count == entry.reading.segments.count { return .whole }
-        reach = .beginning
+        part = .beginning
       }
     }
-    return reach
+    return part
   }
 
-  /// True if a rewriting rule of a server could turn the end of the path into a query that leads to an endpoint: the
-  /// rule inserts the path into a query unchanged, or a decoded question mark acts like a real one.
-  private func routesItself(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
+  /// True if the end of the path, read as a query, may lead to an endpoint. Some rewriting rules insert the path into a
+  /// query, where a `&` in it begins a parameter, and some servers treat a decoded question mark like a real one.
+  private func containsRoutingQuery(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
     let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
     let queries = texts.compactMap { text in
       text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
     }
     return Set(queries).contains { query in
-      router.look(query.span).mayRoute && routes(query.span, at: root, [UInt8(ascii: "/")], &budget)
+      queryReader.quickCheck(query.span).mayRoute && leadsToEndpoint(query.span, at: root, [UInt8(ascii: "/")], &budget)
     }
   }
 
-  private func routes(
-    _ query: Span<UInt8>, at places: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathVariants.Budget
+  /// True if some program at the path may read an endpoint path from the query.
+  private func leadsToEndpoint(
+    _ query: Span<UInt8>, at spellings: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathVariants.Budget
   ) -> Bool {
-    router.routes([UInt8](copying: query), at: path, places, to: entries.map(\.reading), within: &budget)
+    queryReader.canRoute([UInt8](copying: query), at: path, spellings, to: entries.map(\.reading), within: &budget)
   }
 
-  /// Makes the same check for a path that is exactly an endpoint path.
-  private func routes(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
+  /// Makes the same check at a path that is exactly an endpoint path.
+  private func leadsToEndpoint(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
     var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
-    return routes(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
+    return leadsToEndpoint(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
   }
 
-  /// True if the path has more than 64 slashes and backslashes, or has escapes and more than 4 KiB. No legitimate path
-  /// does, and the time to find all readings of a path grows with these numbers.
-  static func isIntricate(_ path: Span<UInt8>) -> Bool {
+  /// True if the path has more than 64 slashes and backslashes, or if it has escapes or characters beyond ASCII and
+  /// more than 4 KiB. The time to find all readings of a path grows with these numbers, and no legitimate path reaches
+  /// them.
+  static func isTooComplex(_ path: Span<UInt8>) -> Bool {
     var slashes = 0
     var isEscaped = false
     for index in path.indices {
@@ -235,8 +241,8 @@ public final class EndpointMatcher: Sendable {
     return slashes > 64 || (isEscaped && path.count > 4_096)
   }
 
-  /// True if `pass` prefixes let the path through in every spelling. Only prefixes that are longer than the endpoint
-  /// path count: with them, the operator has listed paths below the endpoint.
+  /// True if each spelling of the path is under a prefix of `upstream.pass` that is itself below the endpoint path.
+  /// With such a prefix, the operator permits paths below the endpoint.
   private func isPassed(_ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath) -> Bool {
     let below = passed.filter { prefix in
       prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
@@ -246,11 +252,11 @@ public final class EndpointMatcher: Sendable {
       && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.reading) } }
   }
 
-  /// The quick check. The result is false only if no reading of the path is an endpoint path.
+  /// Returns false only if no reading of the path is an endpoint path.
   private func couldBeAnEndpoint(_ path: Span<UInt8>) -> Bool {
     let found = LetterPrefilter.set(of: path)
     // Escapes, characters beyond ASCII and the short file names of Windows can hide letters.
-    if found & LetterPrefilter.disguise != 0 { return true }
+    if found & LetterPrefilter.disguiseBit != 0 { return true }
     if own.letters.isPart(of: found), own.letters.isInOrder(in: path) { return true }
     for index in entries.indices where entries[index].letters.isPart(of: found) {
       if entries[index].letters.isInOrder(in: path) { return true }
@@ -258,7 +264,7 @@ public final class EndpointMatcher: Sendable {
     return false
   }
 
-  /// True if the path is under a `pass` prefix, in every spelling; always true if the policy has no such prefixes.
+  /// True if each spelling of the path is under a prefix of `upstream.pass`, or if the policy has no such prefix.
   private func passes(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
     guard !passed.isEmpty else { return true }
     return passed.contains { EndpointMatcher.lies(path, under: $0.text) }

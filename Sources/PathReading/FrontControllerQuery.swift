@@ -1,76 +1,78 @@
 internal import ByteText
 
-/// Finds the endpoint paths in a query. Some programs read from the query which page to serve, for example from
-/// `/?rest_route=/oauth/token`.
+/// Finds endpoint paths in a query. Some programs read from the query which page to serve, for example from
+/// `/?rest_route=/oauth/token`. A text that a program reads in this way is called a route.
 struct FrontControllerQuery {
-  /// The parameters from which frameworks read a route on any path, because the server rewrites every path to one
+  /// The parameters from which some programs read a route on any path, because the server rewrites every path to this
   /// program.
-  private static let routers: Set<String> = [
+  private static let namesOnAnyPath: Set<String> = [
     "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
     "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
   ]
-  /// The parameters from which only the front controller of a site reads a route. On other paths, they are return
-  /// addresses or page numbers.
-  private static let ofFrontControllers: Set<String> = [
+  /// The parameters from which only the front controller of a site reads a route: the program that serves all its
+  /// pages. On other paths, they are return addresses or page numbers.
+  private static let namesAtFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
     "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
     "app", "class", "d",
   ]
-  /// The parameters of front controllers that contain one part of a route each. Frameworks disagree about which part.
+  /// The parameters of front controllers that each contain only a part of a route. Frameworks disagree about which
+  /// part.
   private static let partNames: Set<String> = [
     "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
     "task",
     "method",
   ]
-  /// The maximum number of routes in a query. No legitimate request has more, and each is read in all ways in which a
-  /// path is read.
-  private static let limit = 16
+  /// The maximum number of routes in a query. No legitimate request has more. The limit is low because each route is
+  /// read in all ways in which a path is read.
+  private static let maximumRoutes = 16
 
-  /// The names of both kinds of parameters, by their length in bytes.
-  private let names: [[[UInt8]]] = {
-    let all = routers.union(ofFrontControllers).map { Array($0.utf8) }
+  /// The names of both kinds of parameters. The index is their length in bytes.
+  private let namesByLength: [[[UInt8]]] = {
+    let all = namesOnAnyPath.union(namesAtFrontControllers).map { Array($0.utf8) }
     let longest = all.map(\.count).max() ?? 0
     return (0...longest).map { length in all.filter { $0.count == length } }
   }()
 
-  /// The result of the quick check of a query.
-  struct Look {
-    /// True if a parameter may be a route: its name is one of the names above, or must be decoded, or has no equals
-    /// sign.
+  /// The result of `quickCheck(_:)`.
+  struct QuickCheck {
+    /// True if the query may contain a route: a parameter has one of the names above, has a name that must be decoded,
+    /// or has no equals sign.
     var mayRoute = false
-    /// The OAuth parameters of the query; incomplete if `mayRoute` is true.
+    /// The OAuth parameters in the query; incomplete if `mayRoute` is true.
     var names: OAuthNames = []
   }
 
-  /// Checks the names of a query in one pass.
-  func look(_ query: Span<UInt8>) -> Look {
-    var look = Look()
-    // Some servers separate parameters at semicolons. Few queries have one, so the slower reading handles them.
+  /// Examines the names of the parameters in one pass.
+  func quickCheck(_ query: Span<UInt8>) -> QuickCheck {
+    var check = QuickCheck()
+    // Some servers separate parameters at semicolons. Queries with semicolons are rare and are left to the full check.
     if query.contains(UInt8(ascii: ";")) {
-      look.mayRoute = true
-      return look
+      check.mayRoute = true
+      return check
     }
     var start = 0
     while start < query.count {
       let end = FrontControllerQuery.endOfName(in: query, from: start)
       guard end < query.count, query[end] == UInt8(ascii: "=") else {
-        // A name without an equals sign may be a route. A name with other characters may be read as any name.
+        // A name without an equals sign may itself be a route, and a name with other characters may be decoded to any
+        // name. Only an empty pair is harmless.
         guard end == start, query[end] == UInt8(ascii: "&") else {
-          look.mayRoute = true
-          return look
+          check.mayRoute = true
+          return check
         }
         start = end + 1
         continue
       }
       let name = query.extracting(start..<end)
-      if isRouting(name) {
-        look.mayRoute = true
-        return look
+      if isRouteName(name) {
+        check.mayRoute = true
+        return check
       }
-      look.names.formUnion(OAuthNames(plain: name))
+      check.names.formUnion(OAuthNames(plain: name))
       start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
     }
-    return look
+    return check
   }
 
   /// Returns the offset of the first byte at or after `start` that is not part of a plain name; the length of the query
@@ -79,8 +81,8 @@ struct FrontControllerQuery {
     var index = start
     while index <= query.count - 8 {
       let word = query.word(at: index)
-      // The test of `isPlain` below, for eight bytes at once.
-      let others = word.positionsOutsideFieldName & ~word.everyPlace(of: UInt8(ascii: "_"))
+      // The same test as `isPlain`, for eight bytes at once.
+      let others = word.positionsOutsideFieldName & ~word.positions(of: UInt8(ascii: "_"))
       if others != 0 { return index + others.trailingZeroBitCount >> 3 }
       index += 8
     }
@@ -94,66 +96,71 @@ struct FrontControllerQuery {
     byte != UInt8(ascii: ".") && CanonicalPath.isPlain(byte.lowercasedASCII)
   }
 
-  private func isRouting(_ name: Span<UInt8>) -> Bool {
-    let names = names.span
-    guard name.count < names.count else { return false }
-    let candidates = names[name.count].span
+  private func isRouteName(_ name: Span<UInt8>) -> Bool {
+    let namesByLength = namesByLength.span
+    guard name.count < namesByLength.count else { return false }
+    let candidates = namesByLength[name.count].span
     for index in candidates.indices where candidates[index].span.isEqualIgnoringCase(to: name) { return true }
     return false
   }
 
-  /// True if some program at `path`, which has the spellings `places`, may read one of the endpoint paths from the
-  /// query.
-  func routes(
-    _ query: [UInt8], at path: [UInt8], _ places: Set<CanonicalPath>, to endpoints: [CanonicalPath],
+  /// True if some program at `path` may read one of the endpoint paths from the query, or if the query contains too
+  /// many routes to find out.
+  ///
+  /// - Parameter spellings: The spellings of `path`.
+  func canRoute(
+    _ query: [UInt8], at path: [UInt8], _ spellings: Set<CanonicalPath>, to endpoints: [CanonicalPath],
     within budget: inout PathVariants.Budget
   ) -> Bool {
-    let isController = path.last == UInt8(ascii: "/") || places.contains(where: \.isController)
-    let isFrontController = places.contains(where: \.isFrontController)
-    let bases = endpoints.map { $0.prefixLengths(matching: places) }
+    let runsProgram = path.last == UInt8(ascii: "/") || spellings.contains(where: \.runsProgram)
+    let isFrontController = spellings.contains(where: \.isFrontController)
+    let prefixLengths = endpoints.map { $0.prefixLengths(sharedWith: spellings) }
     return FrontControllerQuery.separations(of: query).contains { pairs in
-      guard var routes = FrontControllerQuery.routes(in: pairs, isController, isFrontController) else { return true }
+      guard var routes = FrontControllerQuery.routes(in: pairs, runsProgram, isFrontController) else { return true }
       // Some programs read the whole query as a path, including `&`.
       if pairs.count > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%") {
         routes.append(Route(query))
       }
-      return reaches(endpoints, bases, by: routes, within: &budget)
+      return reaches(endpoints, prefixLengths, by: routes, within: &budget)
     }
   }
 
-  /// Returns the pairs of the query in each way in which servers separate them: PHP at `&` only, others also at `;`.
+  /// Returns the pairs of the query in each way in which servers separate them. PHP separates at `&` only, other
+  /// programs also at `;`.
   private static func separations(of query: [UInt8]) -> [[ArraySlice<UInt8>]] {
     let pairs = query.split(separator: UInt8(ascii: "&"))
     guard query.contains(UInt8(ascii: ";")) else { return [pairs] }
     return [pairs, pairs.flatMap { $0.split(separator: UInt8(ascii: ";")) }]
   }
 
-  /// Returns the texts that some program at a path of this kind may read as a path; `nil` if there are too many.
+  /// Returns the routes in the query for a path of this kind; `nil` if there are too many.
   private static func routes(
-    in pairs: [ArraySlice<UInt8>], _ isController: Bool, _ isFrontController: Bool
+    in pairs: [ArraySlice<UInt8>], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route]? {
     var routes: [Route] = []
     var parts: [[UInt8]] = []
     for pair in pairs {
       let (names, value) = namesAndValue(of: pair)
-      routes += self.routes(in: pair, names, value, isController, isFrontController)
+      routes += self.routes(in: pair, names, value, runsProgram, isFrontController)
       if isFrontController, names.contains(where: partNames.contains) { parts.append(value) }
     }
-    guard routes.count <= limit, parts.count <= maximumParts else { return nil }
+    guard routes.count <= maximumRoutes, parts.count <= maximumParts else { return nil }
     return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
   }
 
+  /// True if a reading of a route reaches the part of an endpoint path after one of the prefixes, or if a route has too
+  /// many readings.
   private func reaches(
-    _ endpoints: [CanonicalPath], _ bases: [[Int]], by routes: [Route], within budget: inout PathVariants.Budget
+    _ endpoints: [CanonicalPath], _ prefixLengths: [[Int]], by routes: [Route], within budget: inout PathVariants.Budget
   ) -> Bool {
     routes.contains { route in
-      if EndpointMatcher.isIntricate(route.text.span) { return true }
+      if EndpointMatcher.isTooComplex(route.text.span) { return true }
       guard let texts = PathVariants.texts(of: route.text, within: &budget),
         let readings = CanonicalPath.readings(of: Set(texts.map(CanonicalPath.init(text:))))
       else { return true }
       return readings.contains { reading in
-        zip(endpoints, bases).contains { endpoint, bases in
-          (route.takesAnyBase ? Array(endpoint.segments.indices) : bases).contains {
+        zip(endpoints, prefixLengths).contains { endpoint, prefixLengths in
+          (route.mayBeAnySuffix ? Array(endpoint.segments.indices) : prefixLengths).contains {
             reading.reaches(CanonicalPath(segments: Array(endpoint.segments[$0...])))
           }
         }
@@ -164,12 +171,13 @@ struct FrontControllerQuery {
   /// A text of the query that a program may read as a path.
   private struct Route {
     let text: [UInt8]
-    /// True if the text may be any suffix of an endpoint path, because the program may be at any path.
-    let takesAnyBase: Bool
+    /// True if the route may be the end of an endpoint path from any segment on, because the program that reads it may
+    /// be at any path.
+    let mayBeAnySuffix: Bool
 
-    init(_ text: [UInt8], takesAnyBase: Bool = false) {
+    init(_ text: [UInt8], mayBeAnySuffix: Bool = false) {
       self.text = text
-      self.takesAnyBase = takesAnyBase
+      self.mayBeAnySuffix = mayBeAnySuffix
     }
   }
 
@@ -177,38 +185,38 @@ struct FrontControllerQuery {
   /// between colons, because some frameworks put a prefix in front of a name (`action:` in Struts).
   private static func namesAndValue(of pair: ArraySlice<UInt8>) -> (names: [String], value: [UInt8]) {
     let value = pair.drop { $0 != UInt8(ascii: "=") }.dropFirst().map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-    let name = name(pair.prefix { $0 != UInt8(ascii: "=") })
+    let name = lenientName(pair.prefix { $0 != UInt8(ascii: "=") })
     guard name.utf8.contains(UInt8(ascii: ":")) else { return ([name], value) }
     return ([name] + name.split(separator: ":").map(String.init), value)
   }
 
   private static func routes(
-    in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+    in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route] {
     let whole = names[0].utf8
-    // In Struts, `action:authorize` is a route. A path may also contain a colon, so the pair is read in every other
-    // way, too.
+    // In Struts, `action:authorize` is a route. But a colon may also be a part of a path, so the pair is also read in
+    // the ways below.
     var routes = whole.indices.filter { whole[$0] == UInt8(ascii: ":") }.map { Route(Array(whole[$0...].dropFirst())) }
     if !pair.contains(UInt8(ascii: "=")) || whole.contains(UInt8(ascii: "/")) {
       // For example, `/index.php?/oauth/token`.
-      if isController || hasSlash(Array(pair)) { routes.append(Route(Array(pair))) }
+      if runsProgram || mayHaveSlash(Array(pair)) { routes.append(Route(Array(pair))) }
     }
-    for name in names { routes += self.routes(named: name, value, isController, isFrontController) }
+    for name in names { routes += self.routes(named: name, value, runsProgram, isFrontController) }
     return routes
   }
 
   private static func routes(
-    named name: String, _ value: [UInt8], _ isController: Bool, _ isFrontController: Bool
+    named name: String, _ value: [UInt8], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route] {
-    if routers.contains(name) {
+    if namesOnAnyPath.contains(name) {
       // A value of one word may be a search term, so it is a route only for a program.
-      let own = isController || hasSlash(value) ? [Route(value, takesAnyBase: name == "rest_route")] : []
-      return own + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
+      let valueRoutes = runsProgram || mayHaveSlash(value) ? [Route(value, mayBeAnySuffix: name == "rest_route")] : []
+      return valueRoutes + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
     }
-    guard ofFrontControllers.contains(name) else { return [] }
-    // A rewriting rule may send any path, with the query of the client, to the front controller. A value that contains
-    // a slash, but does not begin with one, is no return address, so it is a route on every path.
-    let isRelative = hasSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
+    guard namesAtFrontControllers.contains(name) else { return [] }
+    // A rewriting rule may send a request for any path to the front controller, with the query of the client. A value
+    // that contains a slash but does not begin with one is not a return address, so it is a route on every path.
+    let isRelative = mayHaveSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
     return isFrontController || isRelative ? [Route(value)] : []
   }
 
@@ -226,9 +234,9 @@ struct FrontControllerQuery {
     return (pairs + triples).map { $0.map { parts[$0] } }
   }
 
-  /// Returns the name as the most lenient program reads it. PHP replaces a period, a space and an opening bracket with
-  /// an underscore.
-  static func name(_ bytes: ArraySlice<UInt8>) -> String {
+  /// Returns a parameter name as the most lenient program reads it. PHP replaces a period, a space and an opening
+  /// bracket with an underscore.
+  static func lenientName(_ bytes: ArraySlice<UInt8>) -> String {
     let decoded = LenientDecoding.decoded(bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 })
     let trimmed = decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }
     return String(
@@ -237,7 +245,8 @@ struct FrontControllerQuery {
       }, as: UTF8.self)
   }
 
-  private static func hasSlash(_ value: [UInt8]) -> Bool {
+  /// True if the value contains a slash or a backslash, or a character that may be decoded to one.
+  private static func mayHaveSlash(_ value: [UInt8]) -> Bool {
     value.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "%") || $0 >= 0x80 }
   }
 }

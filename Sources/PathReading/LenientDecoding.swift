@@ -1,15 +1,16 @@
 internal import ByteText
 
-/// Decodes text as the most lenient servers do: `%XX` and `%uXXXX` repeatedly, and characters that resemble ASCII
-/// become ASCII.
+/// Decodes text as the most lenient servers do: `%XX` and `%uXXXX` are decoded repeatedly, and characters that resemble
+/// ASCII become ASCII.
 public enum LenientDecoding {
-  /// The maximum number of decodings. Each server in a chain decodes once, and chains are shorter than this.
-  private static let rounds = 8
+  /// The maximum number of times that a text is decoded. Each server in a chain decodes once, and chains are shorter
+  /// than this.
+  private static let maximumRounds = 8
 
   /// Decodes the bytes until a decoding changes nothing.
-  public static func decoded(_ path: [UInt8]) -> [UInt8] {
-    var bytes = path
-    for _ in 0..<rounds {
+  public static func decoded(_ text: [UInt8]) -> [UInt8] {
+    var bytes = text
+    for _ in 0..<maximumRounds {
       let next = folded(unescaped(bytes, decodesUnicodeEscapes: true))
       guard next != bytes else { break }
       bytes = next
@@ -17,8 +18,8 @@ public enum LenientDecoding {
     return bytes
   }
 
-  /// Decodes `%XX` once, and, with `decodesUnicodeEscapes`, also `%uXXXX`, which older Microsoft servers decode; the `%uXXXX` of
-  /// a surrogate is removed. Malformed escapes stay, and so does `%XX` if `shouldDecode` is false for its byte.
+  /// Decodes each `%XX` for whose byte `shouldDecode` is true. With `decodesUnicodeEscapes`, also decodes `%uXXXX`, as
+  /// older Microsoft servers do, and removes the `%uXXXX` of a surrogate. Malformed escapes stay.
   static func unescaped(
     _ bytes: [UInt8], decodesUnicodeEscapes: Bool = false, where shouldDecode: (UInt8) -> Bool = { _ in true }
   ) -> [UInt8] {
@@ -27,13 +28,14 @@ public enum LenientDecoding {
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: "%"),
-        let byte = number(bytes, from: index + 1, digits: 2).map(UInt8.init(truncatingIfNeeded:)), shouldDecode(byte)
+        let byte = hexadecimalNumber(bytes, from: index + 1, digits: 2).map(UInt8.init(truncatingIfNeeded:)),
+        shouldDecode(byte)
       {
         result.append(byte)
         index += 3
       } else if decodesUnicodeEscapes, bytes[index] == UInt8(ascii: "%"), index + 1 < bytes.count,
         bytes[index + 1].lowercasedASCII == UInt8(ascii: "u"),
-        let value = number(bytes, from: index + 2, digits: 4)
+        let value = hexadecimalNumber(bytes, from: index + 2, digits: 4)
       {
         if let scalar = Unicode.Scalar(value) { result.append(contentsOf: UTF8.encode(scalar) ?? .init()) }
         index += 6
@@ -47,12 +49,12 @@ public enum LenientDecoding {
 
   /// True if the percent sign at `index` begins `%XX` or `%uXXXX`.
   static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
-    if number(bytes, from: index + 1, digits: 2) != nil { return true }
+    if hexadecimalNumber(bytes, from: index + 1, digits: 2) != nil { return true }
     return index + 1 < bytes.count && bytes[index + 1].lowercasedASCII == UInt8(ascii: "u")
-      && number(bytes, from: index + 2, digits: 4) != nil
+      && hexadecimalNumber(bytes, from: index + 2, digits: 4) != nil
   }
 
-  private static func number(_ bytes: [UInt8], from start: Int, digits: Int) -> UInt32? {
+  private static func hexadecimalNumber(_ bytes: [UInt8], from start: Int, digits: Int) -> UInt32? {
     guard start + digits <= bytes.count else { return nil }
     var value: UInt32 = 0
     for byte in bytes[start..<(start + digits)] {
@@ -62,8 +64,8 @@ public enum LenientDecoding {
     return value
   }
 
-  /// Replaces characters with lower-case ASCII. Overlong UTF-8 is read as the character that it encodes. Characters
-  /// that resemble ASCII are replaced, and ignorable ones are removed. All other characters stay.
+  /// Replaces upper-case letters, and characters that resemble ASCII, with ASCII in lower case, and removes ignorable
+  /// characters. All other characters stay. Overlong UTF-8 is read as the character that it encodes.
   public static func folded(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     result.reserveCapacity(bytes.count)
@@ -106,7 +108,8 @@ public enum LenientDecoding {
     return (scalar, length)
   }
 
-  /// Returns the ASCII character that resembles a scalar, or to which compatibility mappings or case folding map it.
+  /// Returns the ASCII character that resembles a scalar, for alphabets and single characters that
+  /// `CompatibilityFolding` does not contain.
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
     case 0xff01...0xff5e: UInt8(truncatingIfNeeded: scalar - 0xfee0).lowercasedASCII

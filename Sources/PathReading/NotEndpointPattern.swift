@@ -1,7 +1,7 @@
 internal import ByteText
 
-/// An entry of `upstream.not_endpoints`: a path that only resembles an endpoint path. A request path is compared with
-/// it byte by byte and without decoding, except at `*`.
+/// An entry of `upstream.not_endpoints`: a path that resembles an endpoint path but is not one. A request path is
+/// compared with it byte by byte and without decoding, except at `*`.
 ///
 /// `*` matches one segment that is not empty. The segment may contain letters, digits, `-`, `_`, `=`, the escapes of
 /// `+`, `/` and `=`, and periods that each follow a letter or digit. Every server reads these characters in the same
@@ -26,7 +26,7 @@ struct NotEndpointPattern: Sendable {
     path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
   }
 
-  /// True if `*` matches the segment: no server splits it or ignores it.
+  /// True if `*` matches the segment.
   private static func matchesWildcard(_ segment: ArraySlice<UInt8>) -> Bool {
     var rest = segment
     var mayBePeriod = false
@@ -48,8 +48,8 @@ struct NotEndpointPattern: Sendable {
   private static let escapes = ["2B", "2b", "2F", "2f", "3D", "3d"]
 
   /// Returns the entry of `not_endpoints` that would permit a path: the path, with `*` in place of each segment that
-  /// may be an id or a secret, so that the entry can be logged. `nil` if the path does not begin with a slash, is
-  /// longer than 256 bytes, or has a segment that `*` does not match, except for an empty segment at its end.
+  /// may be an id or a secret, so that the entry can be logged. Returns `nil` if the path does not begin with a slash,
+  /// is longer than 256 bytes, or has a segment that `*` does not match; the path may end with a slash.
   static func entry(for path: [UInt8]) -> String? {
     guard path.first == UInt8(ascii: "/"), path.count <= longestEntry else { return nil }
     let segments = segments(of: path).dropFirst()

@@ -1,8 +1,8 @@
 /// The path under which the gateway has its own endpoints.
 struct OwnPath: Sendable {
-  /// The path with both slashes, such as `/.proofgate/`.
+  /// The path with a slash at both ends, such as `/.proofgate/`.
   private let prefix: [UInt8]
-  /// The only segment of the path.
+  /// The path without its slashes: one segment.
   let name: [UInt8]
   let letters: LetterPrefilter
 
@@ -12,8 +12,8 @@ struct OwnPath: Sendable {
     letters = LetterPrefilter(name)
   }
 
-  /// True if the path belongs to the gateway itself and contains only characters that every server reads in the same
-  /// way.
+  /// True if the path is under this path and every server reads it in the same way: each further segment consists of
+  /// lower-case letters, digits, `-`, `.` and `_`, is not empty, and does not begin with a period.
   func contains(_ path: [UInt8]) -> Bool {
     guard path.starts(with: prefix) else { return false }
     let rest = path.dropFirst(prefix.count)

@@ -1,27 +1,27 @@
 internal import ByteText
 
-/// All texts that a path can become when servers decode, clean and resolve it.
+/// All texts that a path can become when servers decode and normalise it.
 ///
-/// The gateway does not know which of these steps a server applies, and in which order. The order matters:
-/// `/x%2fy/../authorize` becomes `/authorize` on a server that resolves dots first, and `/x/authorize` on one that
+/// The gateway does not know which of these steps a server applies, nor in which order. The order matters:
+/// `/x%2fy/../authorize` becomes `/authorize` on a server that resolves `..` first, and `/x/authorize` on a server that
 /// decodes first. So each step is applied to each text until no new text appears.
 enum PathVariants {
   private typealias Step = @Sendable ([UInt8]) -> [UInt8]
 
-  /// The maximum work for one request target, which takes about two milliseconds.
+  /// The limit for the work on one request target. The complete budget takes about two milliseconds.
   struct Budget {
     /// The number of bytes that the remaining steps may read in total.
     private(set) var bytes = 96 * 1024
-    /// The fixed cost of a step, in bytes that could be read in the same time.
-    private static let step = 64
+    /// The fixed cost of a step: the number of bytes that could be read in the same time.
+    private static let stepCost = 64
 
     var isSpent: Bool { bytes <= 0 }
 
-    mutating func spend(on text: [UInt8]) { bytes -= text.count + Budget.step }
+    mutating func spend(on text: [UInt8]) { bytes -= text.count + Budget.stepCost }
   }
 
-  /// The maximum number of texts. Only a path that was written to be misread has more.
-  private static let limit = 64
+  /// The maximum number of texts. Only a path that was written to mislead a server has more.
+  private static let maximumTexts = 64
   /// The maximum length in bytes of a session id in a path.
   private static let longestSession = 256
 
@@ -37,7 +37,7 @@ enum PathVariants {
         budget.spend(on: text)
         let next = step(text)
         guard known.insert(next).inserted else { continue }
-        guard texts.count < limit, !budget.isSpent else { return nil }
+        guard texts.count < maximumTexts, !budget.isSpent else { return nil }
         texts.append(next)
       }
       index += 1
@@ -60,10 +60,10 @@ enum PathVariants {
     if !bytes.isASCII { steps += [LenientDecoding.folded, { $0.filter { $0 < 0x80 } }] }
     if bytes.contains(UInt8(ascii: "+")) { steps.append { $0.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 } } }
     if bytes.starts(with: "//".utf8.span) { steps.append(withoutAuthority) }
-    if bytes.contains(UInt8(ascii: "\\")) { steps.append(withSlashes) }
+    if bytes.contains(UInt8(ascii: "\\")) { steps.append(backslashesToSlashes) }
     // Old parsers of file paths read a bar as a slash. No server is known to do so, but no valid path has a bar (RFC
     // 3986).
-    if bytes.contains(UInt8(ascii: "|")) { steps.append(withBars) }
+    if bytes.contains(UInt8(ascii: "|")) { steps.append(barsToSlashes) }
     if bytes.contains(UInt8(ascii: ";")) { steps += [withoutParameters, { upTo(UInt8(ascii: ";"), $0) }] }
     // For a server that decodes first, an encoded question mark or number sign ends the path.
     if bytes.contains(UInt8(ascii: "?")) { steps.append { upTo(UInt8(ascii: "?"), $0) } }
@@ -74,9 +74,9 @@ enum PathVariants {
     if bytes.hasControl { steps += [upToControl, withoutControls, endingSegmentsAtControls] }
     if bytes.contains(UInt8(ascii: " ")) || bytes.contains(UInt8(ascii: ".")) { steps.append(trimmed) }
     if bytes.contains("/./") { steps.append(withoutDots) }
-    if bytes.contains("//") { steps.append(behindProgram) }
+    if bytes.contains("//") { steps.append(afterProgram) }
     if bytes.contains("..") {
-      // Only here do empty segments and `.` matter: they determine which segment `..` removes.
+      // Empty segments and `.` matter only for `..`: they determine which segment it removes.
       steps += [withoutEmptySegments, resolved, withoutParents]
     }
     return steps
@@ -90,17 +90,17 @@ enum PathVariants {
     LenientDecoding.unescaped(text) { CanonicalPath.isPlain($0.lowercasedASCII) || $0 == UInt8(ascii: "~") }
   }
 
-  /// Decodes everything except encoded slashes, which Tomcat can be configured to do.
+  /// Decodes everything except escapes of slashes. Tomcat can be configured to decode in this way.
   private static func decodedButSlashes(_ text: [UInt8]) -> [UInt8] {
     LenientDecoding.unescaped(text) { $0 != UInt8(ascii: "/") }
   }
 
-  /// Removes percent signs that begin no escape, as classic ASP does.
+  /// Removes percent signs that do not begin an escape, as classic ASP does.
   private static func withoutStrayPercents(_ text: [UInt8]) -> [UInt8] {
     text.indices.filter { text[$0] != UInt8(ascii: "%") || LenientDecoding.isEscape(text, at: $0) }.map { text[$0] }
   }
 
-  /// Returns the path after `//host`. Parsers of URI references read this part as an authority (RFC 3986, section 4.2).
+  /// Returns the path after `//host`, which a parser of URI references reads as an authority (RFC 3986, section 4.2).
   /// There may be more than two slashes.
   private static func withoutAuthority(_ text: [UInt8]) -> [UInt8] {
     let host = text.drop { $0 == UInt8(ascii: "/") }
@@ -108,9 +108,9 @@ enum PathVariants {
     return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
   }
 
-  /// Returns the path information of a program (RFC 3875, section 4.1.5) if it begins with two slashes, as an authority
-  /// does; otherwise the text.
-  private static func behindProgram(_ text: [UInt8]) -> [UInt8] {
+  /// Returns the path information of a program (RFC 3875, section 4.1.5) that begins with two slashes. Like a path with
+  /// two slashes, it may be read as an authority. Returns the text unchanged if it contains no such path information.
+  private static func afterProgram(_ text: [UInt8]) -> [UInt8] {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
       let isDouble = slash + 1 < text.count && text[slash + 1] == UInt8(ascii: "/")
@@ -122,11 +122,11 @@ enum PathVariants {
     return text
   }
 
-  private static func withSlashes(_ text: [UInt8]) -> [UInt8] {
+  private static func backslashesToSlashes(_ text: [UInt8]) -> [UInt8] {
     text.map { $0 == UInt8(ascii: "\\") ? UInt8(ascii: "/") : $0 }
   }
 
-  private static func withBars(_ text: [UInt8]) -> [UInt8] {
+  private static func barsToSlashes(_ text: [UInt8]) -> [UInt8] {
     text.map { $0 == UInt8(ascii: "|") ? UInt8(ascii: "/") : $0 }
   }
 
@@ -199,8 +199,8 @@ enum PathVariants {
 
   // MARK: Sessions
 
-  /// Removes `(S(x))`, in which ASP.NET keeps the session id if the browser has no cookies. With `joining`, the slash
-  /// in front is removed, too, so that `to/(S(x))ken` becomes `token`.
+  /// Removes `(S(x))`. ASP.NET keeps the session id in this form in the path if the browser has no cookies. With
+  /// `joining`, the slash in front of it is removed, too, so that `to/(S(x))ken` becomes `token`.
   private static func withoutSessions(_ bytes: [UInt8], joining: Bool) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0

@@ -1,6 +1,7 @@
 internal import ByteText
 
-/// Compares a segment of a path with a segment of an endpoint path in each way in which servers may look it up.
+/// Compares a segment of a request path with a segment of an endpoint path in every way in which some server compares
+/// them.
 struct SegmentMatcher {
   private let segment: [UInt8]
 
@@ -8,25 +9,27 @@ struct SegmentMatcher {
     self.segment = segment
   }
 
-  /// True if some server treats this segment as `name`, a segment of an endpoint path. A server may compare only the
-  /// letters and digits, because frameworks derive method names from segments. It may ignore a suffix, or the text from
-  /// a separator on (`!` in Struts, `:` of a file stream, `&` of a query). Windows also finds a file by its short name.
+  /// True if some server treats this segment as `name`, a segment of an endpoint path.
+  ///
+  /// A server may compare only the letters and digits, because some frameworks derive method names from segments. It
+  /// may ignore a suffix, or the text from a separator on (`!` in Struts, `:` of a file stream, `&` of a query).
+  /// Windows also finds a file by its short name.
   func isRead(as name: [UInt8]) -> Bool {
     if segment == name { return true }
-    let wanted = SegmentMatcher.letters(name[...])
+    let wanted = SegmentMatcher.lettersAndDigits(name[...])
     guard !wanted.isEmpty else { return false }
     let front = segment.prefix(while: CanonicalPath.isPlain)
     let forms = [segment[...], SegmentMatcher.withoutSuffix(segment[...]), front, SegmentMatcher.withoutSuffix(front)]
-    return forms.contains { SegmentMatcher.letters($0) == wanted } || isShort(for: name)
+    return forms.contains { SegmentMatcher.lettersAndDigits($0) == wanted } || isShortName(of: name)
   }
 
   /// True if the letters and digits of this segment begin with those of `name`.
   func begins(like name: [UInt8]) -> Bool {
-    let wanted = SegmentMatcher.letters(name[...])
-    return !wanted.isEmpty && SegmentMatcher.letters(segment[...]).starts(with: wanted)
+    let wanted = SegmentMatcher.lettersAndDigits(name[...])
+    return !wanted.isEmpty && SegmentMatcher.lettersAndDigits(segment[...]).starts(with: wanted)
   }
 
-  private static func letters(_ text: ArraySlice<UInt8>) -> [UInt8] {
+  private static func lettersAndDigits(_ text: ArraySlice<UInt8>) -> [UInt8] {
     text.filter { $0.isLowercaseLetter || $0.isDigit }
   }
 
@@ -35,9 +38,9 @@ struct SegmentMatcher {
     return text[..<period]
   }
 
-  /// True if the segment is the Windows short name of `name`, such as `author~1` for `authorize`. Both are in lower
-  /// case, as all segments of a `CanonicalPath`.
-  private func isShort(for name: [UInt8]) -> Bool {
+  /// True if this segment is the Windows short file name of `name`, such as `author~1` for `authorize`. Both are in
+  /// lower case, like all segments of a `CanonicalPath`.
+  private func isShortName(of name: [UInt8]) -> Bool {
     guard let tilde = segment.firstIndex(of: UInt8(ascii: "~")), tilde == 6, tilde + 1 < segment.count,
       segment[tilde + 1].isDigit
     else { return false }

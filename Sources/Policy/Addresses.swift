@@ -1,6 +1,6 @@
 /// A scheme, host and port (RFC 6454, section 4).
 public struct Origin: Hashable, Sendable, CustomStringConvertible {
-  /// The permitted schemes.
+  /// The permitted URI schemes.
   public enum Scheme: String, Sendable {
     case http
     case https
@@ -58,8 +58,8 @@ public struct SocketAddress: Hashable, Sendable, CustomStringConvertible {
 public struct AddressRange: Sendable {
   /// The first address of the block, 16 bytes. An IPv4 address is mapped to IPv6 (`::ffff:a.b.c.d`).
   public let network: [UInt8]
-  /// The number of leading bits that all addresses of the block have in common, from 0 to 128. For IPv4, it is counted
-  /// in the mapped form.
+  /// The number of leading bits that all addresses of the block have in common, from 0 to 128. For an IPv4 block, this
+  /// is the number in the mapped form, so it is 96 higher than in CIDR notation.
   public let prefixLength: Int
 
   /// Creates a block from a network of 16 bytes and a prefix length of 0 to 128, both in mapped form.

@@ -1,7 +1,7 @@
 /// One client of the policy.
 ///
-/// A class, because each step of a decision passes the client on, and a copy of the settings would retain and release
-/// every string in them.
+/// This is a class because each step of a decision passes the client on, and a copy of a struct would retain and
+/// release every string in it.
 @dynamicMemberLookup
 public final class Client: Sendable {
   /// The kind of application. It determines the redirect URIs and grants that the client may have.
@@ -27,15 +27,15 @@ public final class Client: Sendable {
     case dynamic
   }
 
-  /// The rule for the code challenge of an authorization request (RFC 7636). A challenge that a client sends is always
-  /// verified, even if it is not required.
+  /// The rule for the code challenge of an authorization request (RFC 7636). If a client sends a challenge, it is
+  /// always verified.
   public enum PKCE: String, Sendable, CaseIterable {
     /// A request without a challenge is refused.
     case required
-    /// A request may omit the challenge. Native apps cannot have this rule. Under `ClientProfile.oauth21`, it applies
-    /// only to requests with a `nonce`, of a confidential client with `reliesOnNonce`.
+    /// A request may omit the challenge. Native apps cannot have this rule. Under `ClientProfile.oauth21`, only a
+    /// confidential client with `reliesOnNonce` may omit the challenge, and only from a request with a `nonce`.
     case optional
-    /// The same as `optional`, but only confidential clients can have this rule.
+    /// The same as `optional`, except that only confidential clients can have this rule.
     case off
   }
 
@@ -82,14 +82,14 @@ extension Client {
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }
 }
 
-/// The server that asks the user for consent (`I-consent`).
+/// The server that asks the user for consent (invariant `I-consent`).
 public enum ConsentOwner: String, Sendable, CaseIterable {
   /// The gateway, with a consent page that it shows before it contacts the upstream.
   case gateway
   /// The upstream, if it asks at all. The gateway shows no consent page.
   case upstream
-  /// The same as `upstream` for a request with a claimed https redirect URI of a client that the operator vouches for,
-  /// because the URI proves the identity of the app (RFC 8252, section 8.6). Otherwise the same as `gateway`.
+  /// The upstream, for a request with a claimed https redirect URI of a client that the operator vouches for, because
+  /// the URI proves the identity of the app (RFC 8252, section 8.6). Otherwise the gateway.
   case unlessClaimedHTTPS = "unless_claimed_https"
 }
 
@@ -97,8 +97,8 @@ public enum ConsentOwner: String, Sendable, CaseIterable {
 public enum ClientProfile: String, Sendable, CaseIterable {
   /// RFC 6749, RFC 7636, RFC 8252 and RFC 9700.
   case standard
-  /// The OAuth 2.1 draft. A client needs PKCE, unless it is confidential and checks the `nonce` of the request. A token
-  /// request may omit `redirect_uri` if the client sent a code challenge.
+  /// The OAuth 2.1 draft. A client needs PKCE, unless it is confidential and checks the `nonce` of ID tokens. A token
+  /// request may omit `redirect_uri` if the authorization request had a code challenge.
   case oauth21 = "oauth_2_1"
 }
 
@@ -106,8 +106,8 @@ public enum ClientProfile: String, Sendable, CaseIterable {
 public enum PKCESyntax: String, Sendable, CaseIterable {
   /// Only the syntax of RFC 7636.
   case strict
-  /// Also base64 padding, and the characters `+` and `/` of standard base64 in a verifier. A verifier is compared with
-  /// its padding.
+  /// Also base64 padding, and the characters `+` and `/` of standard base64 in a verifier. Padding and these characters
+  /// are kept when a verifier is compared with a challenge.
   case lenient
 }
 
@@ -130,7 +130,7 @@ public enum RefreshReuseNetworks: String, Sendable, CaseIterable {
   case any
 }
 
-/// The rule for pushed authorization requests (RFC 9126), which a client sends to the gateway itself, before it opens
+/// The rule for pushed authorization requests (RFC 9126): the client sends the request to the gateway before it opens
 /// the browser.
 public enum PushedAuthorizationPolicy: String, Sendable, CaseIterable {
   /// The client may not push requests.

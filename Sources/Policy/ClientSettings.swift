@@ -1,7 +1,7 @@
 public import OAuth
 
-/// The settings of one client, with the defaults of `enforcement:` filled in. The reader of policies builds and changes
-/// them; other code reads them from a `Client`.
+/// The settings of one client. A setting that its entry in the policy file does not have is that of `enforcement:` or
+/// the default. The reader of policy files fills the settings in; other code reads them from a `Client`.
 @dynamicMemberLookup
 public struct ClientSettings: Sendable {
   /// The `client_id` in the requests of the client.
@@ -16,19 +16,19 @@ public struct ClientSettings: Sendable {
   /// The response modes that the client may request. Default: `query`.
   public var responseModes: Set<ResponseMode> = [.query]
   /// The secret with which a confidential client authenticates to the gateway. `nil` for a public client, for a client
-  /// that authenticates to the upstream, and for a client that authenticates to the gateway with its upstream secret.
+  /// that authenticates to the upstream, and for a client that sends its upstream secret to the gateway.
   public var secret: Secret?
   /// The identity of the client at the upstream.
   public var upstream: UpstreamClient
   /// The rules that apply to the client: its own, or those of the policy.
   public var enforcement = EnforcementSettings()
   // The properties of one byte are next to each other, so that there is no padding between them. A policy may have
-  // 100,000 of these values.
+  // 100,000 clients.
   /// The client type: public or confidential.
   public var kind: ClientType
   /// The kind of application.
   public var application: Client.Application
-  /// The platform of the app; `nil` if it is not known. Only the check of the policy uses it.
+  /// The platform of the app; `nil` if it is not known. Only the checks of the policy file use it.
   public var platform: Client.Platform?
   /// The origin of the registration, which is `.dynamic` with `trusted: false`.
   public var registration: Client.Registration
@@ -62,7 +62,7 @@ public struct ClientSettings: Sendable {
     enforcement.mode = mode
   }
 
-  /// Creates the defaults. The id and the type are placeholders until the reader of the policy sets them.
+  /// Creates the defaults. The id and the type are placeholders that the reader of policy files replaces.
   public init() {
     self.init(
       id: ClientID(""), kind: .public, application: .native, redirectURIs: [], consent: .gateway,

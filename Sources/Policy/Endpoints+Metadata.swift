@@ -2,8 +2,9 @@ extension EndpointPaths {
   /// The paths at which the server may have metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section
   /// 3).
   ///
-  /// The path of the issuer is not known. It may be each folder above an authorization or token endpoint. Discovery
-  /// appends the well-known path to the issuer's path, RFC 8414 puts it in front, and servers do both with both names.
+  /// The path of the issuer is not known, so each folder above an authorization or token endpoint is tried. OpenID
+  /// Connect Discovery appends the well-known path to the issuer's path, RFC 8414 inserts it in front, and some servers
+  /// use the path of one specification with the name of the other.
   public var metadataPaths: [String] {
     let names = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
     var paths: [String] = []
@@ -15,8 +16,8 @@ extension EndpointPaths {
     return paths
   }
 
-  /// The paths of all folders above an authorization or token endpoint, without a slash at the end. An empty path is
-  /// the root.
+  /// The root and the paths of all folders above an authorization or token endpoint, without a slash at the end. The
+  /// root is the empty path.
   private var issuerPaths: [String] {
     var issuers = [""]
     for endpoint in authorization + token {

@@ -1,47 +1,50 @@
 public import OAuth
+public import Time
 
-/// The rules that `enforcement:` sets for all clients and an entry of `clients:` for one client.
+/// Rules that `enforcement:` sets for all clients and that an entry of `clients:` may set for one client.
 public struct EnforcementSettings: Sendable {
-  /// The effect of a refusal. Default: it is carried out, and not only logged and counted.
+  /// The effect of a refusal. Default: the gateway refuses the request, and does not only log and count the refusal.
   public var mode = EnforcementMode.enforce
-  /// The specification that applies if specifications differ. Default: the RFCs, and not the OAuth 2.1 draft.
+  /// The specification that applies where specifications differ. Default: the RFCs, and not the OAuth 2.1 draft.
   public var profile = ClientProfile.standard
   /// The accepted code challenge methods (RFC 7636, section 4.2). Default: only `S256`.
   public var pkceMethods: Set<CodeChallengeMethod> = [.s256]
   /// The accepted syntax of code verifiers and challenges. Default: that of RFC 7636, without base64 padding.
   public var pkceSyntax = PKCESyntax.strict
-  /// The treatment of an authorization request without `state`. Default: it passes, and is logged and counted.
+  /// The treatment of an authorization request without `state`. Default: the request passes, and is logged and counted.
   public var state = StatePolicy.report
   /// The rule for the name `localhost` in a redirect URI. Default: it matches only with the listed port.
   public var localhost = LocalhostPolicy.exact
   /// The required form of private-use schemes. Default: a reversed domain name.
   public var schemes = SchemeRule.strict
-  /// The treatment of a sign-in in a web view of an app. Default: it passes, and is logged and counted.
+  /// The treatment of a sign-in in a web view of an app. Default: the sign-in passes, and is logged and counted.
   public var embeddedUserAgents = EmbeddedUserAgentRule.report
   /// The rule for pushed authorization requests. Default: clients may not push.
   public var pushedAuthorization = PushedAuthorizationPolicy.off
   /// True if a redirect to an https URI in query mode ends in `#_`, so that no browser attaches the fragment of an
   /// earlier address (RFC 9700, section 4.1.3). Default: false.
   public var fragmentGuard = false
-  /// The lifetime in seconds of a code of the gateway (RFC 6749, section 4.1.2). Default: a minute.
-  public var codeLifetime = 60
-  /// The lifetime in seconds of a device code (RFC 8628, section 5.4). Default: 10 minutes. The gateway does not serve
-  /// the device grant yet.
-  public var deviceCodeLifetime = 600
-  /// The time in seconds after the first use of a refresh token in which a second use gets the same response (RFC 9700,
-  /// section 4.14.2). Default: 0, so that a second use ends all refresh tokens of the sign-in.
-  public var refreshReuseWindow = 0
-  /// The time in seconds without use after which a refresh token that the gateway sealed expires. Default: 90 days.
-  public var refreshIdle = 90 * 86_400
-  /// The time, in seconds since 1970, until which the gateway accepts refresh tokens that the upstream issued before
-  /// the gateway was installed; `nil` (default) if it accepts none. A confidential client that authenticates to the
-  /// upstream always uses the upstream's own refresh tokens, without a limit.
-  public var rawRefreshUntil: Int64?
+  /// The lifetime of a code of the gateway (RFC 6749, section 4.1.2). Default: a minute.
+  public var codeLifetime: Seconds = 60
+  /// The lifetime of a device code (RFC 8628, section 5.4). Default: 10 minutes. The gateway does not serve the device
+  /// grant yet.
+  public var deviceCodeLifetime: Seconds = 600
+  /// The time after the first use of a refresh token in which a second use gets the same response (RFC 9700, section
+  /// 4.14.2). A later second use ends all refresh tokens of the sign-in. Default: 0.
+  public var refreshReuseWindow: Seconds = 0
+  /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
+  public var refreshIdle: Seconds = 90 * 86_400
+  /// The time until which the gateway accepts refresh tokens that the upstream issued before the gateway was installed;
+  /// `nil` (default) if it accepts none. A confidential client that authenticates to the upstream always uses the
+  /// upstream's own refresh tokens, without a limit.
+  public var rawRefreshUntil: UnixTime?
+
+  private static let longestIdle: Seconds = 10 * 365 * 86_400
 
   /// Creates the defaults.
   public init() {}
 
-  /// The rows of the properties, for `enforcement:` and for an entry of `clients:`.
+  /// The rows of these rules, which are in the tables of both mappings.
   public static let settings: [Setting<EnforcementSettings>] = [
     .choice(
       "mode", \.mode,
@@ -80,27 +83,27 @@ public struct EnforcementSettings: Sendable {
       `block`, on every page until the sign-in ends; advisory, because `User-Agent` proves nothing
       """
     ),
-    .number(
+    .seconds(
       "code_lifetime", \.codeLifetime,
-      .seconds(1...600, adviceIfTooLong: "codes live at most 10 minutes, use `10m` or less"),
+      1...600, adviceIfTooLong: "codes live at most 10 minutes, use `10m` or less",
       "The time in which a code can be redeemed (RFC 6749, section 4.1.2)"),
-    .number(
+    .seconds(
       "device_code_lifetime", \.deviceCodeLifetime,
-      .seconds(1...1_800, adviceIfTooLong: "device codes live at most 30 minutes, use `30m` or less"),
+      1...1_800, adviceIfTooLong: "device codes live at most 30 minutes, use `30m` or less",
       "The time in which a device code can be used (RFC 8628, section 5.4)"),
-    .number(
+    .seconds(
       "refresh_reuse_window", \.refreshReuseWindow,
-      .seconds(0...60, adviceIfTooLong: "it is for requests that overlap, use `60s` or less"),
+      0...60, adviceIfTooLong: "it is for requests that overlap, use `60s` or less",
       """
       The time in which a second use of a refresh token gets the same answer as the first, for apps whose requests \
       overlap (RFC 9700, section 4.14.2); `0s`: a second use ends all tokens of that sign-in
       """
     ),
-    .number(
-      "refresh_idle", \.refreshIdle, .seconds(60...10 * 365 * 86_400),
+    .seconds(
+      "refresh_idle", \.refreshIdle, 60...longestIdle,
       "The time without use after which a refresh token that the gateway sealed expires (RFC 9700, section 4.14.2)"),
-    .number(
-      "raw_refresh_until", \.rawRefreshUntil, .date,
+    .date(
+      "raw_refresh_until", \.rawRefreshUntil,
       """
       The last day, in UTC, on which the gateway accepts refresh tokens that the upstream issued before the gateway \
       was installed; they go upstream only with credentials that the client itself sends (RFC 6749, section 10.4)

@@ -1,3 +1,5 @@
+public import Time
+
 /// The settings of the gateway process, such as addresses, keys, store and limits (`gateway:` in the policy file).
 public struct GatewaySettings: Sendable {
   /// The prefix of the paths that belong to the gateway and are never forwarded.
@@ -15,8 +17,7 @@ public struct GatewaySettings: Sendable {
   public var admin: SocketAddress?
   /// The number of event loops; `nil` for one for each processor that the process may use.
   public var workers: Int?
-  /// The number of gateways that serve this policy together. If there is more than one, they need `sealingKeys` and a
-  /// shared `store`.
+  /// The number of gateways that serve this policy together. Several gateways need `sealingKeys` and a shared `store`.
   public var replicas: Int
   /// The store of one-time values, refresh token families and handles. Default: the memory of the process.
   public var store = StoreLocation.memory()
@@ -37,10 +38,10 @@ public struct GatewaySettings: Sendable {
   /// The meaning of a client's FIN while a safe request (GET, HEAD or OPTIONS) has no response yet. Default: the
   /// gateway cancels the request.
   public var halfClose = HalfClose.cancel
-  /// The time in milliseconds after SIGTERM in which the gateway still accepts connections. Default: 0.
-  public var drainDelay = 0
-  /// The maximum time in milliseconds of a drain, including the delay; `nil` for 30 s after the delay.
-  public var drainLimit: Int?
+  /// The time after SIGTERM in which the gateway still accepts connections. Default: 0.
+  public var drainDelay: Milliseconds = 0
+  /// The maximum time of a drain, including the delay; `nil` for 30 s after the delay.
+  public var drainLimit: Milliseconds?
   /// The `Strict-Transport-Security` field of responses over TLS; `nil` if the field is not sent. Default: a year.
   public var strictTransport: StrictTransport? = StrictTransport()
 
@@ -53,8 +54,8 @@ public struct GatewaySettings: Sendable {
     self.replicas = replicas
   }
 
-  /// The maximum time in milliseconds of a drain, including the delay.
-  public var drainTimeout: Int { drainLimit ?? drainDelay + 30_000 }
+  /// The maximum time of a drain, including the delay.
+  public var drainTimeout: Milliseconds { drainLimit ?? drainDelay + 30_000 }
 
   /// The settings of `gateway:`.
   public static let table = SettingTable<GatewaySettings>(
@@ -137,11 +138,11 @@ public struct GatewaySettings: Sendable {
         client has gone away, and the gateway cancels the request. `serve`: the client still waits for the response
         """
       ),
-      .number(
-        "drain_delay", \.drainDelay, .duration(0...3_600_000),
+      .duration(
+        "drain_delay", \.drainDelay, 0...3_600_000,
         "The time after SIGTERM in which the gateway still accepts connections"),
-      .number(
-        "drain_timeout", \.drainLimit, .duration(1_000...86_400_000),
+      .duration(
+        "drain_timeout", \.drainLimit, 1_000...86_400_000,
         "The longest time of a drain, including the delay", default: "the delay and `30s`"),
       .other(
         "strict_transport_security", .word("off", or: .section("strict_transport_security")),

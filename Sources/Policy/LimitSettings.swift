@@ -1,3 +1,5 @@
+public import Time
+
 /// The limits for one client, one request and the whole process (`limits:` in the policy file). The rows of ``table``
 /// give the reason for each default, and the exceptions.
 public struct LimitSettings: Sendable, Equatable {
@@ -9,16 +11,16 @@ public struct LimitSettings: Sendable, Equatable {
   public var targetLength = 8 * 1024
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
-  /// The maximum time in milliseconds from the first to the last byte of a head, and from a new connection to its first
+  /// The maximum time from the first to the last byte of a head. Also the maximum time from a new connection to its first
   /// byte. Default: 10 s.
-  public var headerTimeout = 10_000
-  /// The maximum time in milliseconds without progress of a body. A body that the gateway reads completely must also
-  /// arrive in this time. Default: 60 s.
-  public var bodyTimeout = 60_000
-  /// The maximum time in milliseconds until the next request of a connection. Default: 75 s.
-  public var idleTimeout = 75_000
-  /// The maximum time in milliseconds from a request head to the last byte of its response. Default: 1 hour.
-  public var requestTimeout = 3_600_000
+  public var headerTimeout: Milliseconds = 10_000
+  /// The maximum time without progress of a body. A body that the gateway reads completely must also arrive in this
+  /// time. Default: 60 s.
+  public var bodyTimeout: Milliseconds = 60_000
+  /// The maximum time until the next request of a connection. Default: 75 s.
+  public var idleTimeout: Milliseconds = 75_000
+  /// The maximum time from a request head to the last byte of its response. Default: 1 hour.
+  public var requestTimeout: Milliseconds = 3_600_000
   /// The number of bytes per second that a client must send or read while the gateway waits only for the client; 0 for
   /// no limit. Default: 500.
   public var minimumRate = 500
@@ -36,7 +38,7 @@ public struct LimitSettings: Sendable, Equatable {
   /// The maximum number of frames of one HTTP/2 connection that carry no part of a request, in one burst. Default:
   /// 1,000.
   public var controlFrames = 1_000
-  /// The maximum number of bytes in buffers, and in bodies that the gateway reads completely, in the process; `nil` for
+  /// The maximum number of bytes in the process in buffers and in bodies that the gateway reads completely. `nil` for
   /// `defaultBufferMemory`, or for a quarter of the control group's memory if that is less.
   public var maxBufferMemory: Int?
   /// The value for `maxBufferMemory` if the control group has no memory limit: 256 MiB.
@@ -51,7 +53,7 @@ public struct LimitSettings: Sendable, Equatable {
   /// Creates the defaults.
   public init() {}
 
-  /// The settings of `limits:`. The notes of a row are the reason for the default, and what happens if the limit is
+  /// The settings of `limits:`. Each row has two notes: the reason for the default, and what happens if the limit is
   /// exceeded.
   public static let table = SettingTable<LimitSettings>(
     "limits", "Limits for one client, one request and the whole process.",
@@ -69,22 +71,22 @@ public struct LimitSettings: Sendable, Equatable {
         "body", \.body, .size(4_096...1_048_576),
         "Bytes of the body of a request to an OAuth endpoint, which is read whole",
         notes: ["ten times the longest assertion; other bodies are streamed and have no limit", "413"]),
-      .number(
-        "header_timeout", \.headerTimeout, .duration(100...600_000),
+      .duration(
+        "header_timeout", \.headerTimeout, 100...600_000,
         "Time from the first byte of a head to the last, and from a new connection to its first byte",
         notes: ["three retransmissions on a bad link; a slow sender holds a buffer this long", "408, or a close"]),
-      .number(
-        "body_timeout", \.bodyTimeout, .duration(100...3_600_000),
+      .duration(
+        "body_timeout", \.bodyTimeout, 100...3_600_000,
         """
         Time without any progress of a body, in either direction; bytes that the kernel still holds for a client count \
         as not received; a body that is read whole must arrive within it
         """,
         notes: ["the usual time of proxies and load balancers", "408, or a reset if the response has begun"]),
-      .number(
-        "idle_timeout", \.idleTimeout, .duration(100...86_400_000), "Time until the next request of a connection",
+      .duration(
+        "idle_timeout", \.idleTimeout, 100...86_400_000, "Time until the next request of a connection",
         notes: ["longer than the 60 s of most load balancers, so that they close first", "a close"]),
-      .number(
-        "request_timeout", \.requestTimeout, .duration(1_000...604_800_000),
+      .duration(
+        "request_timeout", \.requestTimeout, 1_000...604_800_000,
         "Time from a request head to the last byte of its response; it does not apply to switched protocols",
         notes: [
           "a large download on a slow link; no request holds an upstream connection for ever",

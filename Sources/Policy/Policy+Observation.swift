@@ -1,16 +1,17 @@
 internal import ByteText
 import OAuth
 
-/// The mode of a request, which depends on the client ids in it (`I-observe`).
+/// The mode of a request, which depends on the client ids in it (invariant `I-observe`).
 extension Policy {
   /// Returns the mode of a request.
   ///
-  /// While no client is enforced, a request is observed, even if it contains no client id or several, or cannot be
-  /// parsed. The exception is a request with ids of which none is listed, if the policy refuses unknown clients.
+  /// If no client is enforced, every request is observed, even one with no client id or several, or one that cannot be
+  /// parsed. The exception: if the policy refuses unknown clients, a request with client ids none of which is listed is
+  /// enforced.
   ///
-  /// If any client is enforced, a request is observed only if it certainly contains exactly one client id, and this is
-  /// the id of an observed client, or an unknown id that the policy observes and that no server can take for the id of
-  /// an enforced client. Otherwise a request could be observed and still act for an enforced client.
+  /// If any client is enforced, a request is observed only if it certainly contains exactly one client id. This id must
+  /// belong to an observed client, or be an unlisted id that the policy observes and that no server can take for the id
+  /// of an enforced client. Otherwise a request could be observed and still act for an enforced client.
   ///
   /// - Parameters:
   ///   - ids: The distinct client ids that occur anywhere in the request.
@@ -23,22 +24,22 @@ extension Policy {
     }
     guard isUnambiguous, ids.count == 1, let id = ids.first else { return .enforce }
     if let client = clients[ClientID(id)] { return client.mode }
-    return unknownClients == .observe && !isEnforced(lookAlike: id) ? .observe : .enforce
+    return unknownClients == .observe && !resemblesEnforcedID(id) ? .observe : .enforce
   }
 
-  /// Returns true if a server may take `id` for the id or the upstream id of an enforced client. Always false if the
-  /// policy does not both enforce and observe requests.
-  public func isEnforced(lookAlike id: String) -> Bool { enforcedIDs.contains(id) }
+  /// True if a server may take `id` for the id or the upstream id of an enforced client. Always false if the policy
+  /// only enforces or only observes requests.
+  public func resemblesEnforcedID(_ id: String) -> Bool { enforcedIDs.contains(id) }
 
-  /// Returns true if a server may take the id of `client`, which is observed, for the upstream id of an enforced
+  /// True if a server may take the id of `client`, which is observed, for the id or the upstream id of an enforced
   /// client.
   public func sharesEnforcedUpstream(_ client: Client) -> Bool { enforcedIDs.contains(client.id.rawValue) }
 }
 
-/// A set of client ids in which two ids are equal if some server treats them as equal.
+/// A set of client ids. Two ids are the same element if some server treats them as equal.
 ///
-/// The set contains hashes. A collision of hashes can only have the effect that a request of an unknown client is
-/// enforced instead of observed.
+/// The set contains hashes. The only effect of a collision is that a request of an unknown client may be enforced
+/// instead of observed.
 struct FoldedIDs: Sendable {
   private var hashes: Set<Int> = []
 
@@ -52,9 +53,9 @@ struct FoldedIDs: Sendable {
     }
   }
 
-  /// Returns true if `id` equals an id of the set for a server that ignores the case of letters and spaces. An id with
-  /// characters other than printable ASCII is not valid (RFC 6749, appendix A.1). It always counts as equal, because
-  /// the collation of some database may equate it with any id; only an empty set contains no id.
+  /// True if a server that ignores spaces and the case of letters treats `id` as an element. Always true for an id with
+  /// characters other than printable ASCII, unless the set is empty: such an id is not valid (RFC 6749, appendix A.1),
+  /// and the collation of some database may equate it with any id.
   func contains(_ id: String) -> Bool {
     guard !hashes.isEmpty else { return false }
     guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return true }

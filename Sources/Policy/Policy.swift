@@ -1,12 +1,12 @@
 public import OAuth
 
-/// The decisions of the operator. A policy is immutable, and every worker reads it without a lock.
+/// The settings that the operator has chosen. A policy is immutable, and every worker reads it without a lock.
 ///
-/// The reader in `PolicyFile` creates it from YAML and validates it, so code that has a `Policy` does not check it
+/// The reader in `PolicyFile` creates it from YAML and validates it, so code that has a `Policy` does not validate it
 /// again.
 ///
-/// A class, because every decision uses the policy, and a copy of the values would retain and release every string and
-/// collection in them.
+/// This is a class because every decision uses the policy, and a copy of a struct would retain and release every string
+/// and collection in it.
 public final class Policy: Sendable {
   /// The settings of the gateway process.
   public let gateway: GatewaySettings
@@ -20,22 +20,21 @@ public final class Policy: Sendable {
   public let callback: String
   /// A short hash of the files of the policy, which metrics and logs show as its version.
   public let version: String
-  /// The upstream ids for which the gateway holds a secret. If an unlisted client uses one, the request has a rejection
-  /// of its own instead of that for unknown clients. It is refused even if unknown clients are observed, as long as a
-  /// client with this upstream id is enforced.
+  /// The upstream ids of clients for which the gateway holds an upstream secret. A request in which an unlisted client
+  /// uses such an id gets a rejection of its own, not the one for unknown clients. If a client with this upstream id is
+  /// enforced, the request is refused even if unknown clients are observed.
   public let gatewayHeldClientIDs: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
   public let blocksEmbeddedUserAgents: Bool
-  /// True if any listed client is enforced, or if the policy lists no client, its default mode is `enforce`, and it
-  /// refuses unknown clients. While it is false, observed requests pass unchanged, except for the differences that
-  /// `docs/observe.md` lists (`I-observe`).
+  /// True if any listed client is enforced. If the policy lists no client, true if its default mode is `enforce` and it
+  /// refuses unknown clients. If false, all observed requests pass unchanged, except for the differences that
+  /// `docs/observe.md` lists (invariant `I-observe`).
   public let isEnforcing: Bool
-  /// True if the default mode is `observe`, or if any client or unknown clients are observed.
+  /// True if the default mode is `observe`, or if a listed client or unknown clients are observed.
   public let isObserving: Bool
-  /// The ids of enforced clients, and their upstream ids; empty if the policy does not both enforce and observe
-  /// requests.
+  /// The ids and the upstream ids of enforced clients; empty if the policy only enforces or only observes requests.
   let enforcedIDs: FoldedIDs
 
   /// Creates a policy and derives the values that depend on all clients.
@@ -62,7 +61,7 @@ public final class Policy: Sendable {
     enforcedIDs = isEnforcing && isObserving ? FoldedIDs(enforcedIn: clients) : FoldedIDs()
   }
 
-  /// Creates a policy whose rules for all clients have their defaults, except for those that are arguments.
+  /// Creates a policy for tests and the demo: the rules for all clients have their defaults, except for the arguments.
   public convenience init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: EnforcementMode,
     unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], version: String
@@ -86,7 +85,7 @@ extension Policy {
   public var unlistedOAuth: UnlistedOAuth { enforcement.unlistedOAuth }
 }
 
-/// The effect of the rules on a request (`I-observe`).
+/// The effect of the rules on a request (invariant `I-observe`).
 public enum EnforcementMode: String, Sendable, CaseIterable {
   /// The gateway carries out a refusal.
   case enforce

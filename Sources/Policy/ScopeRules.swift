@@ -2,16 +2,17 @@ public import OAuth
 
 /// The rules by which the gateway changes the scope of a client for the server (`scopes:`).
 ///
-/// A class, so that a client without rules of its own needs only one pointer. A policy may have very many clients.
+/// This is a class so that a client without rules of its own needs only one pointer. A policy may have very many
+/// clients.
 public final class ScopeRules: Sendable {
-  /// The scope tokens that are not sent to the server; `nil` if the policy sets no such list here.
+  /// The scope tokens that are not sent to the server; `nil` if the mapping has no `drop`.
   public let drop: Set<String>?
-  /// True if the policy sets a `default` here, even an empty list.
+  /// True if the mapping has a `default`, even an empty list.
   public let hasDefault: Bool
   /// The scope that is sent to the server if a request has no scope, or only tokens of `drop`; `nil` for none.
   public let defaultScope: Scope?
 
-  /// Creates rules. An argument that is `nil` means that the policy does not set the list.
+  /// Creates rules from the lists of a mapping. An argument is `nil` if the mapping does not have this list.
   ///
   /// - Parameters:
   ///   - drop: The scope tokens that are not sent.

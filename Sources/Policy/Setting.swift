@@ -1,7 +1,9 @@
+public import Time
+
 /// One row of the policy format: the key, form, default and documentation of a setting.
 ///
-/// `Root` is the type with the property that holds the value. The rows are the source for the parser of policy files
-/// and its suggestions, the JSON Schema, and the tables of the manual.
+/// `Root` is the type with the property that holds the value. The parser of policy files and its suggestions, the JSON
+/// Schema, and the tables of the manual are derived from the rows.
 public struct Setting<Root>: Sendable {
   /// The key in the policy file.
   public let key: String
@@ -9,15 +11,15 @@ public struct Setting<Root>: Sendable {
   public let form: SettingForm
   /// One sentence for the schema and the manual.
   public let summary: String
-  /// The default in words; `nil` if the default is a value that the manual can show.
-  public let standard: String?
-  /// An example for the message about a missing key; `nil` for an optional setting.
-  public let requirement: String?
+  /// The default in words; `nil` if the property's own default is to be shown.
+  public let defaultText: String?
+  /// The end of the message about a missing key, after "add"; `nil` for an optional setting.
+  public let adviceIfMissing: String?
   /// The additional cells of the row in the manual.
   public let notes: [String]
   private let access: Access?
 
-  /// The path to the property that holds a value.
+  /// A key path to the property that holds a value.
   public typealias Path<Value> = any WritableKeyPath<Root, Value> & Sendable
 
   /// The functions that read and write the property.
@@ -27,20 +29,20 @@ public struct Setting<Root>: Sendable {
   }
 
   private init(
-    _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil,
+    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil, required: String? = nil,
     notes: [String] = [], _ access: Access?
   ) {
     self.key = key
     self.form = form
     self.summary = summary
-    self.standard = standard
-    self.requirement = required
+    self.defaultText = defaultText
+    self.adviceIfMissing = required
     self.notes = notes
     self.access = access
   }
 
-  /// True if the setting is plain: its form is enough to read the value. Every other setting has a function in
-  /// `PolicyFile` that reads it.
+  /// True if the setting is plain: the parser can read its value with the form alone. Every other setting is read by a
+  /// function in `PolicyFile`.
   public var isPlain: Bool { access != nil }
 
   /// Returns the value of the property; `nil` if the property is `nil`, or if the setting is not plain.
@@ -55,7 +57,7 @@ public struct Setting<Root>: Sendable {
       Setting<Outer>.Access(
         get: { access.get($0[keyPath: path]) }, set: { access.set(&$0[keyPath: path], $1) })
     }
-    return Setting<Outer>(key, form, summary, default: standard, required: requirement, notes: notes, outer)
+    return Setting<Outer>(key, form, summary, default: defaultText, required: adviceIfMissing, notes: notes, outer)
   }
 }
 
@@ -64,9 +66,9 @@ public struct Setting<Root>: Sendable {
 extension Setting {
   /// Returns the row of a setting that is not plain. A function in `PolicyFile` reads its value.
   public static func other(
-    _ key: String, _ form: SettingForm, _ summary: String, default standard: String? = nil, required: String? = nil
+    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil, required: String? = nil
   ) -> Self {
-    Self(key, form, summary, default: standard, required: required, nil)
+    Self(key, form, summary, default: defaultText, required: required, nil)
   }
 
   /// Returns the row of a setting with the values `true` and `false`.
@@ -92,11 +94,11 @@ extension Setting {
 
   /// Returns the row of a setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-    _ key: String, _ path: Path<Value>, _ summary: String, default standard: String? = nil,
+    _ key: String, _ path: Path<Value>, _ summary: String, default defaultText: String? = nil,
     required: String? = nil
   ) -> Self {
     Self(
-      key, .choice(Value.allCases.map(\.rawValue)), summary, default: standard, required: required,
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: defaultText, required: required,
       Access(
         get: { .text($0[keyPath: path].rawValue) },
         set: { root, value in
@@ -106,10 +108,10 @@ extension Setting {
 
   /// Returns the row of an optional setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
-    _ key: String, _ path: Path<Value?>, _ summary: String, default standard: String
+    _ key: String, _ path: Path<Value?>, _ summary: String, default defaultText: String
   ) -> Self {
     Self(
-      key, .choice(Value.allCases.map(\.rawValue)), summary, default: standard,
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: defaultText,
       Access(
         get: { $0[keyPath: path].map { .text($0.rawValue) } },
         set: { root, value in
@@ -131,8 +133,7 @@ extension Setting {
         }))
   }
 
-  /// Returns the row of a number, size or duration. If the form permits a word in place of the number, the word means
-  /// 0.
+  /// Returns the row of a number or size. If the form permits a word in place of the number, the word means 0.
   public static func number(
     _ key: String, _ path: Path<Int>, _ form: SettingForm, _ summary: String,
     notes: [String] = []
@@ -144,25 +145,74 @@ extension Setting {
         set: { root, value in root[keyPath: path] = value.number ?? 0 }))
   }
 
-  /// Returns the row of an optional number, size, duration or date. If the form permits a word in place of the number,
-  /// the word means `nil`.
-  public static func number<Value: BinaryInteger & Sendable>(
-    _ key: String, _ path: Path<Value?>, _ form: SettingForm, _ summary: String,
-    default standard: String, notes: [String] = []
+  /// Returns the row of an optional number or size. If the form permits a word in place of the number, the word means
+  /// `nil`.
+  public static func number(
+    _ key: String, _ path: Path<Int?>, _ form: SettingForm, _ summary: String,
+    default defaultText: String, notes: [String] = []
   ) -> Self {
     Self(
-      key, form, summary, default: standard, notes: notes,
+      key, form, summary, default: defaultText, notes: notes,
       Access(
-        get: { $0[keyPath: path].map { .number(Int($0)) } },
-        set: { root, value in root[keyPath: path] = value.number.map { Value($0) } }))
+        get: { $0[keyPath: path].map { .number($0) } },
+        set: { root, value in root[keyPath: path] = value.number }))
+  }
+
+  /// Returns the row of a time with a unit.
+  public static func duration(
+    _ key: String, _ path: Path<Milliseconds>, _ range: ClosedRange<Milliseconds>, _ summary: String,
+    notes: [String] = []
+  ) -> Self {
+    Self(
+      key, .duration(range), summary, notes: notes,
+      Access(
+        get: { .duration($0[keyPath: path]) },
+        set: { root, value in if case .duration(let time) = value { root[keyPath: path] = time } }))
+  }
+
+  /// Returns the row of an optional time with a unit.
+  public static func duration(
+    _ key: String, _ path: Path<Milliseconds?>, _ range: ClosedRange<Milliseconds>, _ summary: String,
+    default defaultText: String
+  ) -> Self {
+    Self(
+      key, .duration(range), summary, default: defaultText,
+      Access(
+        get: { $0[keyPath: path].map { .duration($0) } },
+        set: { root, value in if case .duration(let time) = value { root[keyPath: path] = time } }))
+  }
+
+  /// Returns the row of a time with a unit that must be a whole number of seconds.
+  ///
+  /// - Parameter advice: The text about a time above the upper bound, as in `SettingForm.seconds`.
+  public static func seconds(
+    _ key: String, _ path: Path<Seconds>, _ range: ClosedRange<Seconds>, adviceIfTooLong advice: String? = nil,
+    _ summary: String
+  ) -> Self {
+    Self(
+      key, .seconds(range, adviceIfTooLong: advice), summary,
+      Access(
+        get: { .seconds($0[keyPath: path]) },
+        set: { root, value in if case .seconds(let time) = value { root[keyPath: path] = time } }))
+  }
+
+  /// Returns the row of an optional day in UTC.
+  public static func date(
+    _ key: String, _ path: Path<UnixTime?>, _ summary: String, default defaultText: String
+  ) -> Self {
+    Self(
+      key, .date, summary, default: defaultText,
+      Access(
+        get: { $0[keyPath: path].map { .date($0) } },
+        set: { root, value in if case .date(let end) = value { root[keyPath: path] = end } }))
   }
 
   /// Returns the row of an optional text on one line.
   public static func text(
-    _ key: String, _ path: Path<String?>, _ summary: String, default standard: String
+    _ key: String, _ path: Path<String?>, _ summary: String, default defaultText: String
   ) -> Self {
     Self(
-      key, .text(), summary, default: standard,
+      key, .text(), summary, default: defaultText,
       Access(
         get: { $0[keyPath: path].map { .text($0) } },
         set: { root, value in if case .text(let text) = value { root[keyPath: path] = text } }))
@@ -171,11 +221,11 @@ extension Setting {
   /// Returns the row of a path, or a list of paths, of the server.
   public static func paths(
     _ key: String, _ path: Path<[String]>, _ summary: String,
-    default standard: String? = nil,
+    default defaultText: String? = nil,
     required: String? = nil
   ) -> Self {
     Self(
-      key, .paths, summary, default: standard, required: required,
+      key, .paths, summary, default: defaultText, required: required,
       Access(
         get: { .texts($0[keyPath: path]) },
         set: { root, value in if case .texts(let paths) = value { root[keyPath: path] = paths } }))
@@ -186,9 +236,14 @@ extension Setting {
 public enum SettingValue: Sendable, Equatable {
   /// The value of a `SettingForm.flag`.
   case flag(Bool)
-  /// A number, the bytes of a size, the milliseconds of a `SettingForm.duration`, or the seconds of a
-  /// `SettingForm.seconds`. For a date, the seconds from 1970 to the end of the day.
+  /// A number, or the bytes of a size.
   case number(Int)
+  /// The time of a `SettingForm.duration`.
+  case duration(Milliseconds)
+  /// The time of a `SettingForm.seconds`.
+  case seconds(Seconds)
+  /// The end of the day of a `SettingForm.date`.
+  case date(UnixTime)
   /// A text, or the word of a choice.
   case text(String)
   /// A list of paths, or the words of a list of choices.
@@ -196,6 +251,7 @@ public enum SettingValue: Sendable, Equatable {
   /// The word that a `SettingForm.word` permits in place of another form.
   case word
 
+  /// The number of `SettingValue.number`; `nil` for other values.
   var number: Int? {
     if case .number(let number) = self { number } else { nil }
   }

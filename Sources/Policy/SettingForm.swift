@@ -1,3 +1,5 @@
+public import Time
+
 /// The syntax and the bounds of the value of a setting.
 public indirect enum SettingForm: Sendable {
   /// `true` or `false`.
@@ -10,14 +12,14 @@ public indirect enum SettingForm: Sendable {
   case number(ClosedRange<Int>)
   /// A number of bytes, with or without a unit. The bounds are in bytes.
   case size(ClosedRange<Int>)
-  /// A time with a unit. The bounds are in milliseconds.
-  case duration(ClosedRange<Int>)
-  /// A time with a unit, as in `duration`; the time must be a whole number of seconds. The bounds are in seconds.
+  /// A time with a unit.
+  case duration(ClosedRange<Milliseconds>)
+  /// A time with a unit, as in `duration`; the time must be a whole number of seconds.
   ///
   /// - Parameter adviceIfTooLong: The text after "`KEY` cannot be `VALUE`; " in the error message for a time above the
   ///   upper bound; `nil` for the usual text, which states the bounds.
-  case seconds(ClosedRange<Int>, adviceIfTooLong: String? = nil)
-  /// A day in UTC. The value is the end of the day, in seconds since 1970.
+  case seconds(ClosedRange<Seconds>, adviceIfTooLong: String? = nil)
+  /// A day in UTC. The value is the end of the day.
   case date
   /// A text on one line.
   ///
@@ -28,7 +30,7 @@ public indirect enum SettingForm: Sendable {
   case text(_ values: String = "text", pattern: String? = nil, longest: Int? = nil)
   /// A path of the server, or a list of them.
   case paths
-  /// A list with at least `least` items. With `orSingle`, a single item may also be written without a list.
+  /// A list with at least `least` items. With `orSingle`, a list with one item may also be written as the item alone.
   case list(SettingForm, orSingle: Bool = false, least: Int = 0)
   /// A YAML mapping. Its keys are the settings of the `SettingTable` with this name.
   case section(String)

@@ -6,15 +6,15 @@ public struct SettingTable<Root>: Sendable {
   public let summary: String
   /// The rows, in the order in which the manual shows them.
   public let settings: [Setting<Root>]
-  /// Groups of keys. The mapping must have all keys of at least one group.
+  /// Groups of keys. The mapping must have all keys of at least one group. Empty for no such rule.
   public let alternatives: [[String]]
   /// True if the mapping must have exactly one of its settings.
   public let isExclusive: Bool
   /// Returns the value in which every plain setting has its default.
   public let defaults: @Sendable () -> Root
 
-  /// Creates a table. `alternatives` and `isExclusive` are for the schema only. Functions in `PolicyFile` make these
-  /// checks when a policy is read.
+  /// Creates a table. Only the schema uses `alternatives` and `isExclusive`; when a policy is read, functions in
+  /// `PolicyFile` make these checks.
   public init(
     _ name: String, _ summary: String, alternatives: [[String]] = [], isExclusive: Bool = false,
     _ settings: [Setting<Root>],

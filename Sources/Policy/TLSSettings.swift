@@ -1,6 +1,7 @@
 public import Cryptography
+public import Time
 
-/// A certificate chain and the private key.
+/// A certificate chain and the private key of its first certificate.
 public struct CertificateAndKey: Sendable {
   /// The certificate, followed by the certificates of its issuers.
   public let chain: CertificateChain
@@ -14,7 +15,7 @@ public struct CertificateAndKey: Sendable {
   }
 }
 
-/// The oldest accepted version of TLS. The gateway never accepts versions before 1.2 (RFC 8996).
+/// The oldest TLS version that the gateway accepts. It never accepts versions before 1.2 (RFC 8996).
 public enum MinimumTLSVersion: String, Sendable, CaseIterable {
   case v12 = "1.2"
   case v13 = "1.3"
@@ -36,17 +37,14 @@ public enum CipherSuite: String, Sendable, CaseIterable {
   case ecdsaAES256CBC = "ECDHE-ECDSA-AES256-SHA384"
   case rsaAES256CBC = "ECDHE-RSA-AES256-SHA384"
 
-  /// True for authenticated encryption (AEAD). There are attacks on the other suites, which use CBC and authenticate in
-  /// a separate step (RFC 9325, section 4.2).
+  /// True for a suite with authenticated encryption (AEAD). The other suites use CBC and authenticate in a separate
+  /// step, which has been attacked (RFC 9325, section 4.2).
   public var isAEAD: Bool {
     switch self {
     case .ecdsaAES128CBC, .rsaAES128CBC, .ecdsaAES256CBC, .rsaAES256CBC: false
     default: true
     }
   }
-
-  /// True for the suites of TLS 1.3, false for those of TLS 1.2.
-  public var isOfTLS13: Bool { rawValue.hasPrefix("TLS_") }
 }
 
 /// The TLS settings of a listener (`tls:` in an item of `gateway.listeners`).
@@ -62,17 +60,17 @@ public struct ListenerTLS: Sendable {
   /// The certificates, at least one. The first one is used if the client sends no server name, or one that no
   /// certificate contains.
   public var certificates: [CertificateAndKey]
-  /// The oldest version that a client may use. Default: 1.2.
+  /// The oldest version that the gateway accepts from a client. Default: 1.2.
   public var minimumVersion = MinimumTLSVersion.v12
-  /// The cipher suites, in order of preference. If the list has no suite of a TLS version, this version uses its
-  /// defaults.
+  /// The cipher suites, in order of preference. A TLS version for which the list contains no suite uses its default
+  /// suites.
   public var ciphers: [CipherSuite] = []
   /// The authorities that issue client certificates; `nil` if the gateway requests no client certificate.
   public var clientAuthorities: CertificateChain?
   /// The treatment of a client without a certificate. Default: the handshake fails.
   public var clientCertificate = ClientCertificate.require
-  /// The maximum time of a handshake, in milliseconds. Default: 10 s.
-  public var handshakeTimeout = 10_000
+  /// The maximum time of a handshake. Default: 10 s.
+  public var handshakeTimeout: Milliseconds = 10_000
 
   /// Creates settings with these certificates. The other properties have their defaults.
   public init(certificates: [CertificateAndKey]) {
@@ -113,8 +111,8 @@ public struct ListenerTLS: Sendable {
       .choice(
         "client_certificate", \.clientCertificate,
         "The treatment of a client without a certificate: `request` accepts it, `require` refuses it"),
-      .number(
-        "handshake_timeout", \.handshakeTimeout, .duration(100...600_000), "The longest time of a handshake"),
+      .duration(
+        "handshake_timeout", \.handshakeTimeout, 100...600_000, "The longest time of a handshake"),
     ]
   ) { ListenerTLS(certificates: []) }
 }
@@ -127,7 +125,7 @@ public struct UpstreamTLS: Sendable {
   public var serverName: String
   /// The certificate that the gateway presents if the upstream requests one; `nil` for none.
   public var certificate: CertificateAndKey?
-  /// The oldest version that the upstream may use. Default: 1.2.
+  /// The oldest version that the gateway accepts from the upstream. Default: 1.2.
   public var minimumVersion: MinimumTLSVersion
 
   /// Creates settings, by default for TLS 1.2 or later, and without a certificate of the gateway.
@@ -144,29 +142,30 @@ public struct UpstreamTLS: Sendable {
 
 /// The `Strict-Transport-Security` field of responses over TLS (RFC 6797).
 public struct StrictTransport: Sendable, Equatable {
-  /// The time in seconds for which a browser uses only https for the host. With 0, a browser forgets the field.
-  /// Default: a year.
-  public var maxAge: Int
+  /// The time for which a browser uses only https for the host. With 0, the browser forgets the host. Default: a year.
+  public var maxAge: Seconds
   /// True if the field also applies to all subdomains. Default: false.
   public var includesSubdomains: Bool
+
+  private static let longestAge: Seconds = 10 * 365 * 86_400
 
   /// The settings of `strict_transport_security:`.
   public static let table = SettingTable<StrictTransport>(
     "strict_transport_security", "The `Strict-Transport-Security` of responses over TLS (RFC 6797).",
     [
-      .number(
-        "max_age", \.maxAge, .seconds(0...87_600 * 3_600),
+      .seconds(
+        "max_age", \.maxAge, 0...longestAge,
         "The time for which browsers remember the field; `0s` makes them forget it"),
       .flag("include_subdomains", \.includesSubdomains, "`true`: the field also applies to all subdomains"),
     ]
   ) { StrictTransport() }
 
   /// Creates a field. The default is a year, the minimum that the preload lists of browsers require.
-  public init(maxAge: Int = 31_536_000, includesSubdomains: Bool = false) {
+  public init(maxAge: Seconds = 31_536_000, includesSubdomains: Bool = false) {
     self.maxAge = maxAge
     self.includesSubdomains = includesSubdomains
   }
 
   /// The value of the field (RFC 6797, section 6.1).
-  public var fieldValue: String { "max-age=\(maxAge)" + (includesSubdomains ? "; includeSubDomains" : "") }
+  public var fieldValue: String { "max-age=\(maxAge.count)" + (includesSubdomains ? "; includeSubDomains" : "") }
 }

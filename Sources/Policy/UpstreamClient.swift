@@ -30,8 +30,8 @@ public struct UpstreamClient: Sendable {
   public var redirectURI: RedirectURI
   /// The form in which the gateway sends `clientSecret`.
   public var authentication: Authentication
-  /// The scope rules of the client. Each list that they set replaces that of `upstream.scopes`. `nil` if the client has
-  /// none.
+  /// The scope rules of the client; `nil` if it has none. Each list in them replaces the same list of
+  /// `upstream.scopes`.
   public var scopes: ScopeRules?
 
   /// Creates an identity. By default, the gateway holds no secret for it, and the scope rules of `upstream:` apply.

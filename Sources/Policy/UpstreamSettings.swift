@@ -1,11 +1,13 @@
+public import Time
+
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
   /// The scheme, host and port of the server.
   public var origin: Origin
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
-  /// The place where the gateway completes the server's authorization responses. Default: in the response that it
-  /// forwards.
+  /// The place where the gateway completes the server's authorization responses. Default: in the server's response,
+  /// before the gateway forwards it.
   public var callback: CallbackMode
   /// The prefixes of the paths that the gateway forwards; empty (default) to forward all paths.
   public var pass: [String] = []
@@ -15,17 +17,17 @@ public struct UpstreamSettings: Sendable {
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway keeps
   /// it in the store and sends a handle. Default: 2 KiB.
   public var stateLimit = 2_048
-  /// The time in seconds for which the server accepts a code. The store records for this time to which sign-in the code
-  /// belongs. Default: 10 minutes.
-  public var codeLifetime = 600
+  /// The time for which the server accepts a code. For this time, the store records to which sign-in the code belongs.
+  /// Default: 10 minutes.
+  public var codeLifetime: Seconds = 600
   /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
   /// Default: false.
   public var crossSiteLogin = false
-  /// The operator's decision about `callback: network` with a server that does not understand PKCE; `nil` by default,
-  /// which does not accept the risk.
+  /// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE; `nil`
+  /// (default) if the operator does not accept it.
   public var callbackRisk: CallbackRisk?
-  /// True if the server understands PKCE. The gateway then sends a challenge of its own for every transaction. It never
-  /// forwards the client's challenge. Default: false.
+  /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. It
+  /// never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
@@ -36,15 +38,15 @@ public struct UpstreamSettings: Sendable {
   public var maxConnections = 1_024
   /// The number of these connections that are reserved for requests to the OAuth endpoints; `nil` for an eighth.
   public var reserve: Int?
-  /// The maximum time in milliseconds for opening a connection, including the DNS lookup. Default: 5 s.
-  public var connectTimeout = 5_000
-  /// The maximum time in milliseconds from the last byte of a request to the response head. Default: 60 s.
-  public var responseTimeout = 60_000
+  /// The maximum time for opening a connection, including the DNS lookup. Default: 5 s.
+  public var connectTimeout: Milliseconds = 5_000
+  /// The maximum time from the last byte of a request to the response head. Default: 60 s.
+  public var responseTimeout: Milliseconds = 60_000
   /// The protocols that an `Upgrade` field may contain, in lower case, such as `websocket`; empty (default) for none.
   public var upgrades: Set<String> = []
   /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
   public var strippedHeaders: [String] = []
-  /// Patterns for the names of request fields that every client may send, although a built-in pattern matches them.
+  /// Patterns for the names of request fields that every client may send, although they match a built-in pattern.
   public var keptHeaders: [String] = []
   /// The TLS settings of an https origin; `nil` for http.
   public var tls: UpstreamTLS?
@@ -104,8 +106,8 @@ public struct UpstreamSettings: Sendable {
         the store and sends a handle
         """
       ),
-      .number(
-        "code_lifetime", \.codeLifetime, .seconds(1...86_400),
+      .seconds(
+        "code_lifetime", \.codeLifetime, 1...86_400,
         "The time for which the server accepts a code; meanwhile a code belongs to the sign-in that got it first"),
       .flag(
         "cross_site_login", \.crossSiteLogin,
@@ -138,11 +140,11 @@ public struct UpstreamSettings: Sendable {
         cannot keep users from signing in
         """,
         default: "an eighth of them"),
-      .number(
-        "connect_timeout", \.connectTimeout, .duration(10...600_000),
+      .duration(
+        "connect_timeout", \.connectTimeout, 10...600_000,
         "The longest time to open a connection, including the DNS lookup"),
-      .number(
-        "response_timeout", \.responseTimeout, .duration(10...86_400_000),
+      .duration(
+        "response_timeout", \.responseTimeout, 10...86_400_000,
         "The longest time from the last request byte to the response head"),
       .other(
         "upgrades", .list(.text("protocol names", pattern: "^[a-z0-9./-]+$"), orSingle: true),
@@ -237,17 +239,18 @@ public struct EndpointPaths: Sendable {
   ) { EndpointPaths(authorization: [], token: []) }
 }
 
-/// The place where the gateway completes an authorization response of the upstream (`I-completion`).
+/// The place where the gateway completes an authorization response of the upstream (invariant `I-completion`): it
+/// replaces the upstream's code with a sealed one, and sends the response to the client.
 public enum CallbackMode: String, Sendable, CaseIterable {
-  /// In the response that it forwards, so that the browser never sees a code of the upstream.
+  /// In the server's response, before the gateway forwards it, so that the browser never sees a code of the upstream.
   case inPlace = "in_place"
-  /// At the callback, for an upstream that sends its response by script, by `form_post` or from another origin. The
-  /// browser then sees the code.
+  /// At the gateway's callback, for an upstream that sends its authorization response by script, by `form_post` or from
+  /// another origin. The browser then sees the code.
   case network
 }
 
-/// The operator's decision about `callback: network` with a server that does not understand PKCE. A program that sees a
-/// code of the server first can then redeem it in its own sign-in.
+/// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE: a program
+/// that sees a code of the server first can redeem it in a sign-in of its own.
 public enum CallbackRisk: String, Sendable, CaseIterable {
   /// The operator accepts the risk.
   case accepted

@@ -2,7 +2,7 @@ import OAuth
 import Policy
 import YAML
 
-/// The clients read so far, and the facts that depend on all of them together.
+/// The clients that have been read, and the facts that depend on all of them together.
 struct ClientCollection {
   /// A client that has an id. A policy may have very many clients, so an entry is small and keeps no nodes of the
   /// document.
@@ -11,23 +11,23 @@ struct ClientCollection {
     var client: Client?
     /// The place where the client begins.
     let place: SourceLocation
-    /// The place of the `consent` setting; `nil` if the default of `I-consent` applies.
-    let consent: SourceLocation?
+    /// The place of the `consent` setting; `nil` if the default of invariant `I-consent` applies.
+    let consentPlace: SourceLocation?
     /// The place of the `client_id` in `upstream:`; `nil` if the client has none.
-    let upstreamID: SourceLocation?
+    let upstreamIDPlace: SourceLocation?
   }
 
-  /// A redirect URI, other than a loopback one, that should belong to only one client, and its scheme if that is a
-  /// private-use scheme.
-  struct Site {
+  /// A redirect URI of a client, except loopback ones. Only one client should have it.
+  struct RegisteredURI {
     let client: ClientID
-    let uri: String
+    let text: String
+    /// The private-use scheme; `nil` if the URI has none.
     let scheme: String?
     let place: SourceLocation
   }
 
-  /// A loopback redirect URI without its port. The app chooses the port at run time.
-  struct LoopbackSite {
+  /// A loopback redirect URI of a client, without its port. The app chooses the port at run time.
+  struct RegisteredLoopbackURI {
     let client: ClientID
     let address: String
     let isObserved: Bool
@@ -38,11 +38,12 @@ struct ClientCollection {
   /// The index of each client in `entries`.
   private var positions: [ClientID: Int32] = [:]
   /// All redirect URIs except loopback ones, in the order of the files.
-  private(set) var sites: [Site] = []
-  private(set) var loopbackSites: [LoopbackSite] = []
-  /// The sets of grants so far, each with the list in the file that it was created from. Clients with equal lists share
-  /// the storage of one set, because most clients of a large policy have the same grants and response modes.
+  private(set) var registeredURIs: [RegisteredURI] = []
+  private(set) var loopbackURIs: [RegisteredLoopbackURI] = []
+  /// The sets of grants so far, each with the list in the file from which it was created. Clients with equal lists
+  /// share the storage of one set, because most clients of a large policy have equal lists.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
+  /// The sets of response modes so far. Clients with equal sets share their storage, too.
   private var modeSets: [Set<ResponseMode>] = []
   /// True if an enforced public client has the refresh token grant, so that the gateway seals its refresh tokens.
   private(set) var sealsRefreshTokens = false
@@ -50,7 +51,7 @@ struct ClientCollection {
   mutating func reserveCapacity(_ count: Int) {
     entries.reserveCapacity(count)
     positions.reserveCapacity(count)
-    sites.reserveCapacity(count)
+    registeredURIs.reserveCapacity(count)
   }
 
   subscript(id: ClientID) -> Entry? { positions[id].map { entries[Int($0)] } }
@@ -69,40 +70,42 @@ struct ClientCollection {
     entries[position].client = client
   }
 
-  mutating func add(_ site: Site) {
-    sites.append(site)
+  mutating func add(_ uri: RegisteredURI) {
+    registeredURIs.append(uri)
   }
 
-  mutating func add(_ site: LoopbackSite) {
-    loopbackSites.append(site)
+  mutating func add(_ uri: RegisteredLoopbackURI) {
+    loopbackURIs.append(uri)
   }
 
-  /// Returns each loopback site whose address an earlier client also has in the other mode (observe or enforce), with
-  /// that client.
-  func loopbackSitesOfBothModes() -> [(site: LoopbackSite, other: ClientID)] {
-    guard loopbackSites.contains(where: \.isObserved) else { return [] }
+  /// Returns each loopback URI whose address an earlier client in the other mode (observe or enforce) also has,
+  /// together with this earlier client.
+  func loopbackURIsOfBothModes() -> [(uri: RegisteredLoopbackURI, other: ClientID)] {
+    guard loopbackURIs.contains(where: \.isObserved) else { return [] }
     var observed: [String: ClientID] = [:]
     var enforced: [String: ClientID] = [:]
-    var shared: [(site: LoopbackSite, other: ClientID)] = []
-    for site in loopbackSites {
-      if let other = site.isObserved ? enforced[site.address] : observed[site.address] { shared.append((site, other)) }
-      if site.isObserved { observed[site.address] = site.client } else { enforced[site.address] = site.client }
+    var shared: [(uri: RegisteredLoopbackURI, other: ClientID)] = []
+    for uri in loopbackURIs {
+      if let other = uri.isObserved ? enforced[uri.address] : observed[uri.address] { shared.append((uri, other)) }
+      if uri.isObserved { observed[uri.address] = uri.client } else { enforced[uri.address] = uri.client }
     }
     return shared
   }
 
-  /// Returns the position of each site whose text another, earlier client has too, with that client. `text` returns the
-  /// text to compare, or `nil` to exclude a site.
-  func sharedSites(_ text: (Site) -> String?) -> [Int: ClientID] {
+  /// Returns the earlier client for each URI whose text an earlier client also has. The keys are positions in
+  /// `registeredURIs`.
+  ///
+  /// - Parameter text: Returns the text to compare, or `nil` to exclude a URI.
+  func earlierOwners(comparing text: (RegisteredURI) -> String?) -> [Int: ClientID] {
     var owners: [String: Int32] = [:]
-    owners.reserveCapacity(sites.count)
+    owners.reserveCapacity(registeredURIs.count)
     var shared: [Int: ClientID] = [:]
-    for (position, site) in sites.enumerated() {
+    for (position, uri) in registeredURIs.enumerated() {
       // The new owner replaces the old one, so that a second URI of the same client with this text gives no second
       // finding.
-      guard let text = text(site), let owner = owners.updateValue(Int32(position), forKey: text) else { continue }
-      let client = sites[Int(owner)].client
-      if client != site.client { shared[position] = client }
+      guard let text = text(uri), let owner = owners.updateValue(Int32(position), forKey: text) else { continue }
+      let client = registeredURIs[Int(owner)].client
+      if client != uri.client { shared[position] = client }
     }
     return shared
   }

@@ -2,8 +2,8 @@ import OAuth
 import Policy
 import YAML
 
-/// The entry of one client, with the nodes that findings refer to. This type is a class because copying its many
-/// members would take longer than parsing them.
+/// The entry of one client while it is read, with the nodes that findings refer to. This is a class because copying the
+/// many members of a struct would take longer than parsing them.
 final class ClientDraft: SectionDraft {
   /// A value and its place.
   typealias Located<Value> = (value: Value, node: YAMLNode)
@@ -17,10 +17,10 @@ final class ClientDraft: SectionDraft {
   private(set) var fields = Fields()
   /// The valid redirect URIs.
   var redirectURIs: [Located<RedirectURI>] = []
-  /// The grants that only some clients may have. They are checked after the whole entry has been read.
-  var grants: [Located<GrantType>] = []
+  /// The grants in the entry that only some clients may have. They are checked after the whole entry has been read.
+  var restrictedGrants: [Located<GrantType>] = []
   /// True if the entry lists at least one valid grant, so that the default does not apply.
-  var namesGrants = false
+  var listsGrants = false
   var upstream: ClientUpstreamDraft
 
   init(node: YAMLNode, settings: ClientSettings) {
@@ -41,7 +41,7 @@ final class ClientDraft: SectionDraft {
     ])
 
   /// True if the entry has no redirect URI, not even an invalid one.
-  var namesNoRedirectURI: Bool {
+  var hasNoRedirectURI: Bool {
     guard redirectURIs.isEmpty, let node = fields["redirect_uris"]?.node else { return redirectURIs.isEmpty }
     return node.kind == .sequence && node.count == 0
   }
@@ -64,7 +64,7 @@ final class ClientDraft: SectionDraft {
       // The default is the kind of application for which this client type has the stricter rules.
       settings.application = kind == .confidential ? .web : .native
     }
-    if !namesGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }
+    if !listsGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }
     if fields["response_modes"] != nil { settings.responseModes = clients.shared(settings.responseModes) }
   }
 }

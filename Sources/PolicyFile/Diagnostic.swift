@@ -1,10 +1,10 @@
-/// One finding about a policy file: the problem, its place, and its solution.
+/// One finding about a policy file: the problem, its position, and the solution.
 public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
-  /// The consequence of a finding.
+  /// The consequence of a finding for the policy.
   public enum Severity: String, Sendable, CaseIterable {
     /// The policy cannot be used.
     case error
-    /// The policy is used, but departs from an RFC or from good operation.
+    /// The policy is used, but departs from an RFC or from good practice.
     case warning
     /// Information that requires no change.
     case note
@@ -33,8 +33,8 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     self.message = message
   }
 
-  /// One line: `file:line:column: severity: message (RFC, section) [id]`. The section is there only if the finding
-  /// comes from an RFC, and the id only if `id.isLint` is true.
+  /// One line: `file:line:column: severity: message (RFC, section) [id]`. The section is present only if the rule comes
+  /// from an RFC, and the id only if `id.isLint` is true.
   public var description: String {
     var text = "\(file):\(line):\(column): \(severity.rawValue): \(message)"
     if let reference = id.reference { text += " (\(reference))" }
@@ -55,9 +55,9 @@ extension Sequence where Element == Diagnostic {
     return parts.isEmpty ? "no problems" : parts.joined(separator: ", ")
   }
 
-  /// True if there are errors, and each error is about a file or environment variable that is missing or unreadable,
-  /// not about the text of the policy.
-  public var onlyMissFiles: Bool {
+  /// True if there are errors, and each is about a file or an environment variable that is missing or unreadable, not
+  /// about the text of the policy.
+  public var errorsAreOnlyUnreadableFiles: Bool {
     hasErrors && allSatisfy { $0.severity != .error || $0.id == .unreadableFile || $0.id == .unreadableSecret }
   }
 

@@ -89,7 +89,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
 }
 
 extension DiagnosticID {
-  /// Returns the kind of finding for a value of `key` above a bound that an RFC gives.
+  /// Returns the kind of finding for a value of `key` above its upper bound.
   static func excess(of key: String) -> Self {
     switch key {
     case "code_lifetime": .codeLifetime
@@ -99,8 +99,8 @@ extension DiagnosticID {
     }
   }
 
-  /// True if the finding is about what the policy configures; false if it is about the syntax of the file, or about
-  /// files and variables that it names.
+  /// True if the finding is about the content of the policy; false if it is about the syntax of the file, or about
+  /// files and variables that the policy names.
   public var isLint: Bool {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,
@@ -112,7 +112,7 @@ extension DiagnosticID {
     }
   }
 
-  /// The section of the RFC that the rule comes from; `nil` if the rule does not come from an RFC.
+  /// The section of the specification that the rule comes from; `nil` if the rule is not from a specification.
   public var reference: String? {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,

@@ -2,7 +2,7 @@
 public enum EditDistance {
   /// Returns the nearest candidate, if its distance is 1 or at most a third of the length of the longer word.
   public static func nearest(to word: String, among candidates: [String]) -> String? {
-    // No candidate is nearly as long as 64 bytes, so comparing longer input would only take time.
+    // All candidates are much shorter than 64 bytes, so a longer word cannot be near to one.
     guard word.utf8.count <= 64 else { return nil }
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {
@@ -16,21 +16,21 @@ public enum EditDistance {
   /// Returns the smallest number of insertions, deletions, replacements and swaps of adjacent bytes that turn one word
   /// into the other.
   static func between(_ left: [UInt8], _ right: [UInt8]) -> Int {
-    var twoAgo: [Int] = []
-    var previous = Array(0...right.count)
+    var rowBeforeLast: [Int] = []
+    var lastRow = Array(0...right.count)
     for row in left.indices {
-      var current = [row + 1]
+      var currentRow = [row + 1]
       for column in right.indices {
         var cost = min(
-          previous[column + 1] + 1, current[column] + 1, previous[column] + (left[row] == right[column] ? 0 : 1))
+          lastRow[column + 1] + 1, currentRow[column] + 1, lastRow[column] + (left[row] == right[column] ? 0 : 1))
         if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
-          cost = min(cost, twoAgo[column - 1] + 1)
+          cost = min(cost, rowBeforeLast[column - 1] + 1)
         }
-        current.append(cost)
+        currentRow.append(cost)
       }
-      twoAgo = previous
-      previous = current
+      rowBeforeLast = lastRow
+      lastRow = currentRow
     }
-    return previous[right.count]
+    return lastRow[right.count]
   }
 }

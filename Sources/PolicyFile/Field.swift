@@ -1,10 +1,11 @@
 import YAML
 
-/// A setting of the file: its key and its value.
+/// A setting in the file: its key and its value.
 struct Field {
   let name: String
   /// The node of the key. For an item of a list, this is the node of the item.
   let key: YAMLNode
+  /// The node of the value.
   let node: YAMLNode
 
   /// The items of a list, or the value itself.
@@ -40,7 +41,7 @@ func oneOf(_ words: [String]) -> String {
 }
 
 /// Returns the name of a kind of value with its article, for messages.
-func article(_ kind: YAMLNode.Kind) -> String {
+func withArticle(_ kind: YAMLNode.Kind) -> String {
   switch kind {
   case .scalar: "text"
   case .sequence: "a list"

@@ -11,13 +11,13 @@ public enum PolicyFile {
     public let policy: Policy?
     /// All findings, in the order of the files, from top to bottom.
     public let diagnostics: [Diagnostic]
-    /// An error for each valid setting that `serve` does not support yet. These errors do not prevent a `policy`.
+    /// An error for each valid setting that `serve` does not support yet. Such an error does not make `policy` `nil`.
     public let unsupported: [Diagnostic]
     /// The key file that the policy names, even if the policy has errors.
     public let sealingKeys: FileReference?
-    /// The points of RFC 8252, appendix A.
+    /// The result for the points of RFC 8252, appendix A.
     public let selfCheck: SelfCheck
-    /// The policy and the files that it includes, in the order of reading.
+    /// The policy file and the files that it includes, in the order of reading.
     public let files: [String]
 
     /// True if `serve` supports every setting of the policy.
@@ -28,8 +28,8 @@ public enum PolicyFile {
   public struct Check: Sendable {
     /// The results, one per path, in the order of the paths.
     public let outcomes: [Outcome]
-    /// Findings about conflicts between policies.
-    public let between: [Diagnostic]
+    /// Findings about two policies that have the same redirect URI.
+    public let conflicts: [Diagnostic]
   }
 
   /// Reads a policy, the files that it includes and the secrets that it names.
@@ -44,37 +44,38 @@ public enum PolicyFile {
     outcome(of: PolicyReader(sources), path)
   }
 
-  /// Reads a policy as if the machine trusted these authorities; `nil` means that it trusts none. For tests.
+  /// Reads a policy as if the machine trusted exactly these authorities, or none if `systemAuthorities` is `nil`. For
+  /// tests.
   static func load(path: String, environment: [String: String], systemAuthorities: CertificateChain?) -> Outcome {
     outcome(of: PolicyReader(PolicySources(environment: environment)) { systemAuthorities }, path)
   }
 
-  /// Reads several policies and compares them: a redirect URI belongs to one authorization server (RFC 8252,
+  /// Reads several policies and compares them. A redirect URI must belong to only one authorization server (RFC 8252,
   /// section 8.10).
   public static func check(paths: [String], _ sources: PolicySources) -> Check {
     var outcomes: [Outcome] = []
-    var between: [Diagnostic] = []
-    var owners: [String: (path: String, issuer: String, site: ClientCollection.Site)] = [:]
+    var conflicts: [Diagnostic] = []
+    var owners: [String: (path: String, issuer: String, uri: ClientCollection.RegisteredURI)] = [:]
     for path in paths {
       let reader = PolicyReader(sources)
       outcomes.append(outcome(of: reader, path))
       guard let issuer = reader.gateway?.issuer else { continue }
       // If several clients of this policy have the same URI, the finding names the last of them.
-      let sites = Dictionary(reader.clients.sites.lazy.map { ($0.uri, $0) }) { $1 }.values
-      for site in sites.sorted(by: { ($0.place.mark, $0.uri) < ($1.place.mark, $1.uri) }) {
-        guard let owner = owners[site.uri] else {
-          owners[site.uri] = (path, issuer, site)
+      let uris = Dictionary(reader.clients.registeredURIs.lazy.map { ($0.text, $0) }) { $1 }.values
+      for uri in uris.sorted(by: { ($0.place.mark, $0.text) < ($1.place.mark, $1.text) }) {
+        guard let owner = owners[uri.text] else {
+          owners[uri.text] = (path, issuer, uri)
           continue
         }
         guard owner.issuer != issuer else { continue }
-        between.append(
+        conflicts.append(
           PolicyReader.diagnostic(
-            .sharedRedirectURI, .warning, site.place,
-            "client \(quoted(site.client.rawValue)) has redirect URI \(quoted(site.uri)) here and with issuer "
+            .sharedRedirectURI, .warning, uri.place,
+            "client \(quoted(uri.client.rawValue)) has redirect URI \(quoted(uri.text)) here and with issuer "
               + "\(quoted(owner.issuer)) in \(quoted(owner.path)); an app needs one per authorization server"))
       }
     }
-    return Check(outcomes: outcomes, between: between)
+    return Check(outcomes: outcomes, conflicts: conflicts)
   }
 
   private static func outcome(of reader: PolicyReader, _ path: String) -> Outcome {

@@ -18,8 +18,8 @@ enum PolicyFormat {
       isExclusive = table.isExclusive
       rows = table.settings.map { setting in
         Row(
-          key: setting.key, form: setting.form, summary: setting.summary, value: setting.value(in: defaults),
-          standard: setting.standard, isRequired: setting.requirement != nil, notes: setting.notes)
+          key: setting.key, form: setting.form, summary: setting.summary, defaultValue: setting.value(in: defaults),
+          defaultText: setting.defaultText, isRequired: setting.adviceIfMissing != nil, notes: setting.notes)
       }
     }
   }
@@ -29,10 +29,10 @@ enum PolicyFormat {
     let key: String
     let form: SettingForm
     let summary: String
-    /// The default, if it is a value of the form.
-    let value: SettingValue?
-    /// The default in words.
-    let standard: String?
+    /// The default value of the property; `nil` if the property is `nil`, or if the setting is not plain.
+    let defaultValue: SettingValue?
+    /// The default in words; `nil` if `defaultValue` is to be shown.
+    let defaultText: String?
     let isRequired: Bool
     let notes: [String]
   }
@@ -40,13 +40,14 @@ enum PolicyFormat {
   /// All tables. The first table is that of the top level.
   static let tables = [
     Table(PolicyRoot.table), Table(GatewaySettings.table), Table(ListenerSettings.table), Table(ListenerTLS.table),
-    Table(CertificatePlace.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
-    Table(LimitSettings.table), Table(StoreDraft.table), Table(FilePlace.table), Table(SecretPlace.table),
+    Table(CertificateDraft.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
+    Table(LimitSettings.table), Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
     Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
-    Table(IncludePlace.table),
+    Table(IncludeDraft.table),
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The tables that are searched for an unknown key. The message about the key names the table that contains it.
+  /// The tables that are searched for a key that is unknown in its mapping. If one of them has the key, the message
+  /// says where the key belongs.
   static let searchedTables = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

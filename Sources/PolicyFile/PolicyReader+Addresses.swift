@@ -11,7 +11,8 @@ extension ListenerSettings: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads `listeners:` and reports addresses that occur twice. Port 0 (any free port) may occur more than once.
+  /// Reads `listeners:` and reports addresses that occur twice. Port 0, with which the system chooses a free port, may
+  /// occur more than once.
   func listeners(_ field: Field) -> [(value: ListenerSettings, node: YAMLNode)] {
     var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
     var seen: [SocketAddress: YAMLNode] = [:]

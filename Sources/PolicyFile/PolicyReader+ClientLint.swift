@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 import YAML
 
 extension PolicyReader {
@@ -58,7 +59,7 @@ extension PolicyReader {
   }
 
   private func lintGrants(_ draft: ClientDraft, _ kind: ClientType) {
-    for grant in draft.grants {
+    for grant in draft.restrictedGrants {
       if grant.value == .password {
         error(
           .grant, grant.node,
@@ -74,7 +75,7 @@ extension PolicyReader {
             + "`client_credentials`")
       }
     }
-    if draft.settings.grants.contains(.authorizationCode), draft.namesNoRedirectURI {
+    if draft.settings.grants.contains(.authorizationCode), draft.hasNoRedirectURI {
       error(
         .noRedirectURI, draft.node,
         "\(draft.title) has the authorization code grant and no redirect URI; add `redirect_uris`")

@@ -10,8 +10,8 @@ extension PolicyReader {
       clients.reserveCapacity(field.node.count)
       readEach(of: field.node, readClientOrInclude)
     case .mapping:
-      var place = IncludePlace()
-      read(field.node, IncludePlace.section, named: "clients", into: &place)
+      var draft = IncludeDraft()
+      read(field.node, IncludeDraft.section, named: "clients", into: &draft)
     case .scalar:
       error(.wrongType, field.node, "`clients` must be a list of clients, or a mapping with `include`")
     }
@@ -48,8 +48,8 @@ extension PolicyReader {
       id,
       ClientCollection.Entry(
         client: draft.kind == nil ? nil : client(draft, id), place: SourceLocation(draft.node),
-        consent: draft.fields.valid("consent").map { SourceLocation($0.node) },
-        upstreamID: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
+        consentPlace: draft.fields.valid("consent").map { SourceLocation($0.node) },
+        upstreamIDPlace: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
   }
 
   private func draft(_ node: YAMLNode) -> ClientDraft? {
@@ -117,11 +117,11 @@ extension PolicyReader {
       }
       grants.append(grant)
       if grant == .deviceCode { reportUnsupported(item, "the device grant is not supported yet; remove `device_code`") }
-      if grant == .password || grant == .clientCredentials { draft.grants.append((grant, item.node)) }
+      if grant == .password || grant == .clientCredentials { draft.restrictedGrants.append((grant, item.node)) }
     }
     reportEmpty(field)
     guard !grants.isEmpty else { return }
-    draft.namesGrants = true
+    draft.listsGrants = true
     draft.settings.grants = clients.shared(grants)
   }
 
@@ -136,8 +136,8 @@ extension PolicyReader {
     case "callback": return .callback
     case "requested": return .requested
     default:
-      // The client may have been registered at the upstream before the rules for redirect URIs existed, so any http or
-      // https URL is accepted too.
+      // The client may have been registered at the upstream under other rules for redirect URIs, so any http or https
+      // URL is accepted, too.
       if (try? RedirectURI(parsing: text)) != nil || (try? URLText(parsing: text)) != nil { return .fixed(text) }
       error(
         .invalidValue, field.node,

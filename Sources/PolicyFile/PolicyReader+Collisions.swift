@@ -35,11 +35,11 @@ extension PolicyReader {
 
   private static func isWildcard(_ address: SocketAddress) -> Bool { address.host == "0.0.0.0" || address.host == "::" }
 
-  /// Reports a policy without `sealing_keys`: as an error if the gateway seals (encrypts) refresh tokens and is not on
-  /// loopback, otherwise as a warning.
+  /// Reports a policy without `sealing_keys`. This is an error if the gateway seals (encrypts) refresh tokens and is
+  /// not on loopback, and otherwise a warning.
   ///
-  /// A key in the memory of one process is lost at a restart. After that, sealed refresh tokens can never be opened
-  /// again. The gateway answers 503 to them, so apps would retry for ever instead of signing in.
+  /// A key in the memory of one process is lost at a restart, after which the gateway can no longer open the refresh
+  /// tokens that it has sealed. It answers 503 to them, so apps would retry for ever instead of signing in.
   func lintEphemeralKey() {
     guard let place = ephemeralKeyPlace, let gateway else { return }
     let sealsRefreshTokens = clients.sealsRefreshTokens && !gateway.origin.isLoopback

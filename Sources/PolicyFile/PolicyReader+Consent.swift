@@ -5,13 +5,13 @@ import YAML
 extension PolicyReader {
   /// Decides for each client whether the gateway or the upstream asks the user for consent (invariant `I-consent`).
   ///
-  /// The decision depends on all clients. If several clients share an upstream client, the upstream cannot distinguish
-  /// them, and the consent that the user gave to one counts for all (RFC 8252, section 8.6).
+  /// The decision depends on all clients: if several clients share an upstream client, the upstream cannot distinguish
+  /// them, and the user's consent for one counts for all (RFC 8252, section 8.6).
   func settleConsent() {
     let counts = clientCountsByUpstreamClient()
     var seen: [ClientID: Int] = [:]
-    // The loop runs in reverse, and the warning is reported at the second client in the file that uses the upstream
-    // client.
+    // The loop visits the clients from last to first. If all clients of an upstream client except one have been seen,
+    // the current client is the second of them in the file, where the warning is reported.
     for position in clients.entries.indices.reversed() {
       let entry = clients.entries[position]
       guard let client = entry.client else { continue }
@@ -21,7 +21,7 @@ extension PolicyReader {
         seen[upstreamID, default: 0] += 1
         if seen[upstreamID] == count - 1 {
           report(
-            .sharedUpstreamClient, .warning, entry.upstreamID ?? entry.place,
+            .sharedUpstreamClient, .warning, entry.upstreamIDPlace ?? entry.place,
             "upstream client \(quoted(upstreamID.rawValue)) serves \(count) clients, so an ID or access token of one "
               + "is valid for the others, and the upstream applies the user's consent for one to all; use an upstream "
               + "client for each")
@@ -29,8 +29,8 @@ extension PolicyReader {
       }
       let reason = Self.reasonToAsk(client, sharing: count)
       let standard = reason == nil ? ConsentOwner.upstream : .gateway
-      let consent = entry.consent == nil ? standard : client.consent
-      if let place = entry.consent, consent == .upstream, let reason {
+      let consent = entry.consentPlace == nil ? standard : client.consent
+      if let place = entry.consentPlace, consent == .upstream, let reason {
         report(
           .consentUpstream, .warning, place,
           "the gateway does not ask for consent for client \(quoted(client.id.rawValue)) although \(reason); use "
@@ -44,8 +44,7 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the number of clients that use each upstream client. Contains only upstream clients that at least one
-  /// client with a different id uses.
+  /// Returns the number of clients for each upstream client that at least one client with a different id uses.
   private func clientCountsByUpstreamClient() -> [ClientID: Int] {
     var counts: [ClientID: Int] = [:]
     for client in clients.entries.lazy.compactMap(\.client) where client.upstream.clientID != client.id {
@@ -55,8 +54,8 @@ extension PolicyReader {
     return counts
   }
 
-  /// Returns the reason why the gateway should ask for consent itself; `nil` if the consent that the upstream asks for
-  /// is sufficient.
+  /// Returns the reason why the gateway should ask for consent itself; `nil` if it is sufficient that the upstream
+  /// asks.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
     if client.registration == .dynamic { return "the operator does not vouch for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }

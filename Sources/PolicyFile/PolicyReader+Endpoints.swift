@@ -30,8 +30,8 @@ extension PolicyReader {
     return endpoints
   }
 
-  /// Reports a policy without a revocation endpoint if a client uses refresh tokens. After a reused refresh token or a
-  /// replayed code, the gateway can then end only its own sealed tokens, but not the upstream's tokens.
+  /// Reports a policy without a revocation endpoint if a client may use refresh tokens. After the reuse of a refresh
+  /// token or the replay of a code, the gateway can then end its own sealed tokens, but not the tokens of the upstream.
   func lintRevocation() {
     guard let upstream, upstream.endpoints.revocation.isEmpty, let endpointsPlace,
       clients.entries.contains(where: { $0.client?.grants.contains(.refreshToken) ?? false })
@@ -59,8 +59,8 @@ extension PolicyReader {
     return paths
   }
 
-  /// Checks `not_endpoints`: an entry that is a variant of an endpoint's path would let requests bypass the checks. An
-  /// entry that resembles no endpoint and is no metadata path has no effect.
+  /// Checks `not_endpoints`. An entry that is a variant of an endpoint path would let requests bypass the checks. An
+  /// entry that neither resembles an endpoint path nor is a metadata path has no effect.
   func checkNotEndpoints(_ field: Field, _ upstream: UpstreamSettings) {
     let endpoints = upstream.endpoints
     let all =

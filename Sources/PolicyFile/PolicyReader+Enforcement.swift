@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 import YAML
 
 extension PolicyEnforcement: SectionDraft {
@@ -11,7 +12,7 @@ extension PolicyReader {
     guard let fields = read(field.node, PolicyEnforcement.section, into: &enforcement) else { return }
     pushedNode = fields["pushed_authorization"]?.node
     if let field = fields["unlisted_oauth"], enforcement.unlistedOAuth == .observe {
-      unlistedObserved = SourceLocation(field.node)
+      unlistedObservedPlace = SourceLocation(field.node)
     }
     if let field = fields.valid("unknown_clients"), enforcement.unknownClients != .reject {
       warn(

@@ -12,7 +12,7 @@ extension PolicyReader {
   ) -> Fields? {
     let name = name ?? section.name
     guard node.kind == .mapping else {
-      error(.wrongType, node, "`\(name)` must be a mapping, not \(article(node.kind))")
+      error(.wrongType, node, "`\(name)` must be a mapping, not \(withArticle(node.kind))")
       return nil
     }
     var fields = Fields(section.keys, capacity: node.count)
@@ -36,16 +36,16 @@ extension PolicyReader {
   ///
   /// - Parameters:
   ///   - name: The name of the mapping in messages, with backticks or an article.
-  ///   - own: A key that is not reported, because it has its own finding.
+  ///   - own: A key that is not reported here, because its absence has a finding of its own.
   func require<Draft>(
     _ section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String, except own: String? = nil
   ) {
-    for (key, requirement) in section.requirements where key != own && fields[key] == nil {
-      reportMissing(key, node, in: name, requirement)
+    for (key, advice) in section.requiredSettings where key != own && fields[key] == nil {
+      reportMissing(key, node, in: name, advice)
     }
   }
 
-  /// Returns the items of a list. With `orSingle`, a single value counts as a list of one.
+  /// Returns the items of a list. With `orSingle`, a value that is not a list counts as its only item.
   func list(_ field: Field, orSingle: Bool = false) -> [Field] {
     switch field.node.kind {
     case .sequence:
@@ -62,7 +62,7 @@ extension PolicyReader {
     case .scalar where orSingle:
       return [field]
     default:
-      error(.wrongType, field.node, "`\(field.name)` must be a list, not \(article(field.node.kind))")
+      error(.wrongType, field.node, "`\(field.name)` must be a list, not \(withArticle(field.node.kind))")
       return []
     }
   }

@@ -1,9 +1,9 @@
 internal import ByteText
 import YAML
 
-/// `strip_headers` and `keep_headers` of `upstream:`: globs of names of request fields.
+/// `strip_headers` and `keep_headers` of `upstream:`: patterns (globs) for the names of request fields.
 extension PolicyReader {
-  /// The fields that OAuth or HTTP itself requires. No glob of `strip_headers` may match one of them.
+  /// The fields without which OAuth or HTTP does not work. No glob of `strip_headers` may match one of them.
   private static let neverStripped = [
     "authorization", "connection", "content-encoding", "content-length", "content-type", "cookie", "expect", "host",
     "te", "trailer", "transfer-encoding", "upgrade", "via",
@@ -20,8 +20,8 @@ extension PolicyReader {
     "x-waws-unencoded-url",
   ]
 
-  /// Reads a glob or a list of globs, and reports globs that occur twice. A glob is a field name, without regard to
-  /// case, in which `*` matches any number of characters.
+  /// Reads a glob or a list of globs, and reports a glob that occurs twice. In a glob, `*` matches any number of
+  /// characters, and the case of letters does not matter.
   func headerGlobs(_ field: Field) -> [String] {
     var globs: [String] = []
     for item in list(field, orSingle: true) {

@@ -1,9 +1,9 @@
 import Policy
 import YAML
 
-/// The mapping form of `clients:`, and an entry of its list form.
-struct IncludePlace: SectionDraft {
-  static let table = SettingTable<IncludePlace>(
+/// The mapping with `include`: the value of `clients:`, or an item of its list.
+struct IncludeDraft: SectionDraft {
+  static let table = SettingTable<IncludeDraft>(
     "include", "Files that hold clients.",
     [
       .other(
@@ -11,9 +11,9 @@ struct IncludePlace: SectionDraft {
         "File names, relative to this file; `*` matches any characters of the file name, not of a directory",
         required: "a file name")
     ]
-  ) { IncludePlace() }
+  ) { IncludeDraft() }
 
-  static let section = Section<IncludePlace>(table, ["include": { reader, field, _ in reader.include(field) }])
+  static let section = Section<IncludeDraft>(table, ["include": { reader, field, _ in reader.include(field) }])
 }
 
 /// The mapping form of a file that `include:` names.
@@ -28,12 +28,12 @@ struct IncludedFile: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads the files of `include: clients.d/*.yaml`, or of a list of such names. Included files contain clients, and
-  /// cannot include other files.
+  /// Reads the files that `include` names. Each name may be a pattern such as `clients.d/*.yaml`. The files contain
+  /// clients, and cannot include other files.
   func include(_ field: Field) {
     for item in list(field, orSingle: true) {
       guard let pattern = text(item) else { continue }
-      for path in matches(of: pattern, item) {
+      for path in paths(matching: pattern, item) {
         guard !files.contains(path) else {
           error(.include, item.node, "\(quoted(path)) is included twice; name it once")
           continue
@@ -66,9 +66,9 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the paths that match a pattern, sorted. `*` matches any characters in the last part of the path, but names
-  /// that begin with a period do not match. A pattern without `*` is returned as it is.
-  private func matches(of pattern: String, _ item: Field) -> [String] {
+  /// Returns the paths that match a pattern, sorted. `*` matches any characters of the file name; names that begin with
+  /// a period never match. A pattern without `*` is returned as it is.
+  private func paths(matching pattern: String, _ item: Field) -> [String] {
     let full = FileSystem.resolve(pattern, relativeTo: item.node.document.file)
     let directory = FileSystem.directory(of: full)
     guard !directory.contains("*") else {

@@ -43,7 +43,7 @@ extension PolicyReader {
       case .localhost: lintLocalhost(uri, draft)
       }
     }
-    recordSites(draft)
+    recordRedirectURIs(draft)
   }
 
   private func isNative(_ draft: ClientDraft) -> Bool { draft.settings.application == .native }
@@ -91,8 +91,8 @@ extension PolicyReader {
     }
   }
 
-  /// Reports a scheme that is too long for an app of the Universal Windows Platform: as a warning if the client is for
-  /// this platform, and as a note if its platform is unknown. Other platforms have no such limit.
+  /// Reports a scheme that is too long for an app of the Universal Windows Platform: with a warning if the client is
+  /// for this platform, and with a note if its platform is unknown. Other platforms have no such limit.
   private func lintLength(_ uri: ClientDraft.Located<RedirectURI>, scheme: String, _ draft: ClientDraft) {
     guard draft.settings.platform == nil || draft.settings.platform == .uwp else { return }
     report(
@@ -152,50 +152,50 @@ extension PolicyReader {
   }
 
   /// Records the redirect URIs of a client for the comparison with those of other clients.
-  private func recordSites(_ draft: ClientDraft) {
+  private func recordRedirectURIs(_ draft: ClientDraft) {
     guard let id = draft.id else { return }
     for uri in draft.redirectURIs {
       switch uri.value.kind {
       case .loopback, .localhost:
         clients.add(
-          ClientCollection.LoopbackSite(
+          ClientCollection.RegisteredLoopbackURI(
             client: id, address: uri.value.address, isObserved: draft.rules.mode == .observe,
             place: SourceLocation(uri.node)))
         continue
       case .privateUse, .https, .broker: break
       }
       clients.add(
-        ClientCollection.Site(
-          client: id, uri: uri.value.text, scheme: uri.value.privateUseScheme, place: SourceLocation(uri.node)))
+        ClientCollection.RegisteredURI(
+          client: id, text: uri.value.text, scheme: uri.value.privateUseScheme, place: SourceLocation(uri.node)))
     }
   }
 
-  /// Reports schemes and redirect URIs that two clients share. The operating system cannot distinguish two apps with the
-  /// same scheme, and an app cannot distinguish two servers with the same redirect URI. A loopback redirect URI is
-  /// reported only if one of the clients is observed and the other is enforced.
+  /// Reports schemes and redirect URIs that two clients share. The operating system cannot distinguish two apps with
+  /// the same scheme, and an app cannot distinguish two servers with the same redirect URI. A shared loopback redirect
+  /// URI is reported only if one of the clients is observed and the other is enforced.
   func lintSharing() {
-    let uris = clients.sharedSites(\.uri)
-    let schemes = clients.sharedSites(\.scheme)
-    for position in Set(uris.keys).union(schemes.keys).sorted() {
-      let site = clients.sites[position]
-      let title = "client \(quoted(site.client.rawValue))"
-      if let owner = uris[position] {
+    let uriOwners = clients.earlierOwners(comparing: \.text)
+    let schemeOwners = clients.earlierOwners(comparing: \.scheme)
+    for position in Set(uriOwners.keys).union(schemeOwners.keys).sorted() {
+      let uri = clients.registeredURIs[position]
+      let title = "client \(quoted(uri.client.rawValue))"
+      if let owner = uriOwners[position] {
         report(
-          .sharedRedirectURI, .warning, site.place,
-          "\(title) and client \(quoted(owner.rawValue)) both have redirect URI \(quoted(site.uri)); give each its own")
-      } else if let scheme = site.scheme, let owner = schemes[position] {
+          .sharedRedirectURI, .warning, uri.place,
+          "\(title) and client \(quoted(owner.rawValue)) both have redirect URI \(quoted(uri.text)); give each its own")
+      } else if let scheme = uri.scheme, let owner = schemeOwners[position] {
         report(
-          .sharedScheme, .warning, site.place,
+          .sharedScheme, .warning, uri.place,
           "\(title) and client \(quoted(owner.rawValue)) both have scheme \(quoted(scheme)), which a device gives to one "
             + "app; use a scheme per app")
       }
     }
-    for (site, other) in clients.loopbackSitesOfBothModes() {
-      let modes = site.isObserved ? ("observed", "enforced") : ("enforced", "observed")
+    for (uri, other) in clients.loopbackURIsOfBothModes() {
+      let modes = uri.isObserved ? ("observed", "enforced") : ("enforced", "observed")
       report(
-        .sharedRedirectURI, .warning, site.place,
-        "the \(modes.0) client \(quoted(site.client.rawValue)) and the \(modes.1) client \(quoted(other.rawValue)) both "
-          + "have redirect URI \(quoted(site.address)) on any port, so an app of one can get the codes of the other; give "
+        .sharedRedirectURI, .warning, uri.place,
+        "the \(modes.0) client \(quoted(uri.client.rawValue)) and the \(modes.1) client \(quoted(other.rawValue)) both "
+          + "have redirect URI \(quoted(uri.address)) on any port, so an app of one can get the codes of the other; give "
           + "each a path of its own")
     }
   }

@@ -3,8 +3,8 @@ import Cryptography
 import Policy
 import YAML
 
-/// The top level of the file. Its sections are read in the order in which they depend on each other, not in the order
-/// of the file.
+/// The top level of the file. Its sections are read in an order in which each section comes after those that it depends
+/// on, not in the order of the file.
 struct PolicyRoot: SectionDraft {
   var version: Field?
   var gateway: Field?
@@ -43,7 +43,7 @@ extension PolicyReader {
   func read(_ path: String) -> Policy? {
     readDocument(path)
     settleConsent()
-    // This keeps the peak use of memory low, because during a reload the old policy is still in memory.
+    // Frees memory before the policy is created, because during a reload the old policy is still in memory.
     clients.freeIndex()
     lintSharing()
     lintAddresses()
@@ -55,16 +55,16 @@ extension PolicyReader {
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(), version: version)
   }
 
-  /// Reports settings with which requests bypass the rules, if the policy has a client in enforce mode.
+  /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
   private func lintPassing() {
     guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
-    if let place = everythingPassed {
+    if let place = missingPassPlace {
       report(
         .everythingPassed, .warning, place,
         "without `pass` every path of the server is reachable, other OAuth endpoints and consoles too; list the prefixes "
           + "that browsers need, or write `pass: [/]`")
     }
-    if let place = unlistedObserved {
+    if let place = unlistedObservedPlace {
       report(
         .unlistedOAuth, .warning, place,
         "`unlisted_oauth: observe` lets OAuth requests pass to paths that no rule covers; list them in `endpoints` and "

@@ -40,10 +40,10 @@ struct ScopeLists: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads `scopes:` of `upstream:`, or of a client's `upstream:`.
+  /// Reads `scopes:` of `upstream:`, or of the `upstream:` of a client.
   ///
-  /// - Parameter server: The rules of `upstream:`, for a client. Each list of the client replaces the list of the same
-  ///   name.
+  /// - Parameter server: For a client, the rules of `upstream:`. Each list of the client replaces their list of the
+  ///   same name.
   func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
     read(field.node, ScopeLists.section, into: &lists)
@@ -51,8 +51,8 @@ extension PolicyReader {
     return lists.rules
   }
 
-  /// Reports a scope token that is in both lists: the gateway drops it from requests, but sends it to the server as the
-  /// default.
+  /// Reports a scope token that is in both lists: the gateway would remove it from requests, but send it to the server
+  /// as part of the default.
   private func lintScopes(_ lists: ScopeLists, server: ScopeRules?) {
     let drop = lists.drop.map { Set($0.map(\.text)) } ?? server?.drop ?? []
     for token in lists.defaults ?? [] where drop.contains(token.text) {

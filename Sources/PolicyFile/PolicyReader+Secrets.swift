@@ -3,11 +3,11 @@ import Policy
 import YAML
 
 /// The mapping of a secret: `{ file: PATH }` or `{ env: NAME }`.
-struct SecretPlace: SectionDraft {
+struct SecretDraft: SectionDraft {
   var file: Field?
   var variable: Field?
 
-  static let table = SettingTable<SecretPlace>(
+  static let table = SettingTable<SecretDraft>(
     "secret", "A secret, read when the policy is loaded. One of the two keys.", isExclusive: true,
     [
       .other(
@@ -16,26 +16,26 @@ struct SecretPlace: SectionDraft {
         default: "none"),
       .other("env", .text(), "An environment variable that contains the secret", default: "none"),
     ]
-  ) { SecretPlace() }
+  ) { SecretDraft() }
 
-  fileprivate static let section = Section<SecretPlace>(table, ["file": { $2.file = $1 }, "env": { $2.variable = $1 }])
+  fileprivate static let section = Section<SecretDraft>(table, ["file": { $2.file = $1 }, "env": { $2.variable = $1 }])
 }
 
 /// The mapping of a file: `{ file: PATH }`.
-struct FilePlace: SectionDraft {
+struct FileDraft: SectionDraft {
   var file: Field?
 
-  static let table = SettingTable<FilePlace>(
+  static let table = SettingTable<FileDraft>(
     "file", "A file, relative to the file that names it.",
     [.other("file", .text("file name"), "Its path", required: "`file: PATH`")]
-  ) { FilePlace() }
+  ) { FileDraft() }
 
-  fileprivate static let section = Section<FilePlace>(table, ["file": { $2.file = $1 }])
+  fileprivate static let section = Section<FileDraft>(table, ["file": { $2.file = $1 }])
 }
 
 extension PolicyReader {
-  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` names. It is read together with the policy, so that a
-  /// missing secret is an error at the start and not at the first sign-in.
+  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` refers to. It is read when the policy is loaded, so that
+  /// a missing secret is reported then and not at the first sign-in.
   func secret(_ field: Field) -> Secret? {
     guard field.node.kind == .mapping else {
       error(
@@ -43,8 +43,8 @@ extension PolicyReader {
         "`\(field.name)` must not be in the policy itself; use `{ file: PATH }` or `{ env: NAME }`")
       return nil
     }
-    var place = SecretPlace()
-    let fields = read(field.node, SecretPlace.section, named: field.name, into: &place)
+    var draft = SecretDraft()
+    let fields = read(field.node, SecretDraft.section, named: field.name, into: &draft)
     guard let source = fields?.all.first, fields?.all.count == 1 else {
       if fields?.all.count == 2 || field.node.count == 0 {
         error(.conflict, field.node, "`\(field.name)` needs either `file` or `env`; give one of them")
@@ -52,26 +52,27 @@ extension PolicyReader {
       return nil
     }
     guard sources.readsSecrets else { return text(source) == nil ? nil : Self.unreadSecret }
-    return place.file.flatMap(secretFile) ?? place.variable.flatMap(secretVariable)
+    return draft.file.flatMap(secretFile) ?? draft.variable.flatMap(secretVariable)
   }
 
   /// The placeholder for a secret that is not read. It is long enough to pass the check of a secret's strength.
   static let unreadSecret = Secret("not-read-not-read-not-read-not-read-not-read")
 
-  /// Returns the path of `{ file: PATH }`, for a file that is read later. Checks that the file can be read.
+  /// Returns the path of `{ file: PATH }`. The content of the file is used later, but an unreadable file is reported
+  /// now, unless `PolicySources.readsSecrets` is false.
   func file(_ field: Field) -> FileReference? {
-    var place = FilePlace()
-    read(field.node, FilePlace.section, named: field.name, into: &place)
+    var draft = FileDraft()
+    read(field.node, FileDraft.section, named: field.name, into: &draft)
     if field.node.kind == .mapping, field.node.count == 0 {
       error(.missingKey, field.node, "`\(field.name)` has no `file`; add `file: PATH`")
     }
-    guard let file = place.file, let path = path(file) else { return nil }
+    guard let file = draft.file, let path = path(file) else { return nil }
     let hint = "`proofgate keys generate --file \(path)` makes one"
     guard !sources.readsSecrets || secretBytes(path, file, hint: hint) != nil else { return nil }
     return FileReference(path: path)
   }
 
-  /// Returns a path, resolved against the file that names it.
+  /// Returns a path. A relative path is resolved against the directory of the file that contains it.
   func path(_ field: Field) -> String? {
     text(field).map { FileSystem.resolve($0, relativeTo: field.node.document.file) }
   }
@@ -112,9 +113,9 @@ extension PolicyReader {
     return text
   }
 
-  /// Reads a file that contains a secret, and warns if all users of the machine can read it.
+  /// Reads a file that contains a secret, and warns if every user of the machine can read it.
   ///
-  /// - Parameter hint: The solution if there is no such file.
+  /// - Parameter hint: The advice in the message if the file does not exist.
   func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
     do {
       // 64 KiB are more than any secret or key ring needs, and use little memory.

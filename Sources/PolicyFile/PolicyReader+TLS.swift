@@ -16,11 +16,11 @@ extension ListenerTLS: SectionDraft {
 }
 
 /// An item of `certificates`.
-struct CertificatePlace: SectionDraft {
+struct CertificateDraft: SectionDraft {
   var certificate: Field?
   var key: Field?
 
-  static let table = SettingTable<CertificatePlace>(
+  static let table = SettingTable<CertificateDraft>(
     "certificate", "A certificate and its key.",
     [
       .other(
@@ -29,9 +29,9 @@ struct CertificatePlace: SectionDraft {
       .other(
         "private_key", .text("file name"), "PEM file with its key, not encrypted", required: "the path of a PEM file"),
     ]
-  ) { CertificatePlace() }
+  ) { CertificateDraft() }
 
-  fileprivate static let section = Section<CertificatePlace>(
+  fileprivate static let section = Section<CertificateDraft>(
     table, ["certificate": { $2.certificate = $1 }, "private_key": { $2.key = $1 }])
 }
 
@@ -103,9 +103,9 @@ extension PolicyReader {
   fileprivate func certificates(_ field: Field) -> [CertificateAndKey] {
     reportEmpty(field)
     return list(field).compactMap { item in
-      var place = CertificatePlace()
-      guard read(item.node, CertificatePlace.section, into: &place) != nil else { return nil }
-      return certificateAndKey(place.certificate, place.key, in: item, named: "certificates")
+      var draft = CertificateDraft()
+      guard read(item.node, CertificateDraft.section, into: &draft) != nil else { return nil }
+      return certificateAndKey(draft.certificate, draft.key, in: item, named: "certificates")
     }
   }
 
@@ -149,8 +149,8 @@ extension PolicyReader {
     return url.origin.host
   }
 
-  /// Returns the TLS settings of an https upstream. Returns `nil` for an http upstream, and if there are no
-  /// authorities, which the reader has then reported.
+  /// Returns the TLS settings of an https upstream. Returns `nil` for an http upstream, and if no authorities could be
+  /// read; the reader has then reported this.
   func finishUpstreamTLS(
     _ tls: (draft: UpstreamTLSDraft, field: Field)?, _ origin: Origin, _ url: Field
   ) -> UpstreamTLS? {

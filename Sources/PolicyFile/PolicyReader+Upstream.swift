@@ -32,7 +32,7 @@ extension PolicyReader {
     upstreamURLPlace = SourceLocation(url.node)
     upstream.origin = origin
     upstream.tls = finishUpstreamTLS(draft.tls, origin, url)
-    if upstream.pass.isEmpty { everythingPassed = SourceLocation(field.key) }
+    if upstream.pass.isEmpty { missingPassPlace = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserve = upstream.reserve, let field = fields["reserved_connections"], reserve >= upstream.maxConnections {
       error(

@@ -1,11 +1,12 @@
 import Policy
+import Time
 import YAML
 
 extension PolicyReader {
-  /// Returns the value of a plain setting, i.e. one that its form describes completely; `nil` if the value is invalid,
-  /// which this function reports.
+  /// Returns the value of a plain setting: a setting whose value the parser can read with the form alone. Reports an
+  /// invalid value and returns `nil`.
   ///
-  /// - Parameter word: A word that is valid in place of a value of the form; only for the message.
+  /// - Parameter word: A word that is also valid, for the message.
   func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
     switch form {
     case .flag: flag(field).map { .flag($0) }
@@ -13,9 +14,9 @@ extension PolicyReader {
     case .choices(let words): choices(field, among: words).map { .texts($0) }
     case .number(let range): number(field, range, or: word).map { .number($0) }
     case .size(let range): size(field, range, or: word).map { .number($0) }
-    case .duration(let range): duration(field, range).map { .number($0) }
-    case .seconds(let range, let advice): seconds(field, range, adviceIfTooLong: advice).map { .number($0) }
-    case .date: date(field).map { .number(Int($0.endsAt)) }
+    case .duration(let range): duration(field, range).map { .duration($0) }
+    case .seconds(let range, let advice): seconds(field, range, adviceIfTooLong: advice).map { .seconds($0) }
+    case .date: date(field).map { .date($0.endsAt) }
     case .text: text(field).map { .text($0) }
     case .paths: .texts(paths(field))
     case .word(let word, let form): field.node.text == word ? .word : value(field, form, or: word)
@@ -27,7 +28,7 @@ extension PolicyReader {
   /// Reads a non-empty text on one line.
   func text(_ field: Field) -> String? {
     guard let text = field.node.text else {
-      error(.wrongType, field.node, "`\(field.name)` must be text, not \(article(field.node.kind))")
+      error(.wrongType, field.node, "`\(field.name)` must be text, not \(withArticle(field.node.kind))")
       return nil
     }
     guard !text.isEmpty else {
@@ -46,7 +47,7 @@ extension PolicyReader {
     choice(field, among: Value.allCases.map(\.rawValue)).flatMap(Value.init(rawValue:))
   }
 
-  /// The values of earlier versions of the format in place of which `observe` must be used, by setting.
+  /// For each setting, the values of earlier versions of the format that `observe` has replaced.
   private static let formerValues: [String: Set<String>] = ["mode": ["report"], "unknown_clients": ["report", "pass"]]
 
   private func choice(_ field: Field, among known: [String]) -> String? {
@@ -67,7 +68,7 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a list of words, and reports words that occur twice; `nil` if no item is valid.
+  /// Reads a list of words, and reports a word that occurs twice. Returns `nil` if no item is valid.
   private func choices(_ field: Field, among known: [String]) -> [String]? {
     var words: [String] = []
     let items = list(field)
@@ -111,10 +112,13 @@ extension PolicyReader {
     return nil
   }
 
-  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`, and returns it in milliseconds.
+  /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`.
   ///
-  /// - Parameter advice: The end of the message about a longer duration, if the upper bound comes from an RFC.
-  private func duration(_ field: Field, _ range: ClosedRange<Int>, adviceIfTooLong advice: String? = nil) -> Int? {
+  /// - Parameter advice: The end of the message about a longer duration; `nil` for the usual text, which states the
+  ///   bounds.
+  private func duration(
+    _ field: Field, _ range: ClosedRange<Milliseconds>, adviceIfTooLong advice: String? = nil
+  ) -> Milliseconds? {
     guard let text = text(field) else { return nil }
     guard let value = UnitParsing.milliseconds(text) else {
       error(
@@ -139,15 +143,15 @@ extension PolicyReader {
     return value
   }
 
-  /// Reads a duration that must be a whole number of seconds, and returns it in seconds.
-  private func seconds(_ field: Field, _ range: ClosedRange<Int>, adviceIfTooLong advice: String?) -> Int? {
-    let milliseconds = duration(field, range.lowerBound * 1_000...range.upperBound * 1_000, adviceIfTooLong: advice)
-    guard let milliseconds else { return nil }
-    guard milliseconds.isMultiple(of: 1_000) else {
+  /// Reads a duration that must be a whole number of seconds.
+  private func seconds(_ field: Field, _ range: ClosedRange<Seconds>, adviceIfTooLong advice: String?) -> Seconds? {
+    let bounds = Milliseconds(range.lowerBound)...Milliseconds(range.upperBound)
+    guard let time = duration(field, bounds, adviceIfTooLong: advice) else { return nil }
+    guard let seconds = Seconds(exactly: time) else {
       error(.invalidValue, field.node, "`\(field.name)` is counted in whole seconds; use a unit of `s`, `m` or `h`")
       return nil
     }
-    return milliseconds / 1_000
+    return seconds
   }
 
   /// Reads a day in UTC, such as `2027-03-31`.

@@ -2,22 +2,23 @@ import Cryptography
 import FoundationEssentials
 import OAuth
 import Policy
+import Time
 import YAML
 
-/// Reads one policy. Keeps the findings so far, and the facts that later checks of several sections need.
+/// Reads one policy. It keeps the findings so far, and the facts that later checks of several sections need.
 ///
 /// Each aspect of the format has a file `PolicyReader+Aspect.swift`. Reading does not stop at a problem: the reader
 /// reports an invalid value and continues with the default, so that one run shows all problems.
 final class PolicyReader {
   let sources: PolicySources
   var environment: [String: String] { sources.environment }
-  /// The current time in seconds since 1970, for the check of certificates.
-  let now = Int64(Date().timeIntervalSince1970)
+  /// The current time, for the check of certificates.
+  let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
   /// Returns the authorities for an upstream without `ca`; `nil` if the machine has none.
   let systemAuthorities: () -> CertificateChain?
   private(set) var diagnostics: [Diagnostic] = []
-  /// An error for each setting that `serve` does not support yet. They are separate, because they do not prevent a
-  /// policy.
+  /// An error for each setting that `serve` does not support yet. These errors are not in `diagnostics`, because they
+  /// do not prevent the policy from being created.
   var unsupported: [Diagnostic] = []
   /// The files in the order of reading.
   var files: [String] = []
@@ -25,8 +26,8 @@ final class PolicyReader {
   var hashes: [UInt8] = []
 
   var enforcement = PolicyEnforcement()
-  /// The settings of a client that sets nothing. They are computed at their first use, after `enforcement:` has been
-  /// read. Clients share the storage of their sets.
+  /// The settings of a client that sets nothing. They are computed at their first use, which is after `enforcement:`
+  /// has been read. The clients share the storage of the sets in them.
   private(set) lazy var clientDefaults: ClientSettings = {
     var settings = ClientSettings()
     settings.enforcement = enforcement.defaults
@@ -35,9 +36,9 @@ final class PolicyReader {
   /// The first native client in observe mode.
   var observedNative: ClientID?
   /// The place of `unlisted_oauth: observe`.
-  var unlistedObserved: SourceLocation?
-  /// The place of `upstream:` if it has no `pass`, so that requests for every path are forwarded.
-  var everythingPassed: SourceLocation?
+  var unlistedObservedPlace: SourceLocation?
+  /// The place of `upstream:` if it has no `pass`, so that the gateway forwards requests for every path.
+  var missingPassPlace: SourceLocation?
   /// The value of `pushed_authorization` in `enforcement:`.
   var pushedNode: YAMLNode?
   /// The place of `endpoints:`.
@@ -49,7 +50,7 @@ final class PolicyReader {
   var adminPlace: SourceLocation?
   /// The place of the `url` of `upstream:`.
   var upstreamURLPlace: SourceLocation?
-  /// The place of `gateway:` if it has no `sealing_keys` and only one replica.
+  /// The place of `gateway:` if it has no `sealing_keys` and `replicas` is 1.
   var ephemeralKeyPlace: SourceLocation?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
@@ -57,7 +58,7 @@ final class PolicyReader {
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.
   var sealingKeys: FileReference?
-  /// The keys that the reader has suggested in messages about unknown keys. It does not report them as missing too.
+  /// The keys that the reader has suggested in messages about unknown keys. It does not also report them as missing.
   var suggested: Set<String> = []
 
   init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemTrustStore.load) {

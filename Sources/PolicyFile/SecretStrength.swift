@@ -1,21 +1,21 @@
 internal import ByteText
 import OAuth
 
-/// An estimate of the highest possible entropy of a secret, from its length and the classes of characters in it.
+/// An upper bound of the entropy of a secret, from its length and the kinds of characters in it.
 enum SecretStrength {
   /// The required number of bits. With fewer bits, guesses at the token endpoint could succeed (RFC 6749, section
   /// 10.10).
   static let required = 128.0
 
-  /// Returns the entropy, in bits, of a random text with the length and the alphabet of the secret. A secret with few
-  /// distinct characters counts as one bit for each character.
+  /// Returns the entropy, in bits, of a random text with the length and the alphabet of the secret. If at most an
+  /// eighth of the characters are distinct, the result is one bit for each character.
   static func bits(of secret: Secret) -> Double {
     let bytes = Array(secret.reveal().utf8)
     return Double(bytes.count) * bitsPerCharacter(of: bytes)
   }
 
   private static func bitsPerCharacter(of bytes: [UInt8]) -> Double {
-    // A long text with few distinct characters is not random.
+    // A text with few distinct characters is not random.
     guard Set(bytes).count > bytes.count / 8 else { return 1 }
     // These are the base-2 logarithms of 10, 16, 26, 36, 64 and 94.
     if bytes.allSatisfy(\.isDigit) { return 3.32 }

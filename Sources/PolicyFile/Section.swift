@@ -1,8 +1,8 @@
 import Policy
 import YAML
 
-/// The parser of a mapping of the format: the rows of its table, and a function for each setting that is not plain. The
-/// form of a plain setting describes its value completely.
+/// The parser of one mapping of the format: the rows of its table, and a function for each setting that is not plain.
+/// The value of a plain setting can be read with its form alone.
 struct Section<Draft: SectionDraft>: Sendable {
   typealias Read = @Sendable (PolicyReader, Field, inout Draft) -> Void
 
@@ -14,14 +14,14 @@ struct Section<Draft: SectionDraft>: Sendable {
   private let forms: [SettingForm]
   private let assignments: [(@Sendable (inout Draft.Settings, SettingValue) -> Void)?]
   private let positions: [String: Int]
-  /// The required settings, each with the example that a message shows after "add".
-  let requirements: [(key: String, example: String)]
+  /// The required settings, each with the text that a message about its absence shows after "add".
+  let requiredSettings: [(key: String, advice: String)]
 
   /// Creates a parser.
   ///
   /// - Parameter readers: A function for each setting that is not plain. The program stops if such a setting has no
-  ///   function or a function has no such setting, because then a setting would be declared but not read, or read but
-  ///   not declared.
+  ///   function, or if a function is not for such a setting, because then a setting would be declared but not read, or
+  ///   read but not declared.
   init(_ table: SettingTable<Draft.Settings>, _ readers: [String: Read] = [:]) {
     name = table.name
     settings = table.settings
@@ -32,7 +32,7 @@ struct Section<Draft: SectionDraft>: Sendable {
     keys = settings.map(\.key)
     forms = settings.map(\.form)
     assignments = settings.map(\.assign)
-    requirements = settings.compactMap { setting in setting.requirement.map { (setting.key, $0) } }
+    requiredSettings = settings.compactMap { setting in setting.adviceIfMissing.map { (setting.key, $0) } }
     positions = Dictionary(uniqueKeysWithValues: settings.enumerated().map { ($1.key, $0) })
   }
 
@@ -40,8 +40,8 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Reads one setting.
   ///
-  /// - Returns: False if the value of a plain setting is invalid. It has then been reported, and `draft` keeps its
-  ///   value.
+  /// - Returns: False if the value of a plain setting is invalid. The value has then been reported, and the setting
+  ///   keeps its previous value.
   func read(_ position: Int, _ field: Field, by reader: PolicyReader, into draft: inout Draft) -> Bool {
     if let read = readers[position] {
       read(reader, field, &draft)
@@ -53,8 +53,8 @@ struct Section<Draft: SectionDraft>: Sendable {
   }
 }
 
-/// A mapping that is being read: its settings, and values that must be compared or completed before the settings are
-/// used.
+/// A mapping while it is read: its settings, and other values that must be compared or completed before the settings
+/// are used.
 protocol SectionDraft {
   associatedtype Settings
 
@@ -69,10 +69,10 @@ extension SectionDraft where Settings == Self {
   }
 }
 
-/// The settings that one mapping of a file has, in the order of the file, without unknown keys.
+/// The settings that one mapping in a file has, in the order of the file. It contains no unknown keys.
 struct Fields {
   private(set) var all: [Field] = []
-  /// The keys whose values are invalid; these have been reported.
+  /// The keys with an invalid value. Each of these values has been reported.
   private var invalid: [String] = []
 
   /// The keys that the mapping may have.
@@ -95,6 +95,6 @@ struct Fields {
     return nil
   }
 
-  /// Returns the setting with this key; `nil` if it is absent or its value is invalid.
+  /// Returns the setting with this key; `nil` if it is absent or has an invalid value.
   func valid(_ key: String) -> Field? { invalid.contains(key) ? nil : self[key] }
 }

@@ -28,8 +28,10 @@ public struct SelfCheck: Sendable, Equatable {
   /// True if the policy meets all points, so that the gateway conforms to the profile of RFC 8252.
   public var isMet: Bool { items.allSatisfy(\.isMet) }
 
+  /// Checks a policy.
+  ///
   /// - Parameters:
-  ///   - observedNative: A native client in observe mode; `nil` if all native clients are in enforce mode.
+  ///   - observedNative: A native client in observe mode; `nil` if there is none.
   ///   - findings: The ids of the errors in the file. A policy with errors meets no point.
   init(
     redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients, observedNative: ClientID?,

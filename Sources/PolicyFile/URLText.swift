@@ -12,7 +12,7 @@ struct URLText {
     case fragment
     case characters
 
-    /// The problem, as a text that follows the URL.
+    /// The problem in words, for a message in which they follow the URL.
     var text: String {
       switch self {
       case .scheme: "must begin with `https://` or `http://`"

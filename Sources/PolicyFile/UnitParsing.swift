@@ -1,9 +1,11 @@
+import Time
+
 /// The notation of numbers with a unit. A number has no sign, fraction or leading zero, and no space in front of the
 /// unit.
 enum UnitParsing {
-  /// Returns the milliseconds of a duration; `nil` if the text is not a duration or the number is too large.
-  static func milliseconds(_ text: String) -> Int? {
-    scaled(text, by: [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)])
+  /// Returns a duration; `nil` if the text is not a duration or the number is too large.
+  static func milliseconds(_ text: String) -> Milliseconds? {
+    scaled(text, by: [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]).map { Milliseconds($0) }
   }
 
   /// Returns the bytes of a size; `nil` if the text is not a size or the number is too large.
@@ -12,12 +14,12 @@ enum UnitParsing {
   }
 
   /// Returns the text of a duration with the largest unit that gives a whole number.
-  static func duration(_ milliseconds: Int) -> String {
+  static func duration(_ time: Milliseconds) -> String {
     for (unit, factor) in [("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
-    where milliseconds > 0 && milliseconds.isMultiple(of: factor) {
-      return "\(milliseconds / factor)\(unit)"
+    where time > 0 && time.count.isMultiple(of: factor) {
+      return "\(time.count / factor)\(unit)"
     }
-    return milliseconds == 0 ? "0s" : "\(milliseconds)ms"
+    return time == 0 ? "0s" : "\(time.count)ms"
   }
 
   private static func scaled(_ text: String, by units: [(String, Int)]) -> Int? {

@@ -15,7 +15,8 @@ final class ClientIdentity {
   /// The lines from `X-Forwarded-For` to the `proto` parameter of `Forwarded`, for a client other than a trusted proxy.
   private let plainPrefix: [UInt8]
 
-  /// - Parameter isTold: true if a proxy supplied the address (PROXY protocol): then the client is not on this machine.
+  /// - Parameter isFromProxyProtocol: true if a proxy supplied the address (PROXY protocol): then the client is not on
+  ///   this machine.
   init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isFromProxyProtocol: Bool = false) {
     peerHost = peer.host
     isLoopback = peer.isLoopback && !isFromProxyProtocol

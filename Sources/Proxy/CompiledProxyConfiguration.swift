@@ -2,36 +2,35 @@ import HTTP1
 public import HTTP2
 public import Reactor
 public import TLS
+public import Time
 
 /// The configuration of a proxy.
 public struct ProxyConfiguration: Sendable {
-  /// The time in milliseconds from the first byte of a head to its end. Also the time from the start of a connection to
-  /// its first byte.
-  public var headerTimeout = 10_000
-  /// The time in milliseconds without progress of a body, in either direction.
-  public var bodyTimeout = 60_000
-  /// The time in milliseconds that a connection may wait for the next request.
-  public var idleTimeout = 75_000
-  /// The time in milliseconds for which the body of a refused request is still read, so that a reset does not destroy
-  /// the response.
-  public var lingerTimeout = 2_000
+  /// The time from the first byte of a head to its end. Also the time from the start of a connection to its first byte.
+  public var headerTimeout: Milliseconds = 10_000
+  /// The time without progress of a body, in either direction.
+  public var bodyTimeout: Milliseconds = 60_000
+  /// The time that a connection may wait for the next request.
+  public var idleTimeout: Milliseconds = 75_000
+  /// The time for which the body of a refused request is still read, so that a reset does not destroy the response.
+  public var lingerTimeout: Milliseconds = 2_000
   /// The number of bytes of a refused request's body that are still read.
   public var lingerBytes = 256 * 1024
-  /// The time in milliseconds to establish an upstream connection, for all of its addresses together.
-  public var connectTimeout = 5_000
-  /// The time in milliseconds from the request's last byte to the response's head.
-  public var responseTimeout = 60_000
+  /// The time to establish an upstream connection, for all of its addresses together.
+  public var connectTimeout: Milliseconds = 5_000
+  /// The time from the request's last byte to the response's head.
+  public var responseTimeout: Milliseconds = 60_000
   /// True if a safe request that has no response yet is cancelled when its client ends its sending side.
   public var cancelsHalfClosed = true
-  /// The time in milliseconds for which an unused upstream connection is kept.
-  public var upstreamIdleTimeout = 30_000
-  /// The time in milliseconds after its last use for which an idle upstream connection may be used for a request that
-  /// must not be sent twice.
-  public var freshReuse = 1_000
+  /// The time for which an unused upstream connection is kept.
+  public var upstreamIdleTimeout: Milliseconds = 30_000
+  /// The time after its last use for which an idle upstream connection may be used for a request that must not be sent
+  /// twice.
+  public var freshReuse: Milliseconds = 1_000
   /// The maximum number of upstream connections of one worker.
   public var upstreamConnections = 512
-  /// The time in milliseconds that a request waits for an upstream connection if all are in use.
-  public var queueTimeout = 5_000
+  /// The time that a request waits for an upstream connection if all are in use.
+  public var queueTimeout: Milliseconds = 5_000
   /// The maximum number of body bytes of an upstream response that is read as a whole.
   public var collectedBodyLimit = 1024 * 1024
   /// The limits on clients and requests.

@@ -45,12 +45,14 @@ public enum ErrorForm: Sendable {
     self.init(accept: values)
   }
 
-  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight; 0 for one that has other
-  /// characters than digits and periods, no digit, or more than four digits. A weight above 1 counts as 1.
+  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight; 0 for one that does not begin
+  /// with a digit, has other characters than digits and periods, or more than four digits. A weight above 1 counts as 1.
   private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
     let digits = text.filter { $0 != "." }
-    guard digits.count <= 4, digits.allSatisfy({ "0"..."9" ~= $0 }), let value = Int(digits) else { return 0 }
+    guard text.first != ".", digits.count <= 4, digits.allSatisfy({ "0"..."9" ~= $0 }), let value = Int(digits) else {
+      return 0
+    }
     return min(1_000, (digits.count..<4).reduce(value) { scaled, _ in scaled * 10 })
   }
 }

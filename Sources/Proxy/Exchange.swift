@@ -2,6 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 import Telemetry
+import Time
 
 /// One forwarded request and its response, both streamed with bounded memory.
 ///

@@ -1,9 +1,10 @@
 import Reactor
+import Time
 
 /// The limits in time of one exchange.
 ///
 /// Theory of operation. Before each wait of the exchange `begin` returns when it must end at the latest, and after it `end`
-/// says which limit was met, if any. Time and limits are arguments, in milliseconds. `taken` counts the bytes that the client
+/// says which limit was met, if any. Time and limits are arguments. `taken` counts the bytes that the client
 /// has given and taken; it is called only where the count matters, because it asks the kernel.
 ///
 ///     limit      applies while                                     until
@@ -17,11 +18,11 @@ struct ExchangeDeadlines {
   /// The settings that the deadlines come from. They are read for each use, because a reload can change them during the
   /// exchange.
   struct Settings {
-    var bodyTimeout: Int
-    var responseTimeout: Int
+    var bodyTimeout: Milliseconds
+    var responseTimeout: Milliseconds
     /// Bytes a second.
     var minimumRate: Int
-    var rateWindow: Int
+    var rateWindow: Milliseconds
   }
 
   private let request: Deadline
@@ -29,12 +30,12 @@ struct ExchangeDeadlines {
   private var stall = WriteStallDetector()
   private var pace = MinimumRateMeter()
   // The wait in progress.
-  private var began: UInt64 = 0
+  private var began: MonotonicTime = 0
   private var progress = Deadline.never
   private var isPaced = false
 
-  init(requestTimeout: Int, now: UInt64) {
-    request = Deadline(milliseconds: now + UInt64(requestTimeout))
+  init(requestTimeout: Milliseconds, now: MonotonicTime) {
+    request = now + requestTimeout
   }
 
   /// Begins to measure the time to a response again: the request is sent once more.
@@ -44,27 +45,25 @@ struct ExchangeDeadlines {
 
   /// Begins a wait and returns when it ends at the latest.
   mutating func begin(
-    _ state: ExchangeState, _ settings: Settings, now: UInt64, taken: () -> Int
+    _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, taken: () -> Int
   ) -> Deadline {
     let timeout = settings.bodyTimeout
     let isBlocked = state.isBlockedDown
     began = now
     isPaced = false
     if state.isSwitching { stall.end() } else { stall.note(isBlocked: isBlocked, now: now, taken: taken) }
-    progress =
-      state.isUploading || state.hasResponse
-      ? Deadline(milliseconds: now + UInt64(timeout)) : responseDeadline(settings, now)
+    progress = state.isUploading || state.hasResponse ? now + timeout : responseDeadline(settings, now)
     if stall.isRunning { progress = isBlocked ? stall.deadline(timeout) : min(progress, stall.deadline(timeout)) }
     guard !state.isSwitching else { return progress }
     let end = min(progress, request, stall.nextLook(timeout, now: now))
     guard isBlocked || state.awaitsRequest, settings.minimumRate > 0 else { return end }
     isPaced = true
     pace.begin(moved: taken)
-    return min(end, Deadline(milliseconds: now + UInt64(pace.left(window: settings.rateWindow))))
+    return min(end, now + pace.left(window: settings.rateWindow))
   }
 
-  private mutating func responseDeadline(_ settings: Settings, _ now: UInt64) -> Deadline {
-    let deadline = response ?? Deadline(milliseconds: now + UInt64(settings.responseTimeout))
+  private mutating func responseDeadline(_ settings: Settings, _ now: MonotonicTime) -> Deadline {
+    let deadline = response ?? now + settings.responseTimeout
     response = deadline
     return deadline
   }
@@ -74,7 +73,7 @@ struct ExchangeDeadlines {
 
   /// Ends the wait and returns the limit that was met; `nil` if the exchange goes on.
   mutating func end(
-    _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: UInt64, taken: () -> Int
+    _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, taken: () -> Int
   ) -> ExchangeState.Limit? {
     if isPaced,
       !pace.keeps(settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: taken)
@@ -91,7 +90,7 @@ struct ExchangeDeadlines {
   }
 
   /// True if the request as a whole takes too long.
-  func isOver(_ state: ExchangeState, now: UInt64) -> Bool {
+  func isOver(_ state: ExchangeState, now: MonotonicTime) -> Bool {
     !state.isSwitching && request.hasPassed(at: now)
   }
 }

@@ -1,11 +1,12 @@
 import HTTP2
 import Reactor
 import Telemetry
+import Time
 
 /// Parking of a connection without streams, and its end.
 extension HTTP2Connection: SocketObserver, TimerOwner {
-  /// Milliseconds for the client to learn of a shutdown: more than most round trips.
-  private static let noticeTimeout = 1_000
+  /// The time for the client to learn of a shutdown: more than most round trips.
+  private static let noticeTimeout: Milliseconds = 1_000
 
   /// Parks the connection. Returns false if there is work after all.
   func park() -> Bool {
@@ -17,8 +18,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     dismissSpares()
     let timer = self.timer ?? Timer()
     self.timer = timer
-    let left = deadlines.idle.map { $0.milliseconds > poller.now ? Int($0.milliseconds - poller.now) : 0 } ?? 0
-    poller.arm(timer, for: self, after: left)
+    poller.arm(timer, for: self, after: deadlines.idle.map { $0.left(at: poller.now) } ?? 0)
     return true
   }
 
@@ -30,6 +30,17 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   func socketIsReady(_ socket: Socket) {
     if life == .parked, socket.satisfies(.readable) { unpark() }
+  }
+
+  /// Wakes the task after a change for which the socket has no event.
+  func wake() {
+    if life == .parked { unpark() } else { waiter.resume(.ready) }
+  }
+
+  /// Wakes the task because a stream has data to send.
+  func wakeToSend() {
+    // A task that does not wait sends before it does.
+    if life == .parked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
   }
 
   func workerIsDraining() { wake() }

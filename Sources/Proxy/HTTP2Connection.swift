@@ -3,6 +3,7 @@ import HTTP1
 import HTTP2
 import Reactor
 import Telemetry
+import Time
 
 /// One HTTP/2 connection of a client.
 ///
@@ -51,14 +52,14 @@ final class HTTP2Connection: Activity {
   let input: Buffer
   let output = Buffer()
   /// One leg per stream, in no order; the stream's mark is the index.
-  private(set) var legs: [HTTP2StreamTransport] = []
-  private var spareLegs: [HTTP2StreamTransport] = []
+  var legs: [HTTP2StreamTransport] = []
+  var spareLegs: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
   /// The number of streams that a task serves.
-  private var tasks = 0
+  var tasks = 0
   /// The number of streams whose task has ended but whose response is not sent completely.
-  private var lingering = 0
+  var lingering = 0
   var life = Life.active
   var shutdown = Shutdown.none
   private var credit = Credit.unwatched
@@ -74,10 +75,8 @@ final class HTTP2Connection: Activity {
 
   /// The number of bytes after which the task gives way.
   private static let yieldAfter = 64 * 1024
-  /// The maximum number of spare tasks: as many as most connections have concurrent streams.
-  private static let spareLimit = 16
-  /// The time in milliseconds after which an idle connection parks.
-  private static let pause = 1_000
+  /// The time after which an idle connection parks.
+  private static let pause: Milliseconds = 1_000
 
   init(_ base: ServerConnection) {
     self.base = base
@@ -95,12 +94,6 @@ final class HTTP2Connection: Activity {
 
   var poller: Poller { worker.poller }
   var configuration: ProxyConfiguration { worker.settings.configuration }
-
-  /// The deadline for a client to accept more of a response.
-  var progressDeadline: Deadline { poller.deadline(after: configuration.bodyTimeout) }
-
-  /// The deadline for a client that already has its response to complete its request.
-  var lingerDeadline: Deadline { poller.deadline(after: configuration.lingerTimeout) }
 
   func run() async {
     life = .active
@@ -192,122 +185,6 @@ final class HTTP2Connection: Activity {
     return result
   }
 
-  /// Passes the news of the streams to their legs.
-  private func dispatch(_ session: HTTP2Session) {
-    session.takeNews { stream in
-      if stream.mark >= 0 {
-        let leg = legs[stream.mark]
-        leg.update()
-        if stream.isClosed, leg.socket == nil {
-          remove(leg)
-          lingering -= 1
-        }
-      } else if stream.isRefused {
-        worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)
-      } else if !stream.isClosed {
-        begin(stream, session)
-      }
-    }
-    if legs.isEmpty {
-      // Once: what the client has not taken yet may keep the connection for longer.
-      if deadlines.idle == nil, !isShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
-    } else {
-      deadlines.idle = nil
-      if life == .pausing { life = .active }
-    }
-  }
-
-  private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
-    // The client may consider a stream closed before its task has noticed.
-    guard tasks < session.limits.concurrentStreams else {
-      worker.metrics.recordLimit(.concurrentStreams)
-      return session.reset(stream, .refusedStream)
-    }
-    let leg: HTTP2StreamTransport
-    if let spare = spareLegs.popLast() {
-      leg = spare
-      leg.begin(stream)
-    } else {
-      leg = HTTP2StreamTransport(stream, self, session)
-    }
-    stream.mark = legs.count
-    legs.append(leg)
-    tasks += 1
-    requests += 1
-    worker.metrics.http2StreamOpened()
-    worker.memoryWatch.look()
-    let refusal: ProxyFailure? =
-      stream.isTooLarge ? .request(.tooLong(configuration.limits.head)) : nil
-    if let server = spareServers.popLast() {
-      server.begin(leg, refusal)
-      server.wake()
-    } else {
-      let server = HTTP2StreamServer(self)
-      server.begin(leg, refusal)
-      poller.start(server)
-    }
-  }
-
-  /// Records that the task of the stream has ended.
-  func served(_ leg: HTTP2StreamTransport) {
-    tasks -= 1
-    if leg.stream.isClosed || life == .ended {
-      remove(leg)
-    } else {
-      lingering += 1
-    }
-    wake()
-  }
-
-  /// Starts to measure how fast the client accepts its responses, because memory is short.
-  func beginWatch() {
-    if case .withheld = credit { return }
-    credit = .unwatched
-    if let session, session.outbound > 0 { credit = .watched(since: session.sentBytes) }
-  }
-
-  /// Ends the connection if its client has accepted less than `bytes` since `beginWatch` and the connection still
-  /// holds responses.
-  func endWatch(atLeast bytes: Int) {
-    guard case .watched(let before) = credit, let session else { return }
-    let isSlow = session.outbound > 0 && session.sentBytes - before < bytes
-    credit = isSlow ? .withheld : .unwatched
-    if isSlow { wake() }
-  }
-
-  /// Removes the leg of a finished stream.
-  private func remove(_ leg: HTTP2StreamTransport) {
-    let position = leg.stream.mark
-    guard position >= 0, let last = legs.popLast() else { return }
-    leg.stream.mark = -1
-    if last !== leg {
-      legs[position] = last
-      last.stream.mark = position
-    }
-    guard life != .ended, let session, spareLegs.count < HTTP2Connection.spareLimit else { return }
-    session.recycle(leg.stream)
-    spareLegs.append(leg)
-  }
-
-  /// Removes the streams without a task, because the connection has ended; streams with a task end by themselves.
-  func removeUnserved() {
-    legs.removeAll { $0.socket == nil }
-    for (index, leg) in legs.enumerated() { leg.stream.mark = index }
-  }
-
-  /// Keeps a task that has served its stream for another one. Returns false if the task must end.
-  func keeps(_ server: HTTP2StreamServer) -> Bool {
-    guard life != .ended, life != .parked, spareServers.count < HTTP2Connection.spareLimit else { return false }
-    spareServers.append(server)
-    return true
-  }
-
-  /// Ends the spare tasks and releases the spare objects, which refer to this connection.
-  func dismissSpares() {
-    while let server = spareServers.popLast() { server.wake() }
-    spareLegs = []
-  }
-
   /// Sends as much as possible. Returns false if the client accepts no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
@@ -347,6 +224,24 @@ final class HTTP2Connection: Activity {
     guard stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else { return }
     worker.metrics.recordLimit(.bodyTimeout)
     throw .broken
+  }
+
+  // MARK: Credit
+
+  /// Starts to measure how fast the client accepts its responses, because memory is short.
+  func beginWatch() {
+    if case .withheld = credit { return }
+    credit = .unwatched
+    if let session, session.responseMemory > 0 { credit = .watched(since: session.sentBytes) }
+  }
+
+  /// Ends the connection if its client has accepted less than `bytes` since `beginWatch` and the connection still
+  /// holds responses.
+  func endWatch(atLeast bytes: Int) {
+    guard case .watched(let before) = credit, let session else { return }
+    let isSlow = session.responseMemory > 0 && session.sentBytes - before < bytes
+    credit = isSlow ? .withheld : .unwatched
+    if isSlow { wake() }
   }
 
   // MARK: Waiting
@@ -399,19 +294,8 @@ final class HTTP2Connection: Activity {
     }
     for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
       leg.giveUp()
-      if !leg.stream.isOverdue { worker.metrics.recordLimit(.bodyTimeout) }
-      session.reset(leg.stream, leg.stream.isOverdue ? .none : .cancel)
+      if !leg.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
+      session.reset(leg.stream, leg.stream.responseSentEarly ? .none : .cancel)
     }
-  }
-
-  /// Wakes the task after a change for which the socket has no event.
-  func wake() {
-    if life == .parked { unpark() } else { waiter.resume(.ready) }
-  }
-
-  /// Wakes the task because a stream has data to send.
-  func wakeToSend() {
-    // A task that does not wait sends before it does.
-    if life == .parked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
   }
 }

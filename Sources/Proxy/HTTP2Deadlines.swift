@@ -1,4 +1,5 @@
 import Reactor
+import Time
 
 /// The deadlines of an HTTP/2 connection. Each is `nil` if the connection does not wait for the event.
 struct HTTP2Deadlines {
@@ -33,7 +34,7 @@ struct HTTP2Deadlines {
   }
 
   /// Returns true once if the rest of a field section has not come in time.
-  mutating func missesFields(at now: UInt64) -> Bool {
+  mutating func missesFields(at now: MonotonicTime) -> Bool {
     guard case .awaited(let deadline) = fields, deadline.hasPassed(at: now) else { return false }
     fields = .missed
     return true
@@ -41,10 +42,13 @@ struct HTTP2Deadlines {
 }
 
 extension Deadline {
-  func hasPassed(at now: UInt64) -> Bool { milliseconds <= now }
+  func hasPassed(at now: MonotonicTime) -> Bool { self <= now }
+
+  /// The time from `now` to the deadline; 0 if it has passed.
+  func left(at now: MonotonicTime) -> Milliseconds { hasPassed(at: now) ? 0 : self - now }
 }
 
 extension Deadline? {
   /// Returns false for `nil`.
-  func hasPassed(at now: UInt64) -> Bool { map { $0.hasPassed(at: now) } ?? false }
+  func hasPassed(at now: MonotonicTime) -> Bool { map { $0.hasPassed(at: now) } ?? false }
 }

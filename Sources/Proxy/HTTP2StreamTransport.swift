@@ -73,7 +73,7 @@ final class HTTP2StreamTransport: StreamTransport {
   }
 
   private func extendDeadline() {
-    if stream.isOverdue {
+    if stream.responseSentEarly {
       if !isOverdue { deadline = connection.lingerDeadline }
       isOverdue = true
       return

@@ -1,4 +1,5 @@
 import Reactor
+import Time
 
 /// Ends HTTP/2 connections that hold memory without reading their responses, once memory becomes short.
 ///
@@ -17,7 +18,7 @@ final class MemoryWatch: TimerEntry {
   private var isShort: Bool { worker.poller.buffers.bytes > worker.poller.buffers.limit / 2 }
 
   /// Starts to measure the connections if memory is short and no measurement runs. The measurement ends after
-  /// `creditWindow` milliseconds.
+  /// `creditWindow`.
   func look() {
     guard !isRunning, isShort else { return }
     isRunning = true
@@ -29,7 +30,7 @@ final class MemoryWatch: TimerEntry {
     isRunning = false
     if isShort {
       let limits = worker.settings.configuration.limits
-      let least = max(1, limits.minimumRate * limits.creditWindow / 1_000)
+      let least = max(1, limits.creditWindow.amount(perSecond: limits.minimumRate))
       worker.forEachHTTP2Connection { $0.endWatch(atLeast: least) }
     }
     look()

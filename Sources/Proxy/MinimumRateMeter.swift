@@ -1,11 +1,13 @@
+import Time
+
 /// The rate at which a client reads or sends bytes, measured only while the gateway waits for nothing else.
 ///
 /// A client that reads or sends a few bytes now and then makes progress forever, and holds an upstream connection and
 /// buffers meanwhile. So progress is compared with a minimum rate, over windows that are long enough for a link to
 /// stall and recover.
 struct MinimumRateMeter {
-  /// The time in milliseconds that was spent waiting in this window.
-  private var waited: UInt64 = 0
+  /// The time that was spent waiting in this window.
+  private var waited: Milliseconds = 0
   /// The total number of bytes moved when the window began; `nil` before the first wait.
   private var before: Int?
 
@@ -14,22 +16,22 @@ struct MinimumRateMeter {
     if before == nil { before = moved() }
   }
 
-  /// Returns the waiting time in milliseconds that is left in this window.
-  func left(window: Int) -> Int {
-    max(0, window - Int(clamping: waited))
+  /// Returns the waiting time that is left in this window.
+  func left(window: Milliseconds) -> Milliseconds {
+    max(0, window - waited)
   }
 
   /// Adds a wait to the window. Returns false if the window has ended and the client was too slow in it.
   ///
   /// - Parameters:
   ///   - rate: The minimum rate in bytes per second.
-  ///   - window: The length of a window in milliseconds.
+  ///   - window: The length of a window.
   ///   - moved: The total number of bytes moved; called only at the end of a window.
-  mutating func keeps(_ rate: Int, window: Int, waited milliseconds: UInt64, moved: () -> Int) -> Bool {
-    waited += milliseconds
-    guard waited >= UInt64(window) else { return true }
+  mutating func keeps(_ rate: Int, window: Milliseconds, waited time: Milliseconds, moved: () -> Int) -> Bool {
+    waited += time
+    guard waited >= window else { return true }
     let moved = moved()
-    let expected = rate * Int(clamping: waited) / 1_000
+    let expected = waited.amount(perSecond: rate)
     let isFast = moved - (before ?? 0) >= expected
     before = moved
     waited = 0

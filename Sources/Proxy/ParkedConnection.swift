@@ -33,8 +33,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     super.init()
     // The only strong reference to this object until the socket is closed.
     socket.observer = self
-    let now = worker.poller.now
-    worker.poller.arm(self, after: idleDeadline.hasPassed(at: now) ? 0 : Int(idleDeadline.milliseconds - now))
+    worker.poller.arm(self, after: idleDeadline.left(at: worker.poller.now))
   }
 
   deinit {

@@ -1,4 +1,5 @@
 public import HTTP1
+public import Time
 
 /// The limits on what one client, one request and all clients together may use; `docs/policy.md` gives the reasons.
 public struct ProxyLimits: Sendable {
@@ -10,17 +11,16 @@ public struct ProxyLimits: Sendable {
   public var connectionsPerAddress = 1_024
   /// The maximum number of requests on one connection.
   public var requestsPerConnection = 10_000
-  /// The maximum time in milliseconds from a request's head to its response's last byte.
-  public var requestTimeout = 3_600_000
+  /// The maximum time from a request's head to its response's last byte.
+  public var requestTimeout: Milliseconds = 3_600_000
   /// The minimum rate in bytes per second at which a client must read or send while the gateway waits only for this
   /// client; 0 for no minimum.
   public var minimumRate = 500
-  /// The window in milliseconds over which `minimumRate` is measured: long enough for a link to recover from a stall
-  /// of some seconds.
-  public var rateWindow = 20_000
-  /// The time in milliseconds for which an HTTP/2 client may accept its responses more slowly than `minimumRate` while
-  /// memory is short: longer than a round trip and a retransmission.
-  public var creditWindow = 5_000
+  /// The window over which `minimumRate` is measured: long enough for a link to recover from a stall of some seconds.
+  public var rateWindow: Milliseconds = 20_000
+  /// The time for which an HTTP/2 client may accept its responses more slowly than `minimumRate` while memory is short:
+  /// longer than a round trip and a retransmission.
+  public var creditWindow: Milliseconds = 5_000
   /// The maximum number of bytes that buffers and bodies may use in this worker.
   public var bufferMemory = 256 * 1024 * 1024
   /// The number of upstream connections of this worker reserved for intercepted requests; passing requests may not use

@@ -1,5 +1,6 @@
 public import Reactor
 import Synchronization
+public import Time
 
 /// A proxy on all of its workers. They are started, reloaded and drained together.
 public final class ProxyServer: Sendable {
@@ -113,17 +114,17 @@ public final class ProxyServer: Sendable {
     updates.withLock { $0.running -= 1 }
   }
 
-  /// Ends the server. For `delay` milliseconds, connections are still accepted, but responses announce that their
-  /// connection closes. Then requests in progress may take at most `timeout` milliseconds to finish.
+  /// Ends the server. For the time `delay`, connections are still accepted, but responses announce that their
+  /// connection closes. Then requests in progress may take at most `timeout` to finish.
   ///
   /// Returns the number of connections that had to be cut.
-  public func drain(delay: Int, timeout: Int, clock: WaitClock) async -> Int {
+  public func drain(delay: Milliseconds, timeout: Milliseconds, clock: WaitClock) async -> Int {
     await update { $0.isWindingDown = true }
     await clock.pause(delay)
     for worker in group.workers { await worker.stopAccepting() }
     for worker in group.workers { await worker.drain() }
     await update { $0.pool.closeIdle() }
-    let step = 20
+    let step: Milliseconds = 20
     _ = await clock.wait(until: { connections == 0 }, atMost: timeout, step: step)
     let left = connections
     for worker in group.workers { await worker.abortConnections() }

@@ -3,6 +3,7 @@ import HTTP1
 public import Reactor
 public import TLS
 public import Telemetry
+import Time
 
 /// The proxy of one worker: the objects that all of its connections share.
 public final class ProxyWorker {
@@ -42,7 +43,7 @@ public final class ProxyWorker {
   /// The maximum of `refusals`: each uses a buffer until its response is sent and its request is drained.
   private static let refusalLimit = 64
   private var requestNumber: UInt64 = 0
-  private var dateSecond = -1
+  private var dateSecond: UnixTime = -1
   private var date: [UInt8] = []
 
   /// Creates the proxy of the worker that owns `poller`.
@@ -131,7 +132,7 @@ public final class ProxyWorker {
 
   /// The `Date` field, with its line end, of a response that is created now.
   var dateLine: [UInt8] {
-    let second = SystemClock.realSeconds()
+    let second = SystemClock.unixTime()
     if second != dateSecond {
       dateSecond = second
       date = Array("Date: \(HTTPDate.format(second))\r\n".utf8)

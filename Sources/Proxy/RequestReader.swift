@@ -14,7 +14,8 @@ enum RequestReader {
     for field in fields where !field.isNominated {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
-        .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .assertion, .disguised:
+        .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .requestOverride,
+        .disguised:
         continue
       default:
         guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else { continue }

@@ -34,7 +34,7 @@ enum RequestRewriter {
       case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer,
         .upgrade, .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost:
         continue
-      case .assertion, .disguised:
+      case .requestOverride, .disguised:
         written.dropsFields = true
         continue
       case .cookie:

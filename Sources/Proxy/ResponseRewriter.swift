@@ -1,5 +1,7 @@
+internal import ByteText
 import HTTP
 import HTTP1
+import HTTP2
 import Reactor
 
 /// Writes the head of a response for the client, from the head of the upstream's response.
@@ -130,4 +132,120 @@ enum ResponseRewriter {
     }
     buffer.append("\r\n")
   }
+}
+
+/// The destination of a passing response head: a buffer for HTTP/1.1, or the field block of an HTTP/2 stream.
+protocol ResponseHeadSink {
+  func appendStart(status: Int, _ bytes: Span<UInt8>, reason: Range<Int>)
+  func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>)
+  func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString)
+  func appendField(_ name: StaticString, _ value: [UInt8])
+  /// Appends a field given in HTTP/1.1 form with its line end. Does nothing if `line` is empty.
+  func appendLine(_ line: [UInt8])
+  /// Appends the framing of the body and the `Connection` field.
+  func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int)
+}
+
+extension Buffer: ResponseHeadSink {
+  func appendStart(status: Int, _ bytes: Span<UInt8>, reason: Range<Int>) {
+    append("HTTP/1.1 ")
+    append(decimal: status)
+    append(0x20)
+    append(bytes, in: reason)
+    append("\r\n")
+  }
+
+  func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString) {
+    append(bytes, in: name)
+    append(": ")
+    append(bytes, in: value)
+    append(suffix)
+    append("\r\n")
+  }
+
+  func appendField(_ name: StaticString, _ value: [UInt8]) {
+    append(name)
+    append(": ")
+    append(value)
+    append("\r\n")
+  }
+
+  func appendLine(_ line: [UInt8]) {
+    append(line)
+  }
+
+  func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int) {
+    ResponseRewriter.appendEnd(framing, status: status, keepsAlive: keepsAlive, minorVersion: minorVersion, to: self)
+  }
+}
+
+/// HTTP/2 has no reason phrase, no chunks and no `Connection` (RFC 9113, sections 8.2.2 and 8.3.2).
+extension FieldBlock: ResponseHeadSink {
+  func appendStart(status: Int, _ bytes: Span<UInt8>, reason: Range<Int>) {
+    append(":status", decimal: status)
+  }
+
+  func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>) {
+    append(bytes, name: name, value: value)
+  }
+
+  func appendField(_ bytes: Span<UInt8>, name: Range<Int>, value: Range<Int>, suffix: StaticString) {
+    append(bytes, name: name, value: value, suffix: suffix)
+  }
+
+  func appendField(_ name: StaticString, _ value: [UInt8]) {
+    append(name, value)
+  }
+
+  func appendLine(_ line: [UInt8]) {
+    guard let colon = line.firstIndex(of: 0x3a) else { return }
+    append(line.span, name: 0..<colon, value: colon + 2..<line.count - 2)
+  }
+
+  func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int) {
+    if case .length(let count) = framing, status != 204 { append("content-length", decimal: count) }
+  }
+}
+
+/// Decides whether a field with a URL for the browser is forwarded, replaced or withheld.
+enum LocationRewriter {
+  enum Outcome {
+    case keep
+    case replace(String)
+    case withhold
+    /// The replacement cannot be encoded without changing its meaning.
+    case unsafe
+  }
+
+  /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
+  static func judge(
+    _ value: String, requestHasPrivateCookie: Bool, request: UInt64, _ handler: any RequestHandler,
+    _ configuration: ProxyConfiguration
+  ) -> Outcome {
+    switch handler.passingLocation(value, requestHasPrivateCookie: requestHasPrivateCookie, request: request) {
+    case .withhold: return .withhold
+    case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unsafe
+    case .keep: return moved(value, configuration).map { .replace($0) } ?? .keep
+    }
+  }
+
+  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if it points elsewhere.
+  ///
+  /// Without this, a legacy server that builds absolute URLs from its own name would redirect the browser past the
+  /// gateway.
+  static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
+    let origin = configuration.upstreamOrigin
+    let target = RefreshField.target(of: value)
+    let count = origin.utf8.count
+    // Scheme and host are case-insensitive (RFC 3986, section 6.2.2.1).
+    guard !origin.isEmpty, target.utf8.count >= count,
+      target.utf8.prefix(count).elementsEqual(origin.utf8, by: isEqualIgnoringCase)
+    else { return nil }
+    let end = target.utf8.index(target.startIndex, offsetBy: count)
+    let rest = target[end...]
+    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") || rest.hasPrefix("#") else { return nil }
+    return "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])"
+  }
+
+  private static func isEqualIgnoringCase(_ a: UInt8, _ b: UInt8) -> Bool { a.lowercasedASCII == b.lowercasedASCII }
 }

@@ -107,6 +107,12 @@ extension ServerConnection {
 
   // MARK: HTTP/2
 
+  /// Decides by the first bytes which protocol the client speaks, once there are enough of them.
+  func decideProtocol() {
+    guard case .undecided = stage, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) else { return }
+    stage = isPreface ? .http2 : .http1
+  }
+
   /// Returns true if the client has sent the preface of HTTP/2, and receives for that what has come.
   func hasSentPreface() -> Bool {
     guard case .undecided = stage else { return false }

@@ -2,6 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 import Telemetry
+import Time
 
 /// Responses that the gateway holds as a whole.
 extension ServerConnection {
@@ -67,7 +68,8 @@ extension ServerConnection {
   /// Returns the deadline for a client to read a response of `count` body bytes at the minimum rate.
   private func answerDeadline(_ count: Int) -> Deadline {
     let rate = settings.configuration.limits.minimumRate
-    return poller.deadline(after: settings.configuration.bodyTimeout + (rate > 0 ? count * 1_000 / rate : 0))
+    let reading = rate > 0 ? Milliseconds(for: count, perSecond: rate) : 0
+    return poller.deadline(after: settings.configuration.bodyTimeout + reading)
   }
 
   /// Sends the whole buffer. Returns false if the client has gone or does not read.
@@ -88,5 +90,20 @@ extension ServerConnection {
       }
     }
     return true
+  }
+
+  /// Answers what cannot be read any further, and ends the connection.
+  func refuse(_ failure: ProxyFailure) async {
+    note(failure, in: .head)
+    state.receivedHead(hasBody: true, keepsAlive: false)
+    if hasSentPreface() { return await refuseHTTP2() }
+    // The `Accept` field is unknown here.
+    await answer(worker.handler.failure(failure, as: .page), to: .get, minorVersion: 1, began: 0, .refused)
+    await finish()
+  }
+
+  /// Counts the limit that caused a failure.
+  func note(_ failure: ProxyFailure, in part: MessagePart) {
+    if let limit = failure.limit(in: part) { worker.metrics.recordLimit(limit) }
   }
 }

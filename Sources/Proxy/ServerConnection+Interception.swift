@@ -43,8 +43,8 @@ extension ServerConnection {
     guard worker.handler.observesDroppedFields else { return }
     let client = identity.facts(bytes, requestFields, request: requestNumber)
     for index in requestFields.indices where !requestFields[index].isNominated {
-      let name = settings.identityFields.dropped(
-        requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
+      let name = settings.identityFields.dropReason(
+        for: requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
       if let name { worker.handler.dropped(field: name, client: client) }
     }
   }
@@ -78,6 +78,20 @@ extension ServerConnection {
     }
     state.receivedBody()
     return body
+  }
+
+  /// Counts bytes that are held for the request in progress; false when memory does not allow them.
+  func charge(_ count: Int) -> Bool {
+    guard poller.buffers.hasRoom(for: count) else { return false }
+    poller.buffers.charge(count)
+    charged += count
+    return true
+  }
+
+  /// Ends the count: the request in progress has ended.
+  func releaseCharge() {
+    poller.buffers.release(charged)
+    charged = 0
   }
 
   // MARK: Inspection

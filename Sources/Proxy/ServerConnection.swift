@@ -40,11 +40,11 @@ final class ServerConnection: Activity {
   /// The listener's TLS; `nil` for plaintext.
   let tls: TLSServer?
   let admission: Admission
-  private(set) var stage: Stage
+  var stage: Stage
   /// Held while a refused client is sent the reason.
   var refusalPlace: RefusalPlace?
   /// Bytes of bodies that are held whole for the request in progress.
-  private var charged = 0
+  var charged = 0
   var state = ConnectionState()
   /// The end of the wait for the next request, parked or not; `.never` while there is no such wait.
   var idleDeadline = Deadline.never
@@ -228,32 +228,11 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// Decides by the first bytes which protocol the client speaks, once there are enough of them.
-  func decideProtocol() {
-    guard case .undecided = stage, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) else { return }
-    stage = isPreface ? .http2 : .http1
-  }
-
   /// Gives the socket and the bytes that have come to an `HTTP2Connection`.
   private func handOver() {
     stage = .http2
     waiter.retire()
     worker.serveHTTP2(self)
-  }
-
-  /// Answers what cannot be read any further, and ends the connection.
-  func refuse(_ failure: ProxyFailure) async {
-    note(failure, in: .head)
-    state.receivedHead(hasBody: true, keepsAlive: false)
-    if hasSentPreface() { return await refuseHTTP2() }
-    // The `Accept` field is unknown here.
-    await answer(worker.handler.failure(failure, as: .page), to: .get, minorVersion: 1, began: 0, .refused)
-    await finish()
-  }
-
-  /// Counts the limit that caused a failure.
-  func note(_ failure: ProxyFailure, in part: MessagePart) {
-    if let limit = failure.limit(in: part) { worker.metrics.recordLimit(limit) }
   }
 
   /// Decides the handling of the request whose head is at the front of the input.
@@ -289,19 +268,6 @@ final class ServerConnection: Activity {
   /// needed.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
-  /// Counts bytes that are held for the request in progress; false when memory does not allow them.
-  func charge(_ count: Int) -> Bool {
-    guard poller.buffers.hasRoom(for: count) else { return false }
-    poller.buffers.charge(count)
-    charged += count
-    return true
-  }
-  /// Ends the count: the request in progress has ended.
-  func releaseCharge() {
-    poller.buffers.release(charged)
-    charged = 0
-  }
-
   /// The exchange of the connection, which is made when the first request passes.
   func currentExchange() -> Exchange {
     if let exchange { return exchange }
@@ -329,17 +295,5 @@ final class ServerConnection: Activity {
       exchange = nil
       waiter.retire()
     }
-  }
-
-  func park() {
-    waiter.retire()
-    exchange?.release()
-    exchange = nil
-    releaseInput()
-    stage = .parked
-    // The socket holds it.
-    _ = ParkedConnection(
-      socket, worker, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state, idleDeadline: idleDeadline
-    )
   }
 }

@@ -1,5 +1,6 @@
 import Reactor
 import TLS
+import Time
 
 /// The upstream connections of one worker: a stack of idle ones, and queues of requests that wait because all are in
 /// use.
@@ -56,7 +57,7 @@ public final class UpstreamPool {
     guard mayUseConnection(isReserved) else { return nil }
     while let connection = idle.popLast() {
       // The last one is the most recently used: if it is too old, all are.
-      if !isIdempotent, poller.now - connection.idleSince > UInt64(settings.configuration.freshReuse) {
+      if !isIdempotent, poller.now - connection.idleSince > settings.configuration.freshReuse {
         idle.append(connection)
         return nil
       }

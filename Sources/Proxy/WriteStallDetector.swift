@@ -1,4 +1,5 @@
 import Reactor
+import Time
 
 /// Measures for how long a client has received none of the bytes that wait for it, here or in the kernel.
 ///
@@ -9,8 +10,8 @@ struct WriteStallDetector {
   /// The minimum number of checks within the timeout.
   private static let looks = 4
 
-  /// The time in monotonic milliseconds since which no progress was seen; `nil` if no bytes wait.
-  private var began: UInt64?
+  /// The time since which no progress was seen; `nil` if no bytes wait.
+  private var began: MonotonicTime?
   /// The total number of bytes that the client had received at that time.
   private var taken = 0
 
@@ -20,7 +21,7 @@ struct WriteStallDetector {
   ///
   /// - Parameter taken: the total number of bytes that the client has received; called only if needed, because it is a
   ///   system call.
-  mutating func note(isBlocked: Bool, now: UInt64, taken: () -> Int) {
+  mutating func note(isBlocked: Bool, now: MonotonicTime, taken: () -> Int) {
     guard isBlocked || isRunning else { return }
     let taken = taken()
     if isRunning, taken <= self.taken { return }
@@ -34,18 +35,18 @@ struct WriteStallDetector {
   }
 
   /// Returns the deadline of a client that receives nothing; `.never` if no bytes wait.
-  func deadline(_ timeout: Int) -> Deadline {
-    began.map { Deadline(milliseconds: $0 + UInt64(timeout)) } ?? .never
+  func deadline(_ timeout: Milliseconds) -> Deadline {
+    began.map { $0 + timeout } ?? .never
   }
 
   /// Returns the time by which the next check must happen; `.never` if no bytes wait.
-  func nextLook(_ timeout: Int, now: UInt64) -> Deadline {
+  func nextLook(_ timeout: Milliseconds, now: MonotonicTime) -> Deadline {
     guard isRunning else { return .never }
-    return min(deadline(timeout), Deadline(milliseconds: now + UInt64(timeout / WriteStallDetector.looks)))
+    return min(deadline(timeout), now + timeout / WriteStallDetector.looks)
   }
 
   /// True if the timeout has passed and the client has received nothing since `began`.
-  func isOver(_ timeout: Int, now: UInt64, taken: () -> Int) -> Bool {
-    deadline(timeout) <= Deadline(milliseconds: now) && taken() <= self.taken
+  func isOver(_ timeout: Milliseconds, now: MonotonicTime, taken: () -> Int) -> Bool {
+    deadline(timeout) <= now && taken() <= self.taken
   }
 }

@@ -9,7 +9,8 @@ public enum RESPCommand {
     let joined = Array(words.joined())
     let lengths = words.map(\.count)
     var command: UnsafeMutablePointer<CChar>?
-    // Sound: hiredis copies the words during the call. The pointers refer to `joined`, which contains all bytes of the words.
+    // Sound: hiredis copies the words during the call. The pointers refer to `joined`, which contains all bytes of the
+    // words.
     let count = unsafe joined.withUnsafeBytes { bytes in
       let base = unsafe bytes.bindMemory(to: CChar.self)
       var start = 0

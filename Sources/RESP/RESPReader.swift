@@ -5,8 +5,8 @@ internal import CHiredis
 /// hiredis is only the codec: the caller provides sockets, TLS and deadlines (docs/adr/0001). Not Sendable, because a
 /// reader belongs to one connection.
 @safe public final class RESPReader {
-  /// The maximum number of elements of an array. The longest array that the gateway asks for is the reply to `ROLE`, with
-  /// an element for each replica.
+  /// The maximum number of elements of an array. The longest array that the gateway asks for is the reply to `ROLE`,
+  /// with an element for each replica.
   static let maximumElements: Int32 = 1_024
   /// The maximum bytes of a reply. The longest value of a store has 16 KiB, and the reply to `INFO` has about 6 KiB.
   static let maximumBytes = 1 << 20
@@ -33,8 +33,8 @@ internal import CHiredis
     if result != REDIS_OK { throw failure }
   }
 
-  /// Returns the next complete reply; `nil` if more bytes are needed. Throws if the bytes are not RESP or exceed a limit;
-  /// close the connection then.
+  /// Returns the next complete reply; `nil` if more bytes are needed. Throws if the bytes are not RESP or exceed a
+  /// limit; close the connection then.
   public func next() throws(RESPError) -> RESPReply? {
     var reply: UnsafeMutablePointer<redisReply>?
     guard unsafe ch_next(reader, &reply) == REDIS_OK else { throw failure }

@@ -1,4 +1,5 @@
 import CLinux
+import Time
 
 /// Accepts the connections that arrive at one listening socket of a worker. Passes those that a less loaded worker
 /// should serve to that worker.

@@ -1,4 +1,3 @@
-import CLinux
 import Glibc
 
 /// A byte buffer in one block of fixed size, with a read position and a write position. A buffer without a block has no
@@ -42,27 +41,6 @@ import Glibc
 
   deinit {
     if hasBlock { unsafe base.deallocate() }
-  }
-
-  /// The allocation of blocks.
-  enum Block {
-    // Never read or written: no access is within the bounds of a buffer without a block.
-    fileprivate nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
-
-    static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
-      // Page-aligned, so that whole pages of it can be discarded.
-      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
-    }
-
-    static func allocateFitted(_ capacity: Int) -> UnsafeMutableRawPointer {
-      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
-    }
-
-    /// Returns the memory of the block to the system and keeps its addresses reserved. Sound: the content of the pages
-    /// is lost, but no code reads the content of a block after the block was returned to its pool.
-    static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
-      unsafe cl_discard(block, capacity)
-    }
   }
 
   /// True if the buffer has a block.
@@ -138,13 +116,6 @@ import Glibc
     written = max(written, end)
     start = 0
     end = count
-  }
-
-  /// Drops bytes from the end until `count` readable bytes remain.
-  public func truncate(to count: Int) {
-    precondition(count >= 0 && count <= self.count)
-    written = max(written, end)
-    end = start + count
   }
 
   /// Moves the readable bytes to the front of the block, which maximises `room`.

@@ -1,3 +1,5 @@
+import CLinux
+
 /// The memory blocks of one worker's buffers. The block that was returned last is reused first, because it is most
 /// likely still in the processor's cache.
 @safe public final class BufferPool {
@@ -158,5 +160,28 @@
 
   mutating func deallocate() {
     while let block = unsafe free.popLast() ?? withoutMemory.popLast() { unsafe block.deallocate() }
+  }
+}
+
+extension Buffer {
+  /// The allocation of blocks.
+  enum Block {
+    // Never read or written: no access is within the bounds of a buffer without a block.
+    nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
+
+    static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
+      // Page-aligned, so that whole pages of it can be discarded.
+      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
+    }
+
+    static func allocateFitted(_ capacity: Int) -> UnsafeMutableRawPointer {
+      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
+    }
+
+    /// Returns the memory of the block to the system and keeps its addresses reserved. Sound: the content of the pages
+    /// is lost, but no code reads the content of a block after the block was returned to its pool.
+    static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
+      unsafe cl_discard(block, capacity)
+    }
   }
 }

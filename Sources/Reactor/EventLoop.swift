@@ -1,5 +1,6 @@
 import CLinux
 import Synchronization
+import Time
 
 /// The event loop of one thread and the serial executor of its `Worker`.
 ///
@@ -8,9 +9,9 @@ import Synchronization
 /// until the next deadline. For an event, it queues the job of the task that waits for the event; the job runs in the
 /// next turn. So a task that yields cannot starve the sockets, and the sockets cannot starve the jobs.
 ///
-/// A task gives way (`Waiter.yieldShare`) when it has moved many bytes and has more to move. At most `postponedPerTurn` of
-/// these tasks continue in each turn, in the order in which they gave way; otherwise hundreds of large transfers would
-/// delay every step of a small request.
+/// A task gives way (`Waiter.yieldShare`) when it has moved many bytes and has more to move. At most `postponedPerTurn`
+/// of these tasks continue in each turn, in the order in which they gave way; otherwise hundreds of large transfers
+/// would delay every step of a small request.
 ///
 /// A task that is about to send the result of long work gathers (`Waiter.gather`): other jobs of the turn run first,
 /// until `gatheringJobs` jobs have run. Then all gathered tasks send, one right after the other. A peer that receives
@@ -112,11 +113,10 @@ import Synchronization
   /// True if the caller is on the loop's thread.
   public func isIsolatingCurrentContext() -> Bool? { isCurrent }
 
-  /// The duration of the current turn in milliseconds, at `now` (monotonic milliseconds); 0 while the loop waits for
-  /// events.
-  public func stalledMilliseconds(at now: UInt64) -> UInt64 {
+  /// The duration of the current turn until `now`; 0 while the loop waits for events.
+  public func turnDuration(at now: MonotonicTime) -> Milliseconds {
     let began = turnBegan.load(ordering: .relaxed)
-    return began == 0 || began > now ? 0 : now - began
+    return began == 0 || began > now.milliseconds ? 0 : now - MonotonicTime(milliseconds: began)
   }
 
   /// Runs turns until the worker has been stopped and no jobs are queued. Called once, on the thread that becomes the
@@ -145,7 +145,7 @@ import Synchronization
       if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }
       let count = unsafe cl_epoll_wait(epoll, events, capacity, timeout)
       poller.updateNow()
-      turnBegan.store(poller.now, ordering: .relaxed)
+      turnBegan.store(poller.now.milliseconds, ordering: .relaxed)
       if count > 0 {
         for index in 0..<count {
           let key = unsafe cl_event_key(events, index)

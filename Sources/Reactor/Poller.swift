@@ -1,4 +1,5 @@
 import CLinux
+import Time
 
 /// The I/O state of one worker: its sockets by descriptor, its timer wheel, its buffers.
 ///
@@ -16,8 +17,8 @@ import CLinux
   var pending: [any Activity] = []
   /// Readiness that is returned to the sockets after the next poll for events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
-  /// The time of this turn in monotonic milliseconds, read once per turn.
-  public private(set) var now: UInt64
+  /// The time of this turn, read once per turn.
+  public private(set) var now: MonotonicTime
   /// The number of turns of the loop so far.
   public private(set) var turn: UInt64 = 0
   /// The buffer blocks of this worker.
@@ -32,14 +33,12 @@ import CLinux
     epoll = loop.descriptor
     self.loop = loop
     room = Suspension(loop)
-    now = SystemClock.monotonicMilliseconds()
+    now = SystemClock.monotonicTime()
     wheel = TimerWheel(now: now)
   }
 
-  /// The deadline `milliseconds` after the start of this turn.
-  public func deadline(after milliseconds: Int) -> Deadline {
-    Deadline(milliseconds: now + UInt64(milliseconds))
-  }
+  /// The deadline `time` after the start of this turn.
+  public func deadline(after time: Milliseconds) -> Deadline { now + time }
 
   /// Takes over a descriptor and registers it once for all events, edge-triggered.
   ///
@@ -149,7 +148,7 @@ import CLinux
 
   func updateNow() {
     turn &+= 1
-    now = SystemClock.monotonicMilliseconds()
+    now = SystemClock.monotonicTime()
   }
 
   func millisecondsToNextDeadline() -> Int32 {
@@ -200,16 +199,16 @@ import CLinux
     isStopped = true
   }
 
-  /// Arms `timer` to call `owner` after `milliseconds`. For an object that is not a waiting task, e.g. an idle upstream
+  /// Arms `timer` to call `owner` after `time`. For an object that is not a waiting task, e.g. an idle upstream
   /// connection.
-  public func arm(_ timer: Timer, for owner: any TimerOwner, after milliseconds: Int) {
+  public func arm(_ timer: Timer, for owner: any TimerOwner, after time: Milliseconds) {
     if timer.owner == nil { timer.owner = owner }
-    wheel.arm(timer, at: deadline(after: milliseconds))
+    wheel.arm(timer, at: deadline(after: time))
   }
 
-  /// Arms `entry` to expire after `milliseconds`. The caller keeps the entry alive while it is armed.
-  public func arm(_ entry: TimerEntry, after milliseconds: Int) {
-    wheel.arm(entry, at: deadline(after: milliseconds))
+  /// Arms `entry` to expire after `time`. The caller keeps the entry alive while it is armed.
+  public func arm(_ entry: TimerEntry, after time: Milliseconds) {
+    wheel.arm(entry, at: deadline(after: time))
   }
 
   /// Cancels the deadline of the entry, if it is armed.

@@ -1,17 +1,18 @@
 import CLinux
 import Synchronization
+import Time
 
 /// Resolves a host name outside the event loops and caches the answer.
 ///
 /// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. If a look-up
 /// fails, the last good answer stays in use. Without queries no look-up runs.
 public final class Resolver: Sendable {
-  /// The time in milliseconds for which an answer is used without a new look-up.
-  public static let freshMilliseconds: UInt64 = 30_000
+  /// The time for which an answer is used without a new look-up.
+  public static let freshness: Milliseconds = 30_000
 
   private struct State {
     var addresses: [Address] = []
-    var resolvedAt: UInt64 = 0
+    var resolvedAt: MonotonicTime = 0
     var isRunning = false
     var waiting: [CrossThreadValue<Result<[Address], ResolveError>>] = []
   }
@@ -41,11 +42,11 @@ public final class Resolver: Sendable {
 
   /// Returns the addresses if they are known without a look-up: a literal or a cached answer; otherwise `nil`.
   ///
-  /// Starts a look-up in the background if the cached answer is no longer fresh. `now`: monotonic milliseconds.
-  public func known(now: UInt64) -> [Address]? {
+  /// Starts a look-up in the background if the cached answer is no longer fresh.
+  public func known(now: MonotonicTime) -> [Address]? {
     if let literal { return [literal] }
     let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in
-      let isStale = !state.isRunning && now > state.resolvedAt + Resolver.freshMilliseconds
+      let isStale = !state.isRunning && now > state.resolvedAt + Resolver.freshness
       if isStale, !state.addresses.isEmpty { state.isRunning = true }
       return (state.addresses, isStale)
     }
@@ -79,7 +80,7 @@ public final class Resolver: Sendable {
   private func finish(_ result: Result<[Address], ResolveError>) {
     let waiting = state.withLock { state in
       state.isRunning = false
-      state.resolvedAt = SystemClock.monotonicMilliseconds()
+      state.resolvedAt = SystemClock.monotonicTime()
       if case .success(let addresses) = result { state.addresses = addresses }
       defer { state.waiting = [] }
       return state.waiting

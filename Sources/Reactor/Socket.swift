@@ -1,41 +1,5 @@
 import CLinux
 
-/// The operations that are possible on a socket without blocking, and the states that the kernel has reported.
-public struct Readiness: OptionSet, Sendable {
-  /// The combined `CL_…` bits of CLinux.
-  public let rawValue: UInt8
-
-  /// Creates a set from `CL_…` bits.
-  public init(rawValue: UInt8) {
-    self.rawValue = rawValue
-  }
-
-  /// A receive may return bytes, an end or an error.
-  public static let readable = Readiness(rawValue: UInt8(CL_READABLE))
-  /// A send may accept bytes.
-  public static let writable = Readiness(rawValue: UInt8(CL_WRITABLE))
-  /// The peer has shut down its sending side: reads return the remaining bytes and then the end.
-  public static let readClosed = Readiness(rawValue: UInt8(CL_READ_CLOSED))
-  /// Both directions are closed, or an error is pending.
-  public static let broken = Readiness(rawValue: UInt8(CL_BROKEN))
-  /// The peer has sent urgent data: a read stops in front of it, even if bytes follow.
-  public static let urgent = Readiness(rawValue: UInt8(CL_URGENT))
-  /// If one of these is set, a short read does not mean that the kernel's queue is empty.
-  public static let mayHideMore: Readiness = [.readClosed, .broken, .urgent]
-}
-
-/// The result of a receive or send.
-public enum Transfer: Equatable, Sendable {
-  /// The number of bytes moved; never 0.
-  case moved(Int)
-  /// No bytes were moved; wait for the next event.
-  case wouldBlock
-  /// The peer has ended its sending side (receive only).
-  case ended
-  /// The connection is broken or was closed.
-  case failed(IOError)
-}
-
 /// A non-blocking TCP socket, registered once and edge-triggered for all events; or a socket without a descriptor,
 /// which represents a stream of a connection that carries several (`StreamTransport`).
 ///
@@ -55,11 +19,11 @@ public enum Transfer: Equatable, Sendable {
   package private(set) var isAborted = false
   /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
   /// this flag a truncated message would look complete.
-  private var hasFailed = false
+  var hasFailed = false
   /// True if the last send announced that more follows.
   private var holdsBack = false
   /// The total number of bytes sent without a layer.
-  private(set) var written = 0
+  var written = 0
   /// The number of bytes that a layer sends at once: one TLS record.
   private static let recordSize = 16 * 1024
   package let poller: Poller
@@ -73,7 +37,7 @@ public enum Transfer: Equatable, Sendable {
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
   /// The stream that a socket without a descriptor represents; `nil` while it is closed.
-  private var stream: (any StreamTransport)?
+  var stream: (any StreamTransport)?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
     self.descriptor = descriptor
@@ -243,14 +207,14 @@ public enum Transfer: Equatable, Sendable {
     return markBroken(by: error)
   }
 
-  private func markBroken(by error: IOError) -> Transfer {
+  func markBroken(by error: IOError) -> Transfer {
     readiness.insert(.broken)
     hasFailed = true
     return .failed(error)
   }
 
   /// Returns the result, or a failure instead of `wouldBlock` on a broken socket, which cannot be waited for.
-  private func unlessBroken(_ result: Transfer) -> Transfer {
+  func unlessBroken(_ result: Transfer) -> Transfer {
     guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
     return markBroken(by: .reset)
   }
@@ -314,57 +278,10 @@ public enum Transfer: Equatable, Sendable {
     return satisfies(.readable) && layer.hasInput(self)
   }
 
-  // MARK: Streams
-
-  private func receiveFromStream(_ buffer: Buffer) -> Transfer {
-    guard let stream, !isAborted else { return .failed(.aborted) }
-    switch stream.receive(into: buffer) {
-    case .wouldBlock:
-      readiness.subtract([.readable, .readClosed])
-      return unlessBroken(.wouldBlock)
-    case .ended: return hasFailed ? .failed(.reset) : .ended
-    case .failed(let error): return markBroken(by: error)
-    case .moved(let count): return .moved(count)
-    }
-  }
-
-  private func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
-    guard let stream, !isAborted else { return .failed(.aborted) }
-    let result = stream.send(buffer, upTo: count)
-    if case .moved(let sent) = result { written += sent }
-    if result != .moved(count) { readiness.remove(.writable) }
-    if case .failed(let error) = result { return markBroken(by: error) }
-    return unlessBroken(result)
-  }
-
-  private func sendToStream(_ head: Buffer, then body: Buffer, _ count: Int) -> Transfer {
-    let headCount = head.count
-    let first = sendToStream(head, headCount)
-    guard count > 0, first == .moved(headCount) else { return first }
-    switch sendToStream(body, count) {
-    case .moved(let second): return .moved(headCount + second)
-    case .wouldBlock, .ended, .failed: return first
-    }
-  }
-
-  private func closeStream(isReset: Bool) {
-    guard let stream else { return }
-    self.stream = nil
-    observer = nil
-    stream.close(isReset: isReset)
-  }
-
   /// Returns the error of a connect that was in progress; `nil` if it succeeded.
   func connectError() -> IOError? {
     let code = cl_socket_error(descriptor)
     return code < 0 ? IOError(code: -code) : nil
-  }
-
-  /// The local address; `nil` for a stream or a closed socket.
-  public var localAddress: Address? {
-    var address = cl_address()
-    guard unsafe cl_local_address(descriptor, &address) == 0 else { return nil }
-    return Address(address)
   }
 
   /// Wakes the waiting task or the observer, and makes every further call fail, because the worker is about to stop.
@@ -372,12 +289,4 @@ public enum Transfer: Equatable, Sendable {
     isAborted = true
     if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }
   }
-}
-
-/// Receives the events of a socket for which no task waits.
-public protocol SocketObserver: AnyObject {
-  /// Called for an event; `socket.readiness` already includes it.
-  func socketIsReady(_ socket: Socket)
-  /// Called when the worker begins to drain: no new request may begin on this socket.
-  func workerIsDraining()
 }

@@ -1,20 +1,13 @@
 import CLinux
+import Time
 
 /// A point on the monotonic clock at which a wait ends.
-public struct Deadline: Comparable, Sendable {
-  /// Milliseconds on the monotonic clock.
-  public let milliseconds: UInt64
+public typealias Deadline = MonotonicTime
 
-  /// Creates a deadline at this monotonic time in milliseconds.
-  public init(milliseconds: UInt64) {
-    self.milliseconds = milliseconds
-  }
-
+extension Deadline {
   /// No deadline. Only for waits that something else is certain to end, such as an accept loop that a drain stops.
-  public static let never = Deadline(milliseconds: .max)
-
-  /// Returns true if `a` is earlier than `b`.
-  public static func < (a: Deadline, b: Deadline) -> Bool { a.milliseconds < b.milliseconds }
+  @inlinable
+  public static var never: Deadline { Deadline(milliseconds: .max) }
 }
 
 /// The two system clocks: deadlines use the monotonic one, sealed and logged times the real one.
@@ -22,15 +15,12 @@ public enum SystemClock {
   /// Nanoseconds since an arbitrary point; never goes back.
   public static func monotonicNanoseconds() -> UInt64 { cl_monotonic() }
 
-  /// Milliseconds since an arbitrary point; never goes back.
-  public static func monotonicMilliseconds() -> UInt64 { cl_monotonic() / 1_000_000 }
+  /// The time of the clock that never goes back.
+  public static func monotonicTime() -> MonotonicTime { MonotonicTime(milliseconds: cl_monotonic() / 1_000_000) }
 
-  /// Nanoseconds since 1970.
-  public static func realNanoseconds() -> UInt64 { cl_realtime() }
+  /// The time of the real clock in milliseconds, for logs.
+  public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }
 
-  /// Milliseconds since 1970.
-  public static func realMilliseconds() -> Int64 { Int64(cl_realtime() / 1_000_000) }
-
-  /// Seconds since 1970.
-  public static func realSeconds() -> Int { Int(cl_realtime() / 1_000_000_000) }
+  /// The time of the real clock in whole seconds.
+  public static func unixTime() -> UnixTime { UnixTime(seconds: Int64(cl_realtime() / 1_000_000_000)) }
 }

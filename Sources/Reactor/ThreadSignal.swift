@@ -1,4 +1,5 @@
 import CLinux
+import Time
 
 /// Wakes one thread that blocks until there is work, e.g. the log writer.
 public final class ThreadSignal: Sendable {
@@ -25,7 +26,7 @@ public final class ThreadSignal: Sendable {
 
   /// Blocks until `signal` has been called since the last return of `wait`, or until the time is over. Leaves the
   /// signal pending for the next `wait`.
-  public func pause(milliseconds: Int) {
-    cl_eventfd_pause(descriptor, Int32(clamping: milliseconds))
+  public func pause(atMost time: Milliseconds) {
+    cl_eventfd_pause(descriptor, Int32(clamping: time.count))
   }
 }

@@ -1,3 +1,5 @@
+import Time
+
 /// A hashed timing wheel of intrusive entries: arming and moving a deadline costs a few pointer writes and no
 /// allocation.
 ///
@@ -26,12 +28,12 @@
   private var currentTick: UInt64
   private(set) var count = 0
 
-  init(now: UInt64) {
-    currentTick = now / TimerWheel.slotMilliseconds
+  init(now: MonotonicTime) {
+    currentTick = now.milliseconds / TimerWheel.slotMilliseconds
   }
 
   func arm(_ entry: TimerEntry, at deadline: Deadline) {
-    entry.deadline = deadline.milliseconds
+    entry.deadline = deadline
     if deadline == .never {
       if entry.slot >= 0 { unlink(entry) }
       return
@@ -87,8 +89,8 @@
   }
 
   /// Advances time to `now` and appends every entry whose deadline has passed to `due`; each is unlinked first.
-  func advance(to now: UInt64, _ due: inout [TimerEntry]) {
-    let target = now / TimerWheel.slotMilliseconds
+  func advance(to now: MonotonicTime, _ due: inout [TimerEntry]) {
+    let target = now.milliseconds / TimerWheel.slotMilliseconds
     guard target > currentTick else { return }
     // After a long sleep, one revolution is enough to visit every slot.
     let first =
@@ -105,33 +107,32 @@
 
   /// Moves distant entries that are less than one revolution away to their slots, and those whose deadline has passed
   /// to `due`.
-  private func collectFar(_ now: UInt64, _ due: inout [TimerEntry]) {
+  private func collectFar(_ now: MonotonicTime, _ due: inout [TimerEntry]) {
     firstFar = .max
     var next = unsafe slots[TimerWheel.far]?.takeUnretainedValue()
     while let entry = next {
       next = unsafe entry.next
       unlink(entry)
-      if entry.deadline <= now { due.append(entry) } else { arm(entry, at: Deadline(milliseconds: entry.deadline)) }
+      if entry.deadline <= now { due.append(entry) } else { arm(entry, at: entry.deadline) }
     }
   }
 
-  private func collect(_ slot: Int, _ now: UInt64, _ due: inout [TimerEntry]) {
+  private func collect(_ slot: Int, _ now: MonotonicTime, _ due: inout [TimerEntry]) {
     var next = unsafe slots[slot]?.takeUnretainedValue()
     while let entry = next {
       next = unsafe entry.next
       if entry.deadline <= now {
         unlink(entry)
         due.append(entry)
-      } else if entry.deadline / TimerWheel.slotMilliseconds + 1 != entry.tick {
-        let deadline = Deadline(milliseconds: entry.deadline)
+      } else if entry.deadline.milliseconds / TimerWheel.slotMilliseconds + 1 != entry.tick {
         unlink(entry)
-        arm(entry, at: deadline)
+        arm(entry, at: entry.deadline)
       }
     }
   }
 
   /// Returns the milliseconds until the next deadline may pass, for `epoll_wait`; -1 if nothing is armed.
-  func millisecondsToNext(from now: UInt64) -> Int32 {
+  func millisecondsToNext(from now: MonotonicTime) -> Int32 {
     guard count > 0 else { return -1 }
     var distance = 1
     while distance <= TimerWheel.slotCount {
@@ -146,9 +147,9 @@
     return firstFar == .max ? -1 : TimerWheel.milliseconds(from: now, to: firstFar)
   }
 
-  private static func milliseconds(from now: UInt64, to tick: UInt64) -> Int32 {
+  private static func milliseconds(from now: MonotonicTime, to tick: UInt64) -> Int32 {
     let due = tick * slotMilliseconds
-    return due <= now ? 0 : Int32(clamping: due - now)
+    return due <= now.milliseconds ? 0 : Int32(clamping: due - now.milliseconds)
   }
 }
 
@@ -157,7 +158,7 @@
 /// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
 /// an entry leaves its wheel before it is freed (`deinit`), and it keeps the wheel alive while it may be linked.
 @safe open class TimerEntry {
-  fileprivate(set) var deadline: UInt64 = .max
+  fileprivate(set) var deadline = Deadline.never
   fileprivate var tick: UInt64 = 0
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?

@@ -1,3 +1,5 @@
+import Time
+
 extension Worker {
   /// Runs the loop on the calling thread with `main` as its first task, until `stop`.
   ///
@@ -43,10 +45,10 @@ final class CrossThreadProbe: JobHost {
 }
 
 extension Poller {
-  /// Suspends the calling task for this number of milliseconds.
-  public func pause(_ milliseconds: Int) async {
+  /// Suspends the calling task for this time.
+  public func pause(_ time: Milliseconds) async {
     let waiter = Waiter(self)
-    _ = await waiter.sleep(until: deadline(after: milliseconds))
+    _ = await waiter.sleep(until: deadline(after: time))
     waiter.retire()
   }
 }

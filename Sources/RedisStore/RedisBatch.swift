@@ -1,10 +1,11 @@
 internal import RESP
+internal import Time
 
-/// The commands of one send, followed by the commands that decide if they count: `GET` of the epoch, and `WAIT` if replicas
-/// must have the writes.
+/// The commands of one send, followed by the commands that decide if they count: `GET` of the epoch, and `WAIT` if
+/// replicas must have the writes.
 ///
-/// The epoch is read after all other commands, on the same connection. If it is not the expected one, the store has lost
-/// its data or changed its primary before, so none of the commands counts.
+/// The epoch is read after all other commands, on the same connection. If it is not the expected one, the store has
+/// lost its data or changed its primary before, so none of the commands counts.
 struct RedisBatch {
   let calls: [RedisCall]
   /// True if a write without effect follows the commands. A repeated command may change nothing because its first copy
@@ -12,11 +13,11 @@ struct RedisBatch {
   let hasFence: Bool
   /// The number of replicas that must have the writes; `nil` if there is no such condition.
   let replicas: Int?
-  /// The time at which the replies are overdue, in monotonic milliseconds.
-  let due: UInt64
+  /// The time at which the replies are overdue.
+  let due: MonotonicTime
   private var replies: [RESPReply] = []
 
-  init(_ calls: [RedisCall], replicas: Int, due: UInt64) {
+  init(_ calls: [RedisCall], replicas: Int, due: MonotonicTime) {
     self.calls = calls
     let writes = replicas > 0 && calls.contains(where: \.isWrite)
     hasFence = writes && calls.contains { $0.isWrite && $0.isRepeat }

@@ -5,19 +5,21 @@ internal import RESP
 internal import Reactor
 internal import Stores
 internal import TLS
+internal import Time
 
 /// The connection of one worker to the store.
 ///
-/// Theory of operation. Operations append their commands to `calls` and wake this activity, which runs after the other jobs
-/// of the loop's turn. It sends all commands at once, followed by the commands that decide if they count (`RedisBatch`).
-/// The replies arrive in the order of the commands, so a queue of batches assigns each reply to its call.
+/// Theory of operation. Operations append their commands to `calls` and wake this activity, which runs after the other
+/// jobs of the loop's turn. It sends all commands at once, followed by the commands that decide if they count
+/// (`RedisBatch`). The replies arrive in the order of the commands, so a queue of batches assigns each reply to its
+/// call.
 ///
 ///     connecting --> up --(connection ends)--> connecting --(fails)--> down --(pause)--> down ...
 ///
-/// While the connection is restored, operations wait for it. After an attempt has failed, new operations fail immediately.
-/// If a connection ends, its last commands may have been executed: operations that recognise their own effect are repeated
-/// until their deadline, and the others fail. A claim whose outcome stays unknown is removed after the next connect; its
-/// request has not sent anything upstream.
+/// While the connection is restored, operations wait for it. After an attempt has failed, new operations fail
+/// immediately. If a connection ends, its last commands may have been executed: operations that recognise their own
+/// effect are repeated until their deadline, and the others fail. A claim whose outcome stays unknown is removed after
+/// the next connect; its request has not sent anything upstream.
 final class RedisClient: Activity {
   private enum Phase {
     case connecting
@@ -99,7 +101,7 @@ final class RedisClient: Activity {
           }
           // The server did not execute the command. If it is away, another server may be the primary now.
           let failure = RedisFailure(reply: text)
-          guard case .away = failure, poller.now < deadline.milliseconds else { throw failure }
+          guard case .away = failure, poller.now < deadline else { throw failure }
         case .answered(let reply):
           if mayHaveRun, case .put(_, let value, _) = operation, reply == .bytes(value) { return .null }
           return reply
@@ -107,7 +109,7 @@ final class RedisClient: Activity {
           mayHaveRun = mayHaveRun || wasSent
           last = failure
           let isFinal = failure == .otherEpoch || failure.kind == .misconfigured
-          guard !isFinal, !mayHaveRun || operation.isRepeatable, poller.now < deadline.milliseconds else {
+          guard !isFinal, !mayHaveRun || operation.isRepeatable, poller.now < deadline else {
             throw failure
           }
         case nil:
@@ -228,7 +230,7 @@ final class RedisClient: Activity {
       try link.flush()
       try link.receive { reply throws(RedisFailure) in try take(reply, text) }
       guard calls.isEmpty else { continue }
-      let deadline = batches.first.map { Deadline(milliseconds: $0.due) } ?? .never
+      let deadline = batches.first.map { $0.due } ?? .never
       isResting = true
       let isInTime = await link.wait(until: deadline)
       isResting = false
@@ -244,13 +246,13 @@ final class RedisClient: Activity {
     }
     calls = []
     guard !current.isEmpty else { return }
-    let limit = RedisLimits.reply + (replicas > 0 ? Int(RedisLimits.wait) : 0)
-    let batch = RedisBatch(current, replicas: replicas, due: poller.now + UInt64(limit))
+    let limit = RedisLimits.reply + (replicas > 0 ? RedisLimits.wait : 0)
+    let batch = RedisBatch(current, replicas: replicas, due: poller.now + limit)
     for call in current { link.append(call.words) }
     if batch.hasFence { link.append([Words.set, store.fenceKey, Words.one, Words.px, Words.number(1_000)]) }
     link.append([Words.get, store.epochKey])
     if let replicas = batch.replicas {
-      link.append([Words.wait, Words.number(Int64(replicas)), Words.number(RedisLimits.wait)])
+      link.append([Words.wait, Words.number(replicas), Words.number(RedisLimits.wait)])
     }
     batches.append(batch)
   }

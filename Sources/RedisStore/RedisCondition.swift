@@ -1,21 +1,22 @@
 internal import OAuth
 internal import Stores
 internal import Synchronization
+internal import Time
 
 /// The state of the store that all workers share: the epoch, outages, and the counts of operations and failures.
 final class RedisCondition: Sendable {
   private struct Shared {
     var hasConnected = false
     var hasWarnedOfEviction = false
-    /// The time of the last report of each problem, in monotonic milliseconds.
-    var reports: [String: UInt64] = [:]
+    /// The time of the last report of each problem.
+    var reports: [String: MonotonicTime] = [:]
     /// Informs the operator. Until it is set, the sentences wait in `unreported`.
     var report: (@Sendable (String) -> Void)?
     var unreported: [String] = []
 
     /// Returns true if the problem was not reported recently.
-    mutating func isDue(_ name: String, _ now: UInt64) -> Bool {
-      if let last = reports[name], now < last + RedisLimits.report * 1_000 { return false }
+    mutating func isDue(_ name: String, _ now: MonotonicTime) -> Bool {
+      if let last = reports[name], now < last + Milliseconds(RedisLimits.report) { return false }
       reports[name] = now
       return true
     }
@@ -84,14 +85,14 @@ final class RedisCondition: Sendable {
   }
 
   /// Records that a worker cannot connect.
-  func lost(_ failure: RedisFailure, now: UInt64) {
+  func lost(_ failure: RedisFailure, now: MonotonicTime) {
     // All workers lose the store at about the same time, but one report is enough.
     _ = meter.setOutage(failure.text)
     if shared.withLock({ $0.isDue(failure.problem, now) }) { say(sentence(failure)) }
   }
 
   /// Records the end of an operation.
-  func ended(_ failure: RedisFailure?, nanoseconds: UInt64, now: UInt64) {
+  func ended(_ failure: RedisFailure?, nanoseconds: UInt64, now: MonotonicTime) {
     meter.observe(nanoseconds: nanoseconds)
     guard let failure else { return }
     meter.failed(failure.kind)

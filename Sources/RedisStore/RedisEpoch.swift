@@ -6,8 +6,8 @@ internal import OAuth
 ///
 ///     16 hexadecimal digits | space | run id
 ///
-/// The run id changes when a server starts or another server becomes the primary. Both may lose writes, so both begin a new
-/// epoch. A server whose data was deleted has no epoch key, which also begins a new epoch.
+/// The run id changes when a server starts or another server becomes the primary. Both may lose writes, so both begin a
+/// new epoch. A server whose data was deleted has no epoch key, which also begins a new epoch.
 struct RedisEpoch: Equatable {
   let id: EpochID
   let run: String

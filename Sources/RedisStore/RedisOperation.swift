@@ -1,13 +1,14 @@
 internal import RESP
+internal import Time
 
 /// One operation on one key, which Redis executes as one command.
 enum RedisOperation: Sendable {
   /// Stores a value if the key has none. The reply is the existing value, or null.
-  case put(key: [UInt8], value: [UInt8], milliseconds: Int64)
+  case put(key: [UInt8], value: [UInt8], lifetime: Seconds)
   /// Stores a value and replaces an existing one.
-  case set(key: [UInt8], value: [UInt8], milliseconds: Int64)
+  case set(key: [UInt8], value: [UInt8], lifetime: Seconds)
   /// Replaces `old` by `new` if `old` is the value. The reply is 1 if it was replaced, otherwise 0.
-  case swap(key: [UInt8], old: [UInt8], new: [UInt8], milliseconds: Int64)
+  case swap(key: [UInt8], old: [UInt8], new: [UInt8], lifetime: Seconds)
   /// Removes the key if `value` is its value. The reply is 1 if it was removed, otherwise 0.
   case remove(key: [UInt8], value: [UInt8])
   /// Returns the value.
@@ -38,8 +39,8 @@ enum RedisOperation: Sendable {
   /// True if the command changes the store.
   var isWrite: Bool { if case .get = self { false } else { true } }
 
-  /// True if the command may be repeated when its outcome is unknown. After `take`, the value is gone, and a repeat could not
-  /// find out which request took it.
+  /// True if the command may be repeated when its outcome is unknown. After `take`, the value is gone, and a repeat
+  /// could not find out which request took it.
   var isRepeatable: Bool { if case .take = self { false } else { true } }
 
   /// Returns the command and its arguments.
@@ -49,11 +50,12 @@ enum RedisOperation: Sendable {
   ///   - sendsScript: true if the server does not know the script yet.
   func words(isRepeat: Bool, sendsScript: Bool) -> [[UInt8]] {
     switch self {
-    case .put(let key, let value, let milliseconds):
-      [Words.set, key, value, Words.nx, Words.get, Words.px, Words.number(milliseconds)]
-    case .set(let key, let value, let milliseconds): [Words.set, key, value, Words.px, Words.number(milliseconds)]
-    case .swap(let key, let old, let new, let milliseconds):
-      call(key, old, new, milliseconds, isRepeat: isRepeat, sendsScript: sendsScript)
+    case .put(let key, let value, let lifetime):
+      [Words.set, key, value, Words.nx, Words.get, Words.px, Words.number(Milliseconds(lifetime))]
+    case .set(let key, let value, let lifetime):
+      [Words.set, key, value, Words.px, Words.number(Milliseconds(lifetime))]
+    case .swap(let key, let old, let new, let lifetime):
+      call(key, old, new, lifetime, isRepeat: isRepeat, sendsScript: sendsScript)
     case .remove(let key, let value): call(key, value, [], 0, isRepeat: isRepeat, sendsScript: sendsScript)
     case .get(let key): [Words.get, key]
     case .take(let key): [Words.getdel, key]
@@ -61,10 +63,10 @@ enum RedisOperation: Sendable {
   }
 
   private func call(
-    _ key: [UInt8], _ old: [UInt8], _ new: [UInt8], _ milliseconds: Int64, isRepeat: Bool, sendsScript: Bool
+    _ key: [UInt8], _ old: [UInt8], _ new: [UInt8], _ lifetime: Seconds, isRepeat: Bool, sendsScript: Bool
   ) -> [[UInt8]] {
     (sendsScript ? [Words.eval, Words.script] : [Words.evalsha, Words.digest])
-      + [Words.one, key, old, new, Words.number(milliseconds), isRepeat ? Words.one : Words.zero]
+      + [Words.one, key, old, new, Words.number(Milliseconds(lifetime)), isRepeat ? Words.one : Words.zero]
   }
 }
 
@@ -83,6 +85,7 @@ enum Words {
   static let script = Array(RedisOperation.script.utf8)
   static let digest = Array(RedisOperation.digest.utf8)
 
-  static func number(_ number: Int64) -> [UInt8] { Array(String(number).utf8) }
+  static func number(_ number: Int) -> [UInt8] { Array(String(number).utf8) }
+  static func number(_ time: Milliseconds) -> [UInt8] { number(time.count) }
   static func text(_ words: String...) -> [[UInt8]] { words.map { Array($0.utf8) } }
 }

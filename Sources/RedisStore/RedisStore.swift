@@ -5,13 +5,14 @@ internal import RESP
 public import Reactor
 public import Stores
 internal import Synchronization
+public import Time
 
 /// The store of several replicas: a Redis or Valkey server, version 7 or later, alone or with sentinels.
 ///
-/// Each worker has one connection on its own loop (`RedisClient`). An operation is one command on one key. It is valid only
-/// in the epoch in which it began: if the server that executes it is in another epoch, the operation fails. The caller
-/// passes only digests and sealed values. Entries expire by the server's clock. There are no shares; each process limits
-/// the holders of the entries that it makes (`HolderBudgets`).
+/// Each worker has one connection on its own loop (`RedisClient`). An operation is one command on one key. It is valid
+/// only in the epoch in which it began: if the server that executes it is in another epoch, the operation fails. The
+/// caller passes only digests and sealed values. Entries expire by the server's clock. There are no shares; each
+/// process limits the holders of the entries that it makes (`HolderBudgets`).
 public final class RedisStore: EphemeralStore {
   let settings: RedisSettings
   let servers: RedisServers
@@ -69,17 +70,17 @@ public final class RedisStore: EphemeralStore {
 
   // MARK: Operations
 
-  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the server does not answer, if it
-  /// has begun another epoch, or if the value has the wrong length for its kind.
+  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the server does not answer,
+  /// if it has begun another epoch, or if the value has the wrong length for its kind.
   public func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     try await put(key, value, in: epoch, holder: holder, expiry: expiry, now: now)
   }
 
   /// Stores an entry that is valid only in `epoch`. Throws the errors of ``put(_:_:holder:expiry:now:)``.
   public func put(
-    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     try check(value, key.kind)
     // As in other stores, an entry that has already expired is not stored.
@@ -87,13 +88,13 @@ public final class RedisStore: EphemeralStore {
     try charge(key.kind, holder, expiry - now)
     return try self.value(
       of: try await perform(
-        .put(key: name(key), value: value, milliseconds: RedisStore.milliseconds(expiry - now)), in: epoch))
+        .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
   }
 
   /// Stores an empty value that `replace` may replace by one of up to `bytes` bytes. Throws `.full`, `.tooLong` or
   /// `.unavailable`.
   public func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     guard case .upTo(let longest) = key.kind.row.size, bytes <= longest else { throw .tooLong }
     guard expiry > now else {
@@ -102,32 +103,32 @@ public final class RedisStore: EphemeralStore {
     }
     try charge(key.kind, holder, expiry - now)
     _ = try await perform(
-      .set(key: name(key), value: [], milliseconds: RedisStore.milliseconds(expiry - now)), in: epoch)
+      .set(key: name(key), value: [], lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch)
   }
 
   /// Replaces `old` by `new` if `old` is the current value. Throws `.tooLong` or `.unavailable`.
   public func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     guard expiry > now else { return false }
     try check(new, key.kind)
     return try isDone(
       try await perform(
-        .swap(key: name(key), old: old, new: new, milliseconds: RedisStore.milliseconds(expiry - now)), in: epoch))
+        .swap(key: name(key), old: old, new: new, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
   }
 
   /// Returns the value and keeps the entry. Throws `.unavailable`.
-  public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try value(of: try await perform(.get(key: name(key)), in: epoch))
   }
 
   /// Returns the value and removes the entry. Throws `.unavailable`; the entry may then be gone.
-  public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try value(of: try await perform(.take(key: name(key)), in: epoch))
   }
 
   /// Removes the entry if `value` is its value. Throws `.unavailable`.
-  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     try isDone(try await perform(.remove(key: name(key), value: value), in: epoch))
   }
 
@@ -153,10 +154,10 @@ public final class RedisStore: EphemeralStore {
       // Not reached: `RedisClient` throws for error replies.
       throw .unavailable(text)
     case .success(let reply):
-      condition.ended(nil, nanoseconds: ended - began, now: ended / 1_000_000)
+      condition.ended(nil, nanoseconds: ended - began, now: MonotonicTime(milliseconds: ended / 1_000_000))
       return reply
     case .failure(let failure):
-      condition.ended(failure, nanoseconds: ended - began, now: ended / 1_000_000)
+      condition.ended(failure, nanoseconds: ended - began, now: MonotonicTime(milliseconds: ended / 1_000_000))
       throw failure.storeError
     }
   }
@@ -185,9 +186,8 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
-  private func charge(_ kind: StoreKind, _ holder: StoreHolder, _ lifetime: Int64) throws(StoreError) {
-    let now = Int64(SystemClock.monotonicNanoseconds() / 1_000_000)
-    guard budgets.charge(kind, to: holder, lifetime: lifetime, now: now) else { throw .full }
+  private func charge(_ kind: StoreKind, _ holder: StoreHolder, _ lifetime: Seconds) throws(StoreError) {
+    guard budgets.charge(kind, to: holder, lifetime: lifetime, now: SystemClock.monotonicTime()) else { throw .full }
   }
 
   /// Returns the name of an entry on the server: the prefix, the letter of the kind, and the 128 bits in base64url.
@@ -204,9 +204,9 @@ public final class RedisStore: EphemeralStore {
   /// Returns true if `name` is the name of a claim on the server.
   func isClaim(_ name: [UInt8]) -> Bool { name.starts(with: claimPrefix) }
 
-  private static func milliseconds(_ seconds: Int64) -> Int64 {
+  private static func lifetime(until expiry: UnixTime, now: UnixTime) -> Seconds {
     // The server refuses lifetimes that overflow its clock.
-    min(seconds, 1 << 40) * 1_000
+    min(expiry - now, Seconds(1 << 40))
   }
 }
 

@@ -28,7 +28,8 @@ internal import CSQLite
     unsafe frames = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     unsafe frames.initialize(to: 0)
     try check(unsafe cs_harden(handle))
-    // Set before the first access, so that the index of the log is in the memory of this process and the file is locked.
+    // Set before the first access, so that the index of the log is in the memory of this process and the file is
+    // locked.
     try run("PRAGMA locking_mode=EXCLUSIVE")
     try run("PRAGMA wal_autocheckpoint=0")
     // The automatic checkpoint uses the same hook, so it must be off before this one is set.

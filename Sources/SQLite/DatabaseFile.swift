@@ -20,8 +20,8 @@ internal import Glibc
 
   /// Opens an existing file for reading and writing, and locks it as long as the object exists. Sets its mode to 0600.
   ///
-  /// The lock belongs to the descriptor (`flock`), because SQLite's own locks end when the process closes any descriptor
-  /// of the file. So this descriptor is opened before SQLite's and closed after it.
+  /// The lock belongs to the descriptor (`flock`), because SQLite's own locks end when the process closes any
+  /// descriptor of the file. So this descriptor is opened before SQLite's and closed after it.
   public init(holding path: String) throws(Problem) {
     let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw errno == ENOENT ? .missing : DatabaseFile.problem() }

@@ -1,8 +1,8 @@
 public import OAuth
 
 extension AuthorizationTransaction: Sealable {
-  /// Version 1 had no fields in common with codes. It is not read any more, because a transaction lives only for
-  /// minutes.
+  /// Version 1 is not read any more: a transaction is valid only for minutes, so no transaction of version 1 is still
+  /// valid.
   private static let formatVersion: UInt8 = 2
 
   /// `.state`, because the gateway sends a transaction to the upstream as the `state` parameter.
@@ -12,7 +12,7 @@ extension AuthorizationTransaction: Sealable {
   public func write(to payload: inout PayloadWriter) {
     payload.writeByte(AuthorizationTransaction.formatVersion)
     payload.writeBytes(withoutLength: id.bytes)
-    payload.writeSeconds(expiry)
+    payload.writeTime(expiry)
     payload.writeResponseMode(responseMode, hasState: state != nil)
     payload.writeBinding(binding)
     if let state { payload.writeText(state) }
@@ -23,7 +23,7 @@ extension AuthorizationTransaction: Sealable {
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     try payload.checkFormatVersion(AuthorizationTransaction.formatVersion)
     let id = try payload.readTransactionID()
-    let expiry = try payload.readSeconds()
+    let expiry = try payload.readTime()
     let (responseMode, hasState) = try payload.readResponseMode()
     let binding = try payload.readBinding()
     let state = hasState ? try payload.readText() : nil

@@ -1,7 +1,7 @@
 internal import OAuth
 
-/// The first byte of a sealed binding: the value of `redirectURIWasSent`, and the optional fields that are present, and
-/// the upstream fields that are left out because they equal the client's.
+/// The first byte of the payload of a binding. It says whether `redirectURIWasSent` is true, which optional fields are
+/// present, and which upstream fields are omitted because they equal the client's.
 private struct Flags: OptionSet {
   let rawValue: UInt8
 
@@ -14,27 +14,27 @@ private struct Flags: OptionSet {
 }
 
 extension PayloadWriter {
-  /// Appends the fields of a binding. Absent fields are left out, and so are upstream fields that equal the client's.
+  /// Appends the fields of a binding. Omits absent fields, and upstream fields that equal the client's.
   mutating func writeBinding(_ binding: FlowBinding) {
     var flags: Flags = []
     if binding.redirectURIWasSent { flags.insert(.redirectURIWasSent) }
-    if binding.scope != nil { flags.insert(.hasScope) }
-    if binding.upstreamClientID == binding.clientID { flags.insert(.sameClientID) }
+    if binding.client.scope != nil { flags.insert(.hasScope) }
+    if binding.client.upstreamClientID == binding.client.clientID { flags.insert(.sameClientID) }
     if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.sameRedirectURI) }
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
-    writeText(binding.clientID.rawValue)
+    writeText(binding.client.clientID.rawValue)
     writeText(binding.redirectURI.text)
-    if let scope = binding.scope { writeText(scope.text) }
-    if !flags.contains(.sameClientID) { writeText(binding.upstreamClientID.rawValue) }
+    if let scope = binding.client.scope { writeText(scope.text) }
+    if !flags.contains(.sameClientID) { writeText(binding.client.upstreamClientID.rawValue) }
     if !flags.contains(.sameRedirectURI) { writeText(binding.upstreamRedirectURI) }
     if let verifier = binding.upstreamVerifier { writeBytes(withoutLength: verifier.bytes) }
   }
 }
 
 extension PayloadReader {
-  /// Reads a binding. Throws `PayloadError` for any other form than the written one.
+  /// Reads a binding. Throws `PayloadError` for bytes that `writeBinding(_:)` does not write.
   mutating func readBinding() throws(PayloadError) -> FlowBinding {
     let flags = try readFlags(Flags.all)
     let challenge = try readChallenge()

@@ -1,8 +1,8 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// Version 1 had no fields in common with transactions, and version 2 had no epoch. They are no longer read, because a
-  /// code lives only for a minute.
+  /// Version 1 had no fields in common with transactions, and version 2 had no epoch. Neither is read any more: a code
+  /// is valid for ten minutes at most, so no code of these versions is still valid.
   private static let formatVersion: UInt8 = 3
 
   /// `.code`, because the sealed value is the authorization code that the client receives.
@@ -12,7 +12,7 @@ extension IssuedCode: Sealable {
   public func write(to payload: inout PayloadWriter) {
     payload.writeByte(IssuedCode.formatVersion)
     payload.writeBytes(withoutLength: transactionID.bytes)
-    payload.writeSeconds(expiry)
+    payload.writeTime(expiry)
     payload.writeNumber(epoch.rawValue)
     payload.writeBinding(binding)
     payload.writeText(upstreamCode.reveal())
@@ -22,7 +22,7 @@ extension IssuedCode: Sealable {
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     try payload.checkFormatVersion(IssuedCode.formatVersion)
     let transactionID = try payload.readTransactionID()
-    let expiry = try payload.readSeconds()
+    let expiry = try payload.readTime()
     let epoch = EpochID(rawValue: try payload.readNumber())
     let binding = try payload.readBinding()
     let upstreamCode = Secret(try payload.readText())

@@ -1,5 +1,6 @@
 internal import ByteText
 internal import Cryptography
+internal import Time
 
 extension KeyFile {
   /// Parses the text of a key file. Throws a `KeyFileError` that lists all problems of the file.
@@ -35,7 +36,7 @@ extension KeyFile {
 
   private typealias Field = (column: Int, text: Substring)
 
-  /// Returns the words of a line in front of its comment, with their columns in bytes.
+  /// Returns the words of a line up to its comment, with their columns in bytes.
   private static func words(of line: Substring) -> [Field] {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var fields: [Field] = []
@@ -45,7 +46,7 @@ extension KeyFile {
     return fields
   }
 
-  /// Returns the text of a field for a message; `...` for a field of more than 20 bytes. Such a field may be a key in
+  /// Returns the text of a field for a message; `...` for a field of more than 20 bytes. A long field may be a key in
   /// the wrong column, and a key must not appear in a log.
   private static func shown(_ field: Substring) -> String {
     field.utf8.count <= 20 ? String(field) : "..."
@@ -64,7 +65,7 @@ extension KeyFile {
       problems.append(
         (fields[0].column, "key id `\(shown(fields[0].text))` is not eight lower-case hexadecimal digits"))
     }
-    let created = UTCTime.seconds(fields[1].text)
+    let created = UnixTime(parsing: fields[1].text)
     if created == nil {
       problems.append((fields[1].column, "`\(shown(fields[1].text))` is not a time like `2026-11-21T08:30:00Z`"))
     }

@@ -1,5 +1,6 @@
 internal import ByteText
 internal import Cryptography
+public import Time
 
 /// A file of sealing keys, which all replicas share. It contains comments, and one key per line:
 ///
@@ -14,8 +15,8 @@ public struct KeyFile: Sendable {
 
   /// Returns a new file with one key in the state `seals`.
   ///
-  /// - Parameter now: the current time in seconds since 1970.
-  public static func generate(now: Int64) -> KeyFile {
+  /// - Parameter now: the current time.
+  public static func generate(now: UnixTime) -> KeyFile {
     KeyFile(keys: [SealingKey.generate(created: now, state: .seals)])
   }
 
@@ -42,7 +43,7 @@ public struct KeyFile: Sendable {
     for key in keys {
       let secret = key.state == .retired ? "-" : Base64URL.encode(key.secret)
       let padding = String(repeating: " ", count: 43 - min(43, secret.utf8.count))
-      text += "\(key.id)   \(UTCTime.text(key.created))  \(secret)\(padding)  \(key.state.rawValue)\n"
+      text += "\(key.id)   \(key.created.text)  \(secret)\(padding)  \(key.state.rawValue)\n"
     }
     return text
   }
@@ -56,17 +57,17 @@ public struct KeyFile: Sendable {
     case promoted(KeyID)
   }
 
-  /// Performs the next step of a rotation: adds a key that only opens, or, if the previous step has added one, lets it
-  /// seal.
+  /// Performs the next step of a rotation: adds a key that only opens values or, if the previous step has added one,
+  /// lets this key seal.
   ///
-  /// A rotation has two steps because a sign-in fails on a replica that has not loaded the key with which another
-  /// replica has sealed.
+  /// A rotation has two steps because every replica must have loaded a key before any replica seals with it. Otherwise
+  /// a sign-in could fail at a replica that does not know the key.
   ///
-  /// - Parameter now: the current time in seconds since 1970.
-  public mutating func rotate(now: Int64) -> Rotation {
-    let sealingKeyCreated = sealingKey?.created ?? Int64.min
-    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. Such keys are in
-    // front of the sealing key or older, so they are skipped.
+  /// - Parameter now: the current time.
+  public mutating func rotate(now: UnixTime) -> Rotation {
+    let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
+    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. It is in front of
+    // the sealing key in the file, or older, so the search skips it.
     let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
     let waitingKey = keys.indices.last {
       $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].created >= sealingKeyCreated

@@ -1,7 +1,9 @@
-/// The sealing keys of a deployment. One key seals new values, and all keys that are not retired open values.
+public import Time
+
+/// The sealing keys of a deployment. One key seals new values, and every key that is not retired opens values.
 ///
-/// A ring is immutable; a reload replaces it. The initialiser guarantees that there is a key that seals, and `KeyFile`
-/// that the ids of the keys differ.
+/// A ring is immutable; a reload replaces it. Its initialiser ensures that one key seals, and `KeyFile` ensures that no
+/// two keys have the same id.
 public struct KeyRing: Sendable {
   /// All keys in the order of the file, including retired ones.
   public let keys: [SealingKey]
@@ -23,8 +25,8 @@ public struct KeyRing: Sendable {
 
   /// Returns a ring with one random key that no other process has.
   ///
-  /// - Parameter now: the current time in seconds since 1970.
-  public static func ephemeral(now: Int64) -> KeyRing {
+  /// - Parameter now: the current time.
+  public static func ephemeral(now: UnixTime) -> KeyRing {
     let key = SealingKey.generate(created: now, state: .seals)
     return KeyRing(keys: [key], isEphemeral: true, sealingKey: key)
   }
@@ -32,16 +34,17 @@ public struct KeyRing: Sendable {
   /// The id of the key that seals.
   public var sealingKeyID: KeyID { sealingKey.id }
 
-  /// Returns the newest key in the state `seals`, and the last of them in the file if several were created at the same
+  /// Returns the newest key in the state `seals`; the last of them in the file if several were created at the same
   /// time; `nil` if no key has this state.
   static func sealingKey(of keys: [SealingKey]) -> SealingKey? {
     var newest: SealingKey?
-    for key in keys where key.state == .seals && key.created >= (newest?.created ?? Int64.min) { newest = key }
+    for key in keys where key.state == .seals && key.created >= (newest?.created ?? UnixTime(seconds: .min)) {
+      newest = key
+    }
     return newest
   }
 
-  /// Returns the key with this id. Throws `.unknownKey` or `.retiredKey`. The search is linear, because a ring has few
-  /// keys.
+  /// Returns the key with this id. Throws `.unknownKey` or `.retiredKey`.
   func key(_ id: ArraySlice<UInt8>) throws(OpenError) -> SealingKey {
     guard let key = keys.first(where: { $0.id.bytes.elementsEqual(id) }) else {
       throw .unknownKey(KeyID(bytes: id))

@@ -1,14 +1,15 @@
 internal import ByteText
 internal import OAuth
+internal import Time
 
-// The payload encodings of OAuth values.
+// The encodings of OAuth values in a payload.
 
-/// Added to the byte of the response mode if a `state` follows.
+/// The bit that is set in the byte of the response mode if a `state` follows.
 private let stateBit: UInt8 = 4
 
 extension PayloadWriter {
-  /// Appends a byte for the form of the challenge (0: no challenge) and then the challenge. An S256 challenge is stored
-  /// as the 32 bytes of its digest, which is 11 bytes shorter than its text.
+  /// Appends a byte for the form of the challenge, and then the challenge. The byte is 0 for no challenge. An S256
+  /// challenge is stored as the 32 bytes of its digest, which is 11 bytes shorter than its text.
   mutating func writeChallenge(_ challenge: CodeChallenge?) {
     guard let challenge else { return writeByte(0) }
     switch challenge.method {
@@ -16,7 +17,7 @@ extension PayloadWriter {
       writeByte(1)
       writeText(challenge.text)
     case .s256:
-      // Base64URL has one text for each digest, so the reader gets the same text when it encodes the digest again.
+      // `Base64URL` decodes only one text to each digest, so the reader gets this text when it encodes the digest.
       if let digest = Base64URL.decode(challenge.text), digest.count == 32 {
         writeByte(2)
         writeBytes(withoutLength: digest)
@@ -37,8 +38,8 @@ extension PayloadWriter {
     writeByte(hasState ? value | stateBit : value)
   }
 
-  mutating func writeSeconds(_ value: Int64) {
-    writeNumber(UInt64(bitPattern: value))
+  mutating func writeTime(_ time: UnixTime) {
+    writeNumber(UInt64(bitPattern: time.seconds))
   }
 }
 
@@ -64,8 +65,8 @@ extension PayloadReader {
     }
   }
 
-  mutating func readSeconds() throws(PayloadError) -> Int64 {
-    Int64(bitPattern: try readNumber())
+  mutating func readTime() throws(PayloadError) -> UnixTime {
+    UnixTime(seconds: Int64(bitPattern: try readNumber()))
   }
 
   mutating func readTransactionID() throws(PayloadError) -> TransactionID {
@@ -80,8 +81,8 @@ extension PayloadReader {
     return verifier
   }
 
-  /// Reads and parses a redirect URI. Throws if the URI does not satisfy the current rules, because an earlier version
-  /// of the gateway may have sealed it under other rules.
+  /// Reads and parses a redirect URI. Throws if the URI does not satisfy the current rules: an earlier version of the
+  /// gateway may have sealed it under other rules.
   mutating func readRedirectURI() throws(PayloadError) -> RedirectURI {
     guard let uri = try? RedirectURI(parsing: try readText()) else { throw PayloadError() }
     return uri

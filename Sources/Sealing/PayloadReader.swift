@@ -1,6 +1,6 @@
 internal import Cryptography
 
-/// An error for bytes that a `PayloadWriter` cannot have written in the expected format.
+/// The error for bytes that a `PayloadWriter` cannot have written in the expected format.
 public struct PayloadError: Error, Hashable, Sendable {
   /// Creates the error; it has no details, because a payload is secret.
   public init() {}

@@ -26,7 +26,7 @@ public struct PayloadWriter: Sendable {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Appends bytes without their number, which the reader must know.
+  /// Appends bytes without their number. The reader must know the number.
   public mutating func writeBytes(withoutLength value: [UInt8]) {
     bytes.append(contentsOf: value)
   }

@@ -17,7 +17,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
-  /// Tokens in the store. They are kept in order to revoke them later, or to repeat the response to a refresh.
+  /// Tokens in the store, kept so that the gateway can revoke them or repeat the response to a refresh.
   case kept = 8
   /// A pushed authorization request in the store.
   case pushed = 9

@@ -1,8 +1,8 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
-  /// The byte after the format version: `hasScope` if the scope is present, and `sameClientID` if the upstream client
-  /// id is left out because it equals the client's.
+  /// The byte after the format version. It says whether the scope is present, and whether the upstream client id is
+  /// omitted because it equals the client's.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -11,29 +11,28 @@ extension RefreshGrant: Sealable {
     static let all: Flags = [hasScope, sameClientID]
   }
 
-  /// The format version that `write(to:)` uses. Version 1 had no epoch. It can still be read, because refresh tokens
-  /// are valid for months.
+  /// The format version that `write(to:)` uses. Version 1, which had no epoch, can still be read, because refresh
+  /// tokens are valid for months.
   private static let formatVersion: UInt8 = 2
 
   /// `.refresh`, because the sealed value is the refresh token that the client receives.
   public static var purpose: Purpose { .refresh }
 
-  /// Appends the fields in format version 2. An absent scope is left out, and so is an upstream client id that equals
-  /// the client's.
+  /// Appends the fields in format version 2. Omits an absent scope, and an upstream client id that equals the client's.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
-    if scope != nil { flags.insert(.hasScope) }
-    if upstreamClientID == clientID { flags.insert(.sameClientID) }
+    if binding.scope != nil { flags.insert(.hasScope) }
+    if binding.upstreamClientID == binding.clientID { flags.insert(.sameClientID) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
     payload.writeNumber(UInt64(clamping: generation))
-    payload.writeSeconds(issuedAt)
+    payload.writeTime(issuedAt)
     payload.writeNumber(epoch.rawValue)
-    payload.writeText(clientID.rawValue)
+    payload.writeText(binding.clientID.rawValue)
     payload.writeText(upstreamRefreshToken.reveal())
-    if let scope { payload.writeText(scope.text) }
-    if !flags.contains(.sameClientID) { payload.writeText(upstreamClientID.rawValue) }
+    if let scope = binding.scope { payload.writeText(scope.text) }
+    if !flags.contains(.sameClientID) { payload.writeText(binding.upstreamClientID.rawValue) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -43,14 +42,15 @@ extension RefreshGrant: Sealable {
     let flags = try payload.readFlags(Flags.all)
     let family = try payload.readTransactionID()
     guard let generation = Int(exactly: try payload.readNumber()) else { throw PayloadError() }
-    let issuedAt = try payload.readSeconds()
+    let issuedAt = try payload.readTime()
     let epoch = version == 1 ? EpochID.none : EpochID(rawValue: try payload.readNumber())
     let clientID = ClientID(try payload.readText())
     let upstreamRefreshToken = Secret(try payload.readText())
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
     let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.readText())
     self.init(
-      family: family, generation: generation, epoch: epoch, clientID: clientID, scope: scope,
-      upstreamClientID: upstreamClientID, upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
+      family: family, generation: generation, epoch: epoch,
+      binding: ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID),
+      upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
   }
 }

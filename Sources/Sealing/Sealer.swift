@@ -7,16 +7,17 @@ public import Cryptography
 ///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
 ///          bytes:    1       3       4      16            n + 16
 ///
-/// The message key is derived with HKDF-SHA256 from the key of the ring, the purpose, the salt and the secret of a
-/// binding (docs/adr/0015). Each message has its own key, so a key is never used with the same nonce twice. The nonce
-/// is the first 12 bytes of the salt.
+/// Each value is encrypted with a key of its own, the message key. It is derived with HKDF-SHA256 from the key of the
+/// ring, the purpose, the salt and the secret of a binding (docs/adr/0015). The nonce is the first 12 bytes of the
+/// salt.
 ///
 /// Version, key id, purpose, issuer and the data of a binding are associated data. The salt is authenticated too,
 /// because key and nonce depend on it. The mark distinguishes sealed values from other texts: a random text has the
 /// right version and mark with a probability of 2^-32. Only a text with both can fail with `OpenError.unknownKey`, for
 /// which the gateway answers 503.
 ///
-/// Not sendable: its OpenSSL contexts must be used on one thread only, so each worker owns one instance.
+/// A sealer is not `Sendable`: its OpenSSL contexts must be used on one thread only, so each worker has a sealer of its
+/// own.
 public final class Sealer {
   private static let version: UInt8 = 1
   /// Three bytes that were chosen at random and never change.
@@ -30,17 +31,18 @@ public final class Sealer {
   private static let nonceRange = 0..<AES256GCM.nonceLength
   private static let headerLength = keyOffset + KeyID.byteCount + saltLength
   private static let minimumEnvelopeLength = headerLength + AES256GCM.tagLength
-  /// The maximum length of a sealed text in characters. `open` does not decode a longer text. The gateway creates only
-  /// shorter ones.
-  public static let longest = 65_536
+  /// The maximum length of a sealed text in characters. `open` does not decode a longer text, and the gateway creates
+  /// only shorter ones.
+  public static let maximumLength = 65_536
 
   /// The keys that seal and open. A reload creates a new sealer.
   public let keyRing: KeyRing
-  /// The extracted key (RFC 5869, section 2.2) of each ring key that is not retired. They are kept because extracting
-  /// takes longer than all other steps of sealing.
-  private let derivations: [(id: KeyID, hkdf: HKDFSHA256)]
-  /// The associated data of the last value, without a binding. The issuer part is the same for all values.
-  private var data: [UInt8]
+  /// The extracted key (RFC 5869, section 2.2) of each key that is not retired. These keys are kept because extracting
+  /// one takes longer than all other steps of sealing.
+  private let extractedKeys: [(id: KeyID, hkdf: HKDFSHA256)]
+  /// The associated data of the last value, without the data of its binding. It is kept because its issuer is the same
+  /// for all values.
+  private var valueData: [UInt8]
   /// The `info` of the last derivation, kept to reuse its memory.
   private var info: [UInt8] = []
   private let cipher = AES256GCM()
@@ -54,9 +56,9 @@ public final class Sealer {
   ///   - random: the source of the salts.
   public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
-    derivations = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
+    extractedKeys = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
     self.random = random
-    data = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
+    valueData = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
 
   /// Returns the length, in characters, of a sealed payload of `count` bytes.
@@ -64,7 +66,7 @@ public final class Sealer {
 
   /// Seals `payload` and returns the result in base64url. Each call returns a different text.
   ///
-  /// - Parameter binding: the location to which the value is bound; `nil` for a value that leaves the gateway.
+  /// - Parameter binding: the place to which the value is bound; `nil` for a value that leaves the gateway.
   public func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding? = nil) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
@@ -88,7 +90,7 @@ public final class Sealer {
   ) throws(OpenError) -> [UInt8] {
     // Most `state` values that clients choose are shorter than any sealed value, so checking the length first saves
     // work.
-    let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.longest
+    let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.maximumLength
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
       envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)
     else { throw .malformed }
@@ -111,19 +113,19 @@ public final class Sealer {
   /// one of the other names.
   public func storeNames(of secret: [UInt8]) -> [[UInt8]] {
     let info = Sealer.storeNamePrefix + secret
-    let first = derivations.filter { $0.id == keyRing.sealingKeyID }
-    let others = derivations.filter { $0.id != keyRing.sealingKeyID }
+    let first = extractedKeys.filter { $0.id == keyRing.sealingKeyID }
+    let others = extractedKeys.filter { $0.id != keyRing.sealingKeyID }
     // Expanding one block is one HMAC under the extracted key (RFC 5869, section 2.3).
     return (first + others).map { $0.hkdf.expand(info: info, length: 32) }
   }
 
-  /// The prefix of the `info` for store names. No purpose has an `info` that begins with it.
+  /// The beginning of the `info` for store names. The `info` of a message key never begins with it.
   private static let storeNamePrefix = Array("proofgate store name ".utf8)
 
-  /// Returns the key of one message. Salt and digest have fixed lengths, so different purposes, salts and digests never
-  /// give the same `info`.
+  /// Returns the message key of one value. Salt and digest have fixed lengths, so the `info` differs if the purpose,
+  /// the salt or the digest differs.
   private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>, _ binding: SealBinding?) -> [UInt8] {
-    guard let hkdf = derivations.first(where: { $0.id == id })?.hkdf else {
+    guard let hkdf = extractedKeys.first(where: { $0.id == id })?.hkdf else {
       preconditionFailure("a retired key has no derivation")
     }
     info.removeAll(keepingCapacity: true)
@@ -133,13 +135,13 @@ public final class Sealer {
     return hkdf.expand(info: info, length: AES256GCM.keyLength)
   }
 
-  /// Returns the associated data: version, key id, purpose, issuer and the data of the binding. The parts in front of
-  /// the issuer have fixed lengths, and so have the bindings of one purpose. Therefore different parts never give the
-  /// same bytes.
+  /// Returns the associated data: version, key id, purpose, issuer and the data of the binding. All parts except the
+  /// issuer have fixed lengths for each purpose, and a separator follows the issuer, so two values have the same
+  /// associated data only if all parts are equal.
   private func associatedData(_ id: KeyID, _ purpose: Purpose, _ binding: SealBinding?) -> [UInt8] {
-    for index in 0..<KeyID.byteCount { data[1 + index] = id.bytes[index] }
-    data[1 + KeyID.byteCount] = purpose.rawValue
-    guard let binding else { return data }
-    return data + [Sealer.bindingSeparator] + binding.data
+    for index in 0..<KeyID.byteCount { valueData[1 + index] = id.bytes[index] }
+    valueData[1 + KeyID.byteCount] = purpose.rawValue
+    guard let binding else { return valueData }
+    return valueData + [Sealer.bindingSeparator] + binding.data
   }
 }

@@ -1,16 +1,20 @@
 internal import Cryptography
+public import Time
 
 /// A key of the key ring. Its description omits the secret.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The permitted use of a key. The first key of a file begins with `seals`, every later one with `opens`. A rotation
-  /// changes it to `seals`, and the next rotation back to `opens`; finally it is retired. Every replica must have
-  /// loaded a change before the next one, so that no replica gets a value that it cannot open.
+  /// The permitted use of a key.
+  ///
+  /// The first key of a file is created in the state `seals`, every later one in the state `opens`. The next rotation
+  /// step changes it to `seals`, and a later rotation back to `opens`; finally the key is retired. Every replica must
+  /// have loaded a change before the next one is made, so that no replica gets a value that it cannot open.
   public enum State: String, Sendable, CaseIterable {
     /// The key opens values, but does not seal.
     case opens
     /// The key seals and opens values. If several keys have this state, only the newest one seals.
     case seals
-    /// The key is no longer used, and only its id is kept. Values that it sealed are refused as expired.
+    /// The key is no longer used, and only its id is kept. Values that it sealed are refused like values that the
+    /// gateway did not seal.
     case retired
   }
 
@@ -18,23 +22,23 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
 
   /// The id, which is part of every value that the key seals.
   public let id: KeyID
-  /// The time of creation, in seconds since 1970.
-  public let created: Int64
+  /// The time of creation.
+  public let created: UnixTime
   /// The permitted use. Rotation and retirement change it.
   public internal(set) var state: State
-  /// The key itself, 32 bytes; empty once the key is retired.
+  /// The key itself, 32 bytes; empty after the key is retired.
   var secret: [UInt8]
 
   /// The id and the state, without the secret.
   public var description: String { "\(id) \(state.rawValue)" }
   /// The time of creation as the key file writes it: UTC, in the form of RFC 3339.
-  public var createdText: String { UTCTime.text(created) }
+  public var createdText: String { created.text }
 
   /// All members except the secret, so that `dump` does not print it.
   public var customMirror: Mirror { Mirror(self, children: ["id": id, "created": created, "state": state]) }
 
   /// Returns a new random key.
-  static func generate(created: Int64, state: State) -> SealingKey {
+  static func generate(created: UnixTime, state: State) -> SealingKey {
     SealingKey(
       id: KeyID(bytes: randomBytes(KeyID.byteCount)), created: created, state: state,
       secret: randomBytes(secretLength))

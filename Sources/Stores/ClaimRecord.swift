@@ -1,6 +1,10 @@
+internal import Time
+
 /// The stored value of a claim. The fields and their lengths in bytes are:
 ///
-///     state 1 | nonce 16 | lease 4 | proof 16
+///     state 1 | nonce 16 | leaseEnd 4 | proof 16
+///
+/// `leaseEnd` is in seconds since 1970; 32 bits suffice until 2106.
 struct ClaimRecord: Hashable {
   /// The state of a claim, as in the diagram of `RedemptionLedger`.
   enum State: UInt8 {
@@ -11,8 +15,8 @@ struct ClaimRecord: Hashable {
 
   static let nonceLength = 16
   static let proofLength = 16
-  private static let leaseStart = 1 + nonceLength
-  private static let proofStart = leaseStart + 4
+  private static let leaseEndStart = 1 + nonceLength
+  private static let proofStart = leaseEndStart + 4
   static let length = proofStart + proofLength
 
   /// The stored value.
@@ -25,16 +29,15 @@ struct ClaimRecord: Hashable {
   ///
   /// - Parameters:
   ///   - nonce: ``nonceLength`` random bytes of the request that holds the claim.
-  ///   - lease: the end of the claim in seconds since 1970.
+  ///   - leaseEnd: the end of the claim.
   ///   - proof: the ``proofLength`` bytes that a retry must match.
-  init(state: State, nonce: [UInt8], lease: Int64, proof: [UInt8]) {
+  init(state: State, nonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
     self.state = state
     bytes = []
     bytes.reserveCapacity(ClaimRecord.length)
     bytes.append(state.rawValue)
     bytes += nonce
-    // 32 bits suffice until 2106.
-    let seconds = UInt32(clamping: lease)
+    let seconds = UInt32(clamping: leaseEnd.seconds)
     for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: seconds >> shift)) }
     bytes += proof
   }
@@ -46,9 +49,9 @@ struct ClaimRecord: Hashable {
     self.bytes = bytes
   }
 
-  /// The end of the claim in seconds since 1970.
-  var lease: Int64 {
-    bytes[ClaimRecord.leaseStart..<ClaimRecord.proofStart].reduce(0) { $0 << 8 | Int64($1) }
+  /// The end of the claim.
+  var leaseEnd: UnixTime {
+    UnixTime(seconds: bytes[ClaimRecord.leaseEndStart..<ClaimRecord.proofStart].reduce(0) { $0 << 8 | Int64($1) })
   }
 
   /// The proof that a retry must match.

@@ -1,4 +1,5 @@
 public import OAuth
+public import Time
 
 /// The owner of each upstream code: the transaction in which the gateway received the code first (invariant
 /// `I-completion`).
@@ -7,9 +8,9 @@ public import OAuth
 /// of the upstream. The gateway issues no code for it. An entry lives at least as long as the upstream code and is not
 /// evicted before that.
 public struct CodeLedger: Sendable {
-  /// The value for a code that was passed to a client outside of any transaction: all zeros. Transaction ids are
-  /// random, so no id equals it.
-  private static let passing = [UInt8](repeating: 0, count: TransactionID.byteCount)
+  /// The owner of a code that was passed to a client outside of any transaction: all zeros. Transaction ids are random,
+  /// so none of them equals it.
+  private static let noTransaction = [UInt8](repeating: 0, count: TransactionID.byteCount)
 
   private let store: any EphemeralStore
 
@@ -22,29 +23,29 @@ public struct CodeLedger: Sendable {
   ///
   /// - Parameters:
   ///   - holder: the client and network that the entry is charged to.
-  ///   - lifetime: the seconds for which the upstream accepts the code.
-  ///   - now: the current time in seconds since 1970.
+  ///   - lifetime: the time for which the upstream accepts the code.
+  ///   - now: the current time.
   public func claim(
-    _ code: UpstreamCodeDigest, for transaction: TransactionID, holder: StoreHolder, lifetime: Int64, now: Int64
+    _ code: UpstreamCodeDigest, for transaction: TransactionID, holder: StoreHolder, lifetime: Seconds, now: UnixTime
   ) async throws(StoreError) -> Bool {
     try await claim(code, owner: transaction.bytes, holder: holder, lifetime: lifetime, now: now)
   }
 
   /// Claims a code that is passed to a client outside of any transaction. Returns false if a transaction owns it.
   public func claimPassing(
-    _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Int64, now: Int64
+    _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Seconds, now: UnixTime
   ) async throws(StoreError) -> Bool {
-    try await claim(code, owner: CodeLedger.passing, holder: holder, lifetime: lifetime, now: now)
+    try await claim(code, owner: CodeLedger.noTransaction, holder: holder, lifetime: lifetime, now: now)
   }
 
   /// Returns true if a transaction owns the code.
-  public func isOwned(_ code: UpstreamCodeDigest, now: Int64) async throws(StoreError) -> Bool {
+  public func isOwned(_ code: UpstreamCodeDigest, now: UnixTime) async throws(StoreError) -> Bool {
     guard let owner = try await store.get(CodeLedger.key(code), now: now) else { return false }
-    return owner != CodeLedger.passing
+    return owner != CodeLedger.noTransaction
   }
 
   private func claim(
-    _ code: UpstreamCodeDigest, owner: [UInt8], holder: StoreHolder, lifetime: Int64, now: Int64
+    _ code: UpstreamCodeDigest, owner: [UInt8], holder: StoreHolder, lifetime: Seconds, now: UnixTime
   ) async throws(StoreError) -> Bool {
     let expiry = now + lifetime + store.clockTolerance
     let existing = try await store.put(CodeLedger.key(code), owner, holder: holder, expiry: expiry, now: now)

@@ -1,20 +1,21 @@
 internal import OAuth
 internal import Synchronization
+internal import Time
 
 /// The families of refresh tokens that this process has seen ended, for a store that loses them together with its epoch
 /// (`I-renewal`).
 ///
 /// Before the process accepts a token of an earlier epoch without a record, it ends these families in the new epoch
-/// again. The memory is fixed. If it is full, later ends are not remembered: an end is never dropped for a later one, so
-/// that an attacker cannot make the process forget it.
+/// again. The memory is fixed. If it is full, later ends are not remembered: an end is never dropped for a later one,
+/// so that an attacker cannot make the process forget it.
 final class EndedFamilies: Sendable {
   /// The end of a family.
   struct End: Sendable {
     let family: TransactionID
     /// The tokens of all lower generations have been revoked upstream.
     let generation: UInt32
-    /// The latest expiry of any token of the family, in seconds since 1970.
-    let expiry: Int64
+    /// The latest expiry of any token of the family.
+    let expiry: UnixTime
   }
 
   /// The maximum number of ends, which use about 400 KiB. To write them to a new epoch takes about a second.
@@ -29,7 +30,7 @@ final class EndedFamilies: Sendable {
   private let state = Mutex(State())
 
   /// Remembers an end that is in the store of `epoch`.
-  func add(_ end: End, in epoch: EpochID, now: Int64) {
+  func add(_ end: End, in epoch: EpochID, now: UnixTime) {
     state.withLock { state in
       if state.ends.isEmpty { state.epoch = epoch }
       if state.ends.count >= EndedFamilies.maximum {
@@ -41,7 +42,7 @@ final class EndedFamilies: Sendable {
   }
 
   /// Returns the ends that the store of `epoch` may lack.
-  func missing(in epoch: EpochID, now: Int64) -> [End] {
+  func missing(in epoch: EpochID, now: UnixTime) -> [End] {
     state.withLock { state in
       state.epoch == epoch ? [] : state.ends.values.filter { $0.expiry > now }
     }

@@ -1,16 +1,20 @@
-/// The entries of one kind (`StoreKind`) whose values vary in length. They may be evicted, because the loss of an entry
-/// only makes a client or user repeat a step.
+internal import Time
+
+/// The table of one kind of entry (`StoreKind`) whose values vary in length. Its entries may be evicted, because the
+/// loss of an entry only makes a client or user repeat a step.
 ///
 /// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
-/// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. If
-/// a limited holder has reached its own limit, its own oldest entries are evicted.
+/// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. A
+/// holder is limited unless its requests come from this machine. If a limited holder has reached its limit, its own
+/// oldest entries are evicted.
 package struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey
     var value: [UInt8]
-    /// The number of bytes that the entry is charged for its value.
+    /// The number of bytes that are charged for the value. It is larger than the value if room for a later value is
+    /// reserved.
     var room: Int
-    var expiry: Int64
+    var expiry: UnixTime
     let holder: UInt64
     /// The neighbours among the entries of the same holder, in the order of insertion.
     var older: UInt32
@@ -24,25 +28,28 @@ package struct EntryTable: Sendable {
     var newest = EntryTable.none
   }
 
+  /// The number in place of an entry that does not exist.
   private static let none = UInt32.max
-  /// The number of entries that other holders cannot evict.
+  /// The number of entries of a holder that cannot be evicted in favour of other holders.
   package static let spared = 16
-  /// The maximum number of expired entries that a write removes as long as there is room, so that no write takes long.
-  private static let sweep = 8
-  /// The bytes of an entry without its value: its records in the table, the index and the wheel, and its part of the
-  /// record of its holder.
+  /// The maximum number of expired entries that a write removes if there is room, so that no write takes long.
+  private static let expiredPerWrite = 8
+  /// The bytes of an entry in addition to its value: its records in the table, the index and the wheel, and its part of
+  /// the record of its holder.
   static let overhead = 256
 
   private let kind: StoreKind
+  /// The maximum number of bytes of all entries.
   private let share: Int
+  /// The maximum number of bytes of a limited holder.
   private let perHolder: Int
   private let capacity: Int
   private var entries: [Entry?] = []
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
   private var holders: [UInt64: Holder] = [:]
-  /// The holders with more than `spared` entries. Their entries can be evicted in favour of other holders.
-  private var large: Set<UInt64> = []
+  /// The holders with more than `spared` entries, of which other holders can evict some.
+  private var largeHolders: Set<UInt64> = []
   private var wheel: ExpiryWheel
   private(set) var bytes = 0
   private(set) var evictions: UInt64 = 0
@@ -65,12 +72,12 @@ package struct EntryTable: Sendable {
   /// The used part of the share or of the capacity in percent, whichever is higher.
   var fill: Int { max(bytes * 100 / share, capacity == Int.max ? 0 : count * 100 / capacity) }
 
-  /// Stores a value and returns `nil` if the key has no entry that is still valid; otherwise returns the existing
+  /// Stores a value and returns `nil` if there is no entry, or only an expired one; otherwise returns the existing
   /// value. A value that has already expired is not stored. Throws `.full`.
   mutating func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> [UInt8]? {
-    clear(now: now, atMost: EntryTable.sweep)
+    removeExpired(now: now, atMost: EntryTable.expiredPerWrite)
     if let number = index[key], let entry = entries[Int(number)] {
       guard entry.expiry <= now else { return entry.value }
       remove(number)
@@ -81,21 +88,21 @@ package struct EntryTable: Sendable {
     return nil
   }
 
-  /// Stores an empty value that is charged as `room` bytes, and replaces an existing entry. Throws `.full`.
+  /// Stores an empty value that is charged as `room` bytes. Replaces an existing entry. Throws `.full`.
   mutating func reserve(
-    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ room: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) {
-    clear(now: now, atMost: EntryTable.sweep)
+    removeExpired(now: now, atMost: EntryTable.expiredPerWrite)
     remove(key)
     guard expiry > now else { return }
     try makeRoom(for: room + EntryTable.overhead, of: holder, now: now)
     insert(key, [], room: room, holder: holder.fingerprint, expiry: expiry, now: now)
   }
 
-  /// Replaces `old` by `new` if `old` is the value of the entry and neither has expired. Returns true if it was
-  /// replaced. Throws `.full`.
+  /// Replaces the value `old` with `new` and returns true. Returns false if `old` is not the value, or if the entry or
+  /// the new value has already expired. Throws `.full`.
   mutating func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> Bool {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now, entry.value == old,
       expiry > now
@@ -112,7 +119,7 @@ package struct EntryTable: Sendable {
     return true
   }
 
-  func value(of key: StoreKey, now: Int64) -> [UInt8]? {
+  func value(of key: StoreKey, now: UnixTime) -> [UInt8]? {
     guard let number = index[key], let entry = entries[Int(number)], entry.expiry > now else { return nil }
     return entry.value
   }
@@ -123,24 +130,24 @@ package struct EntryTable: Sendable {
 
   // MARK: Room
 
-  /// Evicts entries until `size` bytes fit. Throws `.full` if no further entry may be evicted.
-  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: Int64) throws(StoreError) {
+  /// Evicts entries until there is room for `size` more bytes. Throws `.full` if no further entry may be evicted.
+  private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(StoreError) {
     if holder.isLimited {
       while let own = holders[holder.fingerprint], own.count >= EntryTable.spared, own.bytes + size > perHolder {
         evictOldest(of: holder.fingerprint)
       }
     }
-    if !hasRoom(for: size) { clear(now: now, atMost: Int.max) }
+    if !hasRoom(for: size) { removeExpired(now: now, atMost: Int.max) }
     while !hasRoom(for: size) {
-      // Each of these holders has at least 17 entries, which limits their number.
-      guard let largest = large.max(by: { taken(by: $0) < taken(by: $1) }) else { throw .full }
+      // The search takes little time: each of these holders has at least 17 entries, so there are not many.
+      guard let largest = largeHolders.max(by: { chargedBytes(by: $0) < chargedBytes(by: $1) }) else { throw .full }
       evictOldest(of: largest)
     }
   }
 
   private func hasRoom(for size: Int) -> Bool { bytes + size <= share && count < capacity }
 
-  private func taken(by holder: UInt64) -> Int { holders[holder]?.bytes ?? 0 }
+  private func chargedBytes(by holder: UInt64) -> Int { holders[holder]?.bytes ?? 0 }
 
   private mutating func evictOldest(of holder: UInt64) {
     guard let oldest = holders[holder]?.oldest, oldest != EntryTable.none else { return }
@@ -148,11 +155,11 @@ package struct EntryTable: Sendable {
     evictions += 1
   }
 
-  /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed, and inserts those
-  /// that have not expired into the wheel again.
-  private mutating func clear(now: Int64, atMost limit: Int) {
+  /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed. Those that have not
+  /// expired are inserted into the wheel again.
+  private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
-      guard let number = wheel.passed(now: now), let entry = entries[Int(number)] else { return }
+      guard let number = wheel.removePassed(now: now), let entry = entries[Int(number)] else { return }
       wheel.insert(number, expiry: entry.expiry, now: now)
       if entry.expiry <= now { remove(number) }
     }
@@ -161,7 +168,7 @@ package struct EntryTable: Sendable {
   // MARK: Entries
 
   private mutating func insert(
-    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: UnixTime, now: UnixTime
   ) {
     let number = free.popLast() ?? UInt32(entries.count)
     var own = holders[holder] ?? Holder()
@@ -177,7 +184,7 @@ package struct EntryTable: Sendable {
     own.count += 1
     own.bytes += room + EntryTable.overhead
     holders[holder] = own
-    if own.count == EntryTable.spared + 1 { large.insert(holder) }
+    if own.count == EntryTable.spared + 1 { largeHolders.insert(holder) }
     bytes += room + EntryTable.overhead
     index[key] = number
     wheel.insert(number, expiry: expiry, now: now)
@@ -199,6 +206,6 @@ package struct EntryTable: Sendable {
     own.count -= 1
     own.bytes -= size
     holders[entry.holder] = own.count == 0 ? nil : own
-    if own.count == EntryTable.spared { large.remove(entry.holder) }
+    if own.count == EntryTable.spared { largeHolders.remove(entry.holder) }
   }
 }

@@ -1,61 +1,61 @@
 public import OAuth
+public import Time
 
 /// A store of temporary entries, e.g. for the single use of codes, for state handles and for families of refresh
 /// tokens.
 ///
-/// Each operation is atomic; a shared store executes it as one command. Times are in seconds since 1970, and the caller
-/// passes the current time. An entry no longer exists once `now` has reached its `expiry`. The caller seals (encrypts)
-/// values that contain tokens.
+/// Each operation is atomic; a shared store executes it as one command. The caller passes the current time. An entry no
+/// longer exists once `now` has reached its `expiry`. The caller seals (encrypts) values that contain tokens.
 ///
 /// A claim is an entry by which one request reserves the use of a code or token. Its value contains a random nonce of
-/// the request. So a request can recognise its own claim after the answer of the store was lost, and each change of the
-/// claim compares the nonce in the same operation.
+/// the request. By the nonce, a request can recognise its own claim if the answer of the store was lost. Each change of
+/// a claim compares the nonce in the same operation.
 public protocol EphemeralStore: Sendable {
-  /// The number of seconds by which an entry must outlive the object that it protects, because the clocks of replicas
-  /// may differ and any clock may be set back by a few seconds.
-  var clockTolerance: Int64 { get }
+  /// The time by which an entry must outlive the object that it protects. The clocks of replicas may differ, and any
+  /// clock may be set back by a few seconds.
+  var clockTolerance: Seconds { get }
 
-  /// The id of the current epoch: the period since the store last lost its entries. The entry for the family of a
-  /// refresh token from an earlier epoch may be lost.
+  /// The id of the current epoch: the period since the store last lost its entries. If a refresh token is from an
+  /// earlier epoch, the entry of its family may be lost.
   var epoch: EpochID { get }
 
   /// Stores `value` and returns `nil` if there is no entry; otherwise returns the existing value.
   ///
   /// - Parameter holder: the client and network that the entry is charged to as long as it exists.
   func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]?
 
-  /// Stores an entry that is valid only in `epoch`: a code may be redeemed only if it was sealed in the epoch of the store
-  /// that takes its claim. Otherwise like ``put(_:_:holder:expiry:now:)``. Throws `.unavailable` if the store is in another
-  /// epoch; the entry then counts as not stored.
+  /// Stores an entry that is valid only in `epoch`: a code may be redeemed only if it was sealed in the epoch of the
+  /// store that takes its claim. Otherwise like ``put(_:_:holder:expiry:now:)``. Throws `.unavailable` if the store is
+  /// in another epoch; the entry then counts as not stored.
   func put(
-    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]?
 
-  /// Stores an entry with an empty value that has room for a value of `bytes` bytes, and replaces an existing entry. A
+  /// Stores an entry with an empty value and with room for a value of `bytes` bytes. Replaces an existing entry. A
   /// later `replace` of the empty value stores the value and releases the unused room. Only for kinds whose values vary
   /// in length.
   ///
   /// - Parameter bytes: the maximum length of the value that `replace` will store.
   func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError)
 
-  /// Replaces `old` by `new` if `old` is the current value. Returns true if it was replaced. The entry gets the new
-  /// expiry.
+  /// Replaces the value `old` with `new`, and the expiry. Returns false, and changes nothing, if `old` is not the
+  /// value.
   func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool
 
   /// Returns the value and keeps the entry; `nil` without an entry.
-  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]?
+  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]?
 
   /// Returns the value and removes the entry, so that only one of several callers gets it.
-  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]?
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]?
 
   /// Removes the entry if `value` is its value. Returns true if it was removed.
-  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool
+  func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool
 
   /// The memory use of each kind in this process; empty for a store that keeps its entries elsewhere.
   var usage: [StoreUsage] { get }
@@ -67,22 +67,22 @@ public protocol EphemeralStore: Sendable {
   /// process, which always answers.
   var activity: StoreActivity? { get }
 
-  /// Sets a function that is called with a sentence for the operator when the store stops answering, and when it answers
-  /// again. It must not block.
+  /// Sets a function that is called with a sentence for the operator when the store stops answering, and when it
+  /// answers again. It must not block.
   func reportOutages(to report: @escaping @Sendable (String) -> Void)
 }
 
 extension EphemeralStore {
   /// Compares `epoch` with the present one, for stores whose epoch does not change while the process runs.
   public func put(
-    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     guard epoch == self.epoch else { throw .unavailable("the store has begun another epoch") }
     return try await put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   /// 60 seconds, enough for machines that synchronise their clocks with a time server.
-  public var clockTolerance: Int64 { 60 }
+  public var clockTolerance: Seconds { 60 }
   /// Empty, for stores that keep their entries in another process.
   public var usage: [StoreUsage] { [] }
   /// Does nothing, for stores without shares.
@@ -93,7 +93,7 @@ extension EphemeralStore {
   public func reportOutages(to report: @escaping @Sendable (String) -> Void) {}
 }
 
-/// The memory use of the entries of one kind.
+/// The memory that the entries of one kind use.
 public struct StoreUsage: Hashable, Sendable {
   /// The kind of the entries.
   public let kind: StoreKind

@@ -1,7 +1,11 @@
-/// The stored value of a family of refresh tokens: 70 bytes, with 128-bit digests of tokens, but without a token. The
-/// fields and their lengths in bytes are:
+internal import Time
+
+/// The stored value of a family of refresh tokens: 70 bytes. It contains no token, but the first 128 bits of digests of
+/// tokens. The fields and their lengths in bytes are:
 ///
-///     state 1 | answers 1 | generation 4 | lease 4 | used 4 | network 8 | token 16 | previous 16 | nonce 16
+///     state 1 | repeats 1 | generation 4 | leaseEnd 4 | firstUse 4 | network 8 | token 16 | previous 16 | nonce 16
+///
+/// Times are in seconds since 1970; 32 bits suffice until 2106.
 struct FamilyRecord: Equatable, Sendable {
   /// The state of a family, as in the diagram of `RefreshLedger`.
   enum State: UInt8 {
@@ -12,8 +16,9 @@ struct FamilyRecord: Equatable, Sendable {
 
   static let digestLength = 16
   static let length = 1 + 1 + 4 + 4 + 4 + 8 + 3 * digestLength
-  /// The value for an absent digest: all zeros, which in practice is not the digest of any token.
+  /// The value in place of a digest that does not exist: all zeros, which in practice is not the digest of any token.
   static let none = [UInt8](repeating: 0, count: digestLength)
+  /// The bit for `isAdopted` in the byte of `repeats`.
   private static let adoptedBit: UInt8 = 0x80
 
   var state: State
@@ -21,14 +26,14 @@ struct FamilyRecord: Equatable, Sendable {
   /// family is then derived from the digest of that token.
   var isAdopted = false
   /// The number of times that the response to the last refresh was repeated.
-  var answers: UInt8 = 0
-  /// The generation of `token`. In an ended family, the tokens of all lower generations have been revoked upstream, or
-  /// a caller is revoking them.
+  var repeats: UInt8 = 0
+  /// The generation of `token`. In an ended family: the tokens of all lower generations have been revoked upstream, or
+  /// are being revoked.
   var generation: UInt32 = 0
-  /// The end of the current claim, in seconds since 1970.
-  var lease: UInt32 = 0
-  /// The time of the first use of `previous`, in seconds since 1970.
-  var used: UInt32 = 0
+  /// The end of the current claim.
+  var leaseEnd: UnixTime = 0
+  /// The time of the first use of `previous`.
+  var firstUse: UnixTime = 0
   /// The network of the first use of `previous`.
   var network: UInt64 = 0
   /// The digest of the valid token.
@@ -47,10 +52,10 @@ struct FamilyRecord: Equatable, Sendable {
     guard bytes.count == FamilyRecord.length, let state = State(rawValue: bytes[0]) else { return nil }
     self.state = state
     isAdopted = bytes[1] & FamilyRecord.adoptedBit != 0
-    answers = bytes[1] & ~FamilyRecord.adoptedBit
+    repeats = bytes[1] & ~FamilyRecord.adoptedBit
     generation = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[2..<6]))
-    lease = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[6..<10]))
-    used = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[10..<14]))
+    leaseEnd = UnixTime(seconds: Int64(FamilyRecord.number(bytes[6..<10])))
+    firstUse = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
     network = FamilyRecord.number(bytes[14..<22])
     token = Array(bytes[22..<38])
     previous = Array(bytes[38..<54])
@@ -58,13 +63,16 @@ struct FamilyRecord: Equatable, Sendable {
   }
 
   var bytes: [UInt8] {
-    var bytes = [state.rawValue, answers | (isAdopted ? FamilyRecord.adoptedBit : 0)]
+    var bytes = [state.rawValue, repeats | (isAdopted ? FamilyRecord.adoptedBit : 0)]
     bytes.reserveCapacity(FamilyRecord.length)
-    for (number, count) in [(UInt64(generation), 4), (UInt64(lease), 4), (UInt64(used), 4), (network, 8)] {
+    for (number, count) in [
+      (UInt64(generation), 4), (FamilyRecord.number(leaseEnd), 4), (FamilyRecord.number(firstUse), 4), (network, 8),
+    ] {
       for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
     }
     return bytes + token + previous + nonce
   }
 
+  private static func number(_ time: UnixTime) -> UInt64 { UInt64(UInt32(clamping: time.seconds)) }
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
 }

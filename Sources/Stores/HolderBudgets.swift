@@ -1,7 +1,9 @@
+public import Time
+
 /// Limits the number of entries that one client and network may make in a store that other processes use too.
 ///
-/// Each process counts the entries that it makes. Each holder has a token bucket for each kind, which refills within the
-/// lifetime of an entry, so a holder has at most about twice the part that it would have in a ``MemoryStore``.
+/// Each process counts the entries that it makes. Each holder has a token bucket for each kind, which refills within
+/// the lifetime of an entry, so a holder has at most about twice the part that it would have in a ``MemoryStore``.
 public final class HolderBudgets: Sendable {
   /// The maximum number of holders per kind that are remembered.
   private static let maximumHolders = 8_192
@@ -21,14 +23,13 @@ public final class HolderBudgets: Sendable {
   /// Charges an entry to its holder. Returns false if the holder has made too many.
   ///
   /// - Parameters:
-  ///   - lifetime: the lifetime of the entry in seconds.
-  ///   - now: the time of a monotonic clock in milliseconds.
-  public func charge(_ kind: StoreKind, to holder: StoreHolder, lifetime: Int64, now: Int64) -> Bool {
+  ///   - lifetime: the lifetime of the entry.
+  public func charge(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) -> Bool {
     guard holder.isLimited else { return true }
     let burst = HolderBudgets.entries(kind)
-    let perMinute = Int64(burst) * 60 / max(1, lifetime)
+    let perMinute = burst * 60 / max(1, lifetime.count)
     return limiters[kind.place].take(
-      RateKey(holder: holder), at: TokenBucket.Rate(burst: burst, perMinute: max(1, Int(perMinute))), now: now)
+      RateKey(holder: holder), at: TokenBucket.Rate(burst: burst, perMinute: max(1, perMinute)), now: now)
   }
 
   /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size.

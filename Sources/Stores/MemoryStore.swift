@@ -1,22 +1,24 @@
 internal import Cryptography
 public import OAuth
 internal import Synchronization
+public import Time
 
 /// The store of a single replica, in the memory of the process. Each table has a lock, which is held for one operation
 /// and never across an `await`.
 ///
-/// Operations complete without suspending. No timer removes expired entries: each write removes a few of them. Each
-/// kind of entry has a share of the size (``StoreKind``), and each holder (``StoreHolder``) may use a part of that
-/// share.
+/// Operations complete without suspending. No timer removes expired entries: each `put` and `reserve` removes a few of
+/// them. Each kind of entry has a share of the size (``StoreKind``), and each holder (``StoreHolder``) may use a part
+/// of that share.
 public final class MemoryStore: EphemeralStore {
   /// The default size: 128 MiB, enough for 650,000 families of refresh tokens.
   public static let defaultSize = 128 << 20
   /// The minimum size: 1 MiB. With less, some kinds would have room for only a few entries.
   public static let minimumSize = 1 << 20
+  /// The number of tables of a kind with values of fixed length, so that workers rarely wait for the same lock.
   private static let shards = 16
   /// The percentage of a share at which the operator is warned.
   private static let warningPercentage = 80
-  /// The percentage below which a share must fall before the operator is warned again.
+  /// The percentage below which the use of a share must fall before the operator is warned again.
   private static let resetPercentage = 70
 
   private enum Table {
@@ -38,7 +40,8 @@ public final class MemoryStore: EphemeralStore {
     let share: Int
     let table: Table
     let refusals = Atomic<UInt64>(0)
-    let isShort = Atomic<Bool>(false)
+    /// True if the operator was warned and the use has not fallen below `resetPercentage` since.
+    let wasReported = Atomic<Bool>(false)
 
     init(_ kind: StoreKind, size: Int, entries: Int?) {
       self.kind = kind
@@ -46,13 +49,13 @@ public final class MemoryStore: EphemeralStore {
       switch row.size {
       case .fixed(let length):
         let record = RecordTable.recordLength(length)
-        let most = entries ?? size / 100 * row.percent / record
-        share = most * record
-        let charges = HolderCharges(limit: max(EntryTable.spared, most / row.holders))
+        let maximumRecords = entries ?? size / 100 * row.percent / record
+        share = maximumRecords * record
+        let charges = HolderCharges(limit: max(EntryTable.spared, maximumRecords / row.holders))
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(
           (0..<shards).map { _ in
-            Locked(RecordTable(kind, length: length, capacity: most / shards, charges: charges))
+            Locked(RecordTable(kind, length: length, capacity: maximumRecords / shards, charges: charges))
           })
       case .upTo:
         share = size / 100 * row.percent
@@ -62,7 +65,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  /// A random id that differs at each start.
+  /// A random id, which differs at each start.
   public let epoch: EpochID
   private let parts: [Part]
   private let report = Mutex<(@Sendable (StoreUsage) -> Void)?>(nil)
@@ -81,12 +84,12 @@ public final class MemoryStore: EphemeralStore {
   }
 
   /// 5 seconds: one process has one clock, which a time server may set back by seconds.
-  public var clockTolerance: Int64 { 5 }
+  public var clockTolerance: Seconds { 5 }
 
   /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` for a value of the wrong length
-  /// of a kind with a fixed length.
+  /// if all values of the kind have the same length.
   public func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     let part = part(key)
     if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
@@ -102,7 +105,7 @@ public final class MemoryStore: EphemeralStore {
           (try table.put(key, value, holder: holder, expiry: expiry, now: now), table.fill)
         }
       }
-      note(fill, of: part)
+      reportIfNearlyFull(part, fill: fill)
       return existing
     } catch {
       part.refusals.add(1, ordering: .relaxed)
@@ -110,17 +113,17 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  /// Stores `value` like ``put(_:_:holder:expiry:now:)``, in every epoch. Each start is an epoch, and codes from before it
-  /// are accepted: their verifier and the single use at the upstream still protect them (docs/threat-model.md).
+  /// Stores `value` like ``put(_:_:holder:expiry:now:)``, in every epoch. Each start is an epoch, and codes from before
+  /// it are accepted: their verifier and the single use at the upstream still protect them (docs/threat-model.md).
   public func put(
-    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     try await put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   /// Reserves room for a value. Throws `.full`, or `.tooLong` if the kind has a fixed length or a lower maximum length.
   public func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     let part = part(key)
     guard case .entries(let table) = part.table, case .upTo(let longest) = key.kind.row.size, bytes <= longest else {
@@ -131,17 +134,17 @@ public final class MemoryStore: EphemeralStore {
         try table.reserve(key, bytes, holder: holder, expiry: expiry, now: now)
         return table.fill
       }
-      note(fill, of: part)
+      reportIfNearlyFull(part, fill: fill)
     } catch {
       part.refusals.add(1, ordering: .relaxed)
       throw error
     }
   }
 
-  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, or `.unavailable` for a value of the wrong
-  /// length of a kind with a fixed length.
+  /// Replaces the value `old` with `new`. Throws `.full`, or `.unavailable` for a value of the wrong length if all
+  /// values of the kind have the same length.
   public func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     switch part(key).table {
     case .records(let shards):
@@ -156,7 +159,7 @@ public final class MemoryStore: EphemeralStore {
   }
 
   /// Returns the value; never throws.
-  public func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     switch part(key).table {
     case .records(let shards): shard(key, shards).value.withLock { $0.value(of: key, now: now) }
     case .entries(let table): table.value.withLock { $0.value(of: key, now: now) }
@@ -164,16 +167,16 @@ public final class MemoryStore: EphemeralStore {
   }
 
   /// Returns the value and removes the entry; never throws.
-  public func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     remove(key, now: now) { _ in true }
   }
 
   /// Removes the entry if `value` is its value; never throws.
-  public func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     remove(key, now: now) { $0 == value } != nil
   }
 
-  private func remove(_ key: StoreKey, now: Int64, if matches: ([UInt8]) -> Bool) -> [UInt8]? {
+  private func remove(_ key: StoreKey, now: UnixTime, if matches: ([UInt8]) -> Bool) -> [UInt8]? {
     switch part(key).table {
     case .records(let shards):
       shard(key, shards).value.withLock { table in
@@ -225,10 +228,10 @@ public final class MemoryStore: EphemeralStore {
   /// Reports a kind when its share is nearly full.
   ///
   /// - Parameter fill: the used percentage of one table of the kind. All tables of a kind fill evenly.
-  private func note(_ fill: Int, of part: Part) {
+  private func reportIfNearlyFull(_ part: Part, fill: Int) {
     if fill < MemoryStore.resetPercentage {
-      if part.isShort.load(ordering: .relaxed) { part.isShort.store(false, ordering: .relaxed) }
-    } else if fill >= MemoryStore.warningPercentage, !part.isShort.exchange(true, ordering: .relaxed) {
+      if part.wasReported.load(ordering: .relaxed) { part.wasReported.store(false, ordering: .relaxed) }
+    } else if fill >= MemoryStore.warningPercentage, !part.wasReported.exchange(true, ordering: .relaxed) {
       let report = report.withLock { $0 }
       report?(usage(of: part))
     }

@@ -38,11 +38,12 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
-  /// A 64-bit code that is the same on every replica. Different prefixes of the same length have different codes.
+  /// A 64-bit code that is the same on every replica. Different prefixes of addresses have different codes if their
+  /// lengths are equal.
   var code: UInt64 {
     switch family {
-    // The bits of IPv6 are inverted, so that the code of every IPv6 prefix in use begins with ones. The code of an IPv4
-    // prefix begins with zeros.
+    // The bits of IPv6 are inverted. So the code of every IPv6 prefix in use begins with ones, and that of an IPv4
+    // prefix with zeros.
     case .ipv4: bits
     case .ipv6: ~bits
     case .other: bits
@@ -57,7 +58,7 @@ public struct NetworkPrefix: Hashable, Sendable {
     return groups.joined(separator: ":") + "::/48"
   }
 
-  /// Returns the IPv4 address of a dotted quad, of an IPv6 address that ends in a dotted quad, or of an IPv4-mapped
+  /// Returns the IPv4 address of a dotted quad, of an IPv6 literal that ends in a dotted quad, or of an IPv4-mapped
   /// IPv6 address.
   private static func ipv4(_ literal: Substring) -> UInt32? {
     guard literal.contains(":") else { return dottedQuad(literal.utf8) }

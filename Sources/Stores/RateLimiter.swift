@@ -1,10 +1,12 @@
 internal import Synchronization
+public import Time
 
 /// Token buckets, one for each `RateKey`, which limit the rates of requests and of failed guesses of a secret.
 ///
-/// The memory is fixed: 24 bytes for each of `maximumKeys` buckets, in sets of eight. In a full set, a new key replaces
-/// the bucket with the most tokens, whose loss matters least. So an attacker with many addresses first displaces its
-/// own barely used buckets. A seed that differs in every process decides which keys share a set.
+/// The memory is fixed: 24 bytes for each of `maximumKeys` buckets. They are divided into sets of eight, and a hash
+/// assigns each key to a set. In a full set, a new key replaces the bucket with the most tokens, whose loss matters
+/// least. So an attacker with many addresses first displaces its own buckets, which are almost full. The hash has a
+/// seed that differs in every process.
 public final class RateLimiter: Sendable {
   private struct Slot: Sendable {
     /// A 64-bit keyed hash of the key; 0 for an empty slot.
@@ -38,14 +40,12 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Returns the seconds until `key` has a token again, or `nil` if it has one now. Takes no token.
-  ///
-  /// - Parameter now: the current time in milliseconds on a monotonic clock.
-  public func retryAfter(_ key: RateKey, now: Int64) -> Int? { retryAfter(key, at: rate, now: now) }
+  /// Returns the time until `key` has a token again, or `nil` if it has one now. Takes no token.
+  public func retryAfter(_ key: RateKey, now: MonotonicTime) -> Seconds? { retryAfter(key, at: rate, now: now) }
 
-  /// Returns the seconds until `key` has a token at `rate`, or `nil` if it has one now. The rate may differ from that
+  /// Returns the time until `key` has a token at `rate`, or `nil` if it has one now. The rate may differ from that
   /// of earlier calls.
-  public func retryAfter(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Int? {
+  public func retryAfter(_ key: RateKey, at rate: TokenBucket.Rate, now: MonotonicTime) -> Seconds? {
     let (shard, range, fingerprint) = locate(key)
     return shard.slots.withLock { slots in
       guard let index = range.first(where: { slots[$0].fingerprint == fingerprint }) else { return nil }
@@ -54,12 +54,10 @@ public final class RateLimiter: Sendable {
   }
 
   /// Takes a token of `key`. Returns false if it has none.
-  ///
-  /// - Parameter now: the current time in milliseconds on a monotonic clock.
-  public func take(_ key: RateKey, now: Int64) -> Bool { take(key, at: rate, now: now) }
+  public func take(_ key: RateKey, now: MonotonicTime) -> Bool { take(key, at: rate, now: now) }
 
   /// Takes a token of `key` at `rate`, which may differ from the rate of earlier calls. Returns false if it has none.
-  public func take(_ key: RateKey, at rate: TokenBucket.Rate, now: Int64) -> Bool {
+  public func take(_ key: RateKey, at rate: TokenBucket.Rate, now: MonotonicTime) -> Bool {
     let (shard, range, fingerprint) = locate(key)
     return shard.slots.withLock { slots in
       if let index = range.first(where: { slots[$0].fingerprint == fingerprint }) {

@@ -3,12 +3,12 @@ internal import Synchronization
 /// Detects code challenges that come from two browsers. An app that sends such challenges does not create random
 /// verifiers (RFC 9700, section 2.1.1).
 ///
-/// The memory is fixed: 16 bytes for each of `capacity` slots. A new challenge overwrites the older challenge in its
-/// slot, so a flood of requests only makes the detector forget challenges. The slot of a challenge depends on a hash
-/// with a seed that differs in every process.
+/// The memory is fixed: 16 bytes for each of `capacity` slots. A hash with a seed that differs in every process assigns
+/// each challenge to a slot. A new challenge overwrites the older challenge in its slot, so a flood of requests only
+/// makes the detector forget challenges.
 public final class RecentChallenges: Sendable {
   private struct Slot: Sendable {
-    /// A keyed 64-bit hash of the challenge; 0 for an empty slot. The hash has a key because clients choose challenges.
+    /// A keyed 64-bit hash of the challenge; 0 for an empty slot. It is keyed because clients choose challenges.
     var challenge: UInt64 = 0
     /// The first 64 bits of the hash that identifies the browser.
     var browser: UInt64 = 0
@@ -24,7 +24,7 @@ public final class RecentChallenges: Sendable {
     slots = Mutex([Slot](repeating: Slot(), count: capacity))
   }
 
-  /// Remembers that the challenge came from this browser. Returns true if it came from another browser the last time.
+  /// Remembers that the challenge came from this browser. Returns true if its last request came from another browser.
   ///
   /// - Parameter browser: a hash that identifies the browser; only its first 8 bytes are used.
   public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {

@@ -1,5 +1,7 @@
-/// A shard of the entries of one kind (`StoreKind`) whose values have a fixed length. It is a flat table that needs no
-/// allocation per entry.
+internal import Time
+
+/// A shard of the table of one kind of entry (`StoreKind`) whose values have a fixed length. It needs no allocation per
+/// entry.
 ///
 /// Entries are never evicted. They are found through a hash index with 4 bytes per slot (open addressing, linear
 /// probing, deletion by backward shift). The seed of the hash differs in every process.
@@ -10,23 +12,29 @@ struct RecordTable: Sendable {
     var low: UInt64 = 0
     var expiry: UInt32 = 0
     var holder: UInt16 = 0
+
+    /// The time at which the record expires.
+    var end: UnixTime { UnixTime(seconds: Int64(expiry)) }
   }
 
+  /// The number in place of a record that does not exist.
   private static let none = UInt32.max
-  /// The maximum number of expired records that a write removes as long as there is room, so that no write takes long.
-  private static let sweep = 8
+  /// The maximum number of expired records that a write removes if there is room, so that no write takes long.
+  private static let expiredPerWrite = 8
   private static let smallestIndex = 64
 
   private let kind: StoreKind
   private let length: Int
   private let capacity: Int
   private let charges: HolderCharges
-  private var heads = Slabs<Head>(Head())
+  private var heads = ChunkedArray<Head>(Head())
   private var values: [[UInt8]] = []
   private var index: [UInt32] = []
   private var wheel: ExpiryWheel
-  private var used = 0
-  private var free = RecordTable.none
+  /// The number of records that were ever allocated, including free ones.
+  private var allocatedCount = 0
+  /// The first of the list of free records.
+  private var firstFree = RecordTable.none
   private(set) var count = 0
   /// The used part of the capacity in percent.
   var fill: Int { count * 100 / capacity }
@@ -45,43 +53,43 @@ struct RecordTable: Sendable {
     wheel = ExpiryWheel(tick: kind.row.tick)
   }
 
-  /// Returns the number of bytes of a record: its head and value, its part of the wheel, and its part of the index,
-  /// which is three eighths full right after it has grown.
+  /// Returns the number of bytes of a record: its head and value, its part of the wheel, and its part of the index. The
+  /// index is three eighths full right after it has grown.
   static func recordLength(_ length: Int) -> Int {
     MemoryLayout<Head>.stride + length + ExpiryWheel.recordLength + MemoryLayout<UInt32>.stride * 8 / 3 + 1
   }
 
-  /// Stores a value and returns `nil` if the key has no record that is still valid; otherwise returns the existing
+  /// Stores a value and returns `nil` if there is no record, or only an expired one; otherwise returns the existing
   /// value. A value that has already expired is not stored. Throws `.full`, or `.unavailable` for a value of the wrong
   /// length.
   mutating func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> [UInt8]? {
-    clear(now: now, atMost: RecordTable.sweep)
+    removeExpired(now: now, atMost: RecordTable.expiredPerWrite)
     if let slot = slot(of: key) {
       let record = index[slot]
-      guard Int64(heads[record].expiry) <= now else { return self.value(record) }
+      guard heads[record].end <= now else { return self.value(record) }
       remove(at: slot)
     }
     guard expiry > now else { return nil }
     guard value.count == length else { throw .unavailable("a value of the wrong length for its kind") }
-    if count >= capacity { clear(now: now, atMost: Int.max) }
+    if count >= capacity { removeExpired(now: now, atMost: Int.max) }
     guard count < capacity, let charge = charges.charge(holder) else { throw .full }
     let record = allocate()
     heads[record] = Head(high: key.high, low: key.low, expiry: RecordTable.seconds(expiry), holder: charge)
     set(record, value)
     wheel.insert(record, expiry: expiry, now: now)
     count += 1
-    if count * 4 > index.count * 3 { grow() } else { link(record) }
+    if count * 4 > index.count * 3 { grow() } else { addToIndex(record) }
     return nil
   }
 
-  /// Replaces `old` by `new` if `old` is the value of the record and neither has expired. Returns true if it was
-  /// replaced. Throws `.unavailable` for a value of the wrong length.
+  /// Replaces the value `old` with `new` and returns true. Returns false if `old` is not the value, or if the record or
+  /// the new value has already expired. Throws `.unavailable` for a value of the wrong length.
   mutating func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(StoreError) -> Bool {
-    guard let record = live(key, now: now), value(record) == old, expiry > now else { return false }
+    guard let record = validRecord(of: key, now: now), value(record) == old, expiry > now else { return false }
     guard new.count == length else { throw .unavailable("a value of the wrong length for its kind") }
     set(record, new)
     heads[record].expiry = RecordTable.seconds(expiry)
@@ -90,8 +98,8 @@ struct RecordTable: Sendable {
     return true
   }
 
-  func value(of key: StoreKey, now: Int64) -> [UInt8]? {
-    live(key, now: now).map { value($0) }
+  func value(of key: StoreKey, now: UnixTime) -> [UInt8]? {
+    validRecord(of: key, now: now).map { value($0) }
   }
 
   mutating func remove(_ key: StoreKey) {
@@ -101,46 +109,46 @@ struct RecordTable: Sendable {
   // MARK: Records
 
   /// Returns the number of the record of `key`; `nil` if there is none or it has expired.
-  private func live(_ key: StoreKey, now: Int64) -> UInt32? {
-    guard let slot = slot(of: key), Int64(heads[index[slot]].expiry) > now else { return nil }
+  private func validRecord(of key: StoreKey, now: UnixTime) -> UInt32? {
+    guard let slot = slot(of: key), heads[index[slot]].end > now else { return nil }
     return index[slot]
   }
 
   private mutating func allocate() -> UInt32 {
-    if free != RecordTable.none {
-      let record = free
-      free = UInt32(truncatingIfNeeded: heads[record].low)
+    if firstFree != RecordTable.none {
+      let record = firstFree
+      firstFree = UInt32(truncatingIfNeeded: heads[record].low)
       return record
     }
-    let record = UInt32(used)
-    used += 1
-    if Int(record) / Slabs<Head>.length >= values.count {
-      values.append([UInt8](repeating: 0, count: Slabs<Head>.length * length))
+    let record = UInt32(allocatedCount)
+    allocatedCount += 1
+    if Int(record) / ChunkedArray<Head>.chunkLength >= values.count {
+      values.append([UInt8](repeating: 0, count: ChunkedArray<Head>.chunkLength * length))
     }
     return record
   }
 
   private func value(_ record: UInt32) -> [UInt8] {
-    let start = Int(record) % Slabs<Head>.length * length
-    return Array(values[Int(record) / Slabs<Head>.length][start..<start + length])
+    let start = Int(record) % ChunkedArray<Head>.chunkLength * length
+    return Array(values[Int(record) / ChunkedArray<Head>.chunkLength][start..<start + length])
   }
 
   private mutating func set(_ record: UInt32, _ value: [UInt8]) {
-    let start = Int(record) % Slabs<Head>.length * length
-    values[Int(record) / Slabs<Head>.length].replaceSubrange(start..<start + length, with: value)
+    let start = Int(record) % ChunkedArray<Head>.chunkLength * length
+    values[Int(record) / ChunkedArray<Head>.chunkLength].replaceSubrange(start..<start + length, with: value)
   }
 
   /// Returns seconds since 1970 in 32 bits, which suffice until 2106.
-  private static func seconds(_ expiry: Int64) -> UInt32 { UInt32(clamping: expiry) }
+  private static func seconds(_ expiry: UnixTime) -> UInt32 { UInt32(clamping: expiry.seconds) }
 
-  /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed, and inserts those
-  /// that have not expired into the wheel again.
-  private mutating func clear(now: Int64, atMost limit: Int) {
+  /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed. Those that have not
+  /// expired are inserted into the wheel again.
+  private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
-      guard let record = wheel.passed(now: now) else { return }
+      guard let record = wheel.removePassed(now: now) else { return }
       let head = heads[record]
-      wheel.insert(record, expiry: Int64(head.expiry), now: now)
-      if Int64(head.expiry) <= now { remove(StoreKey(kind, high: head.high, low: head.low)) }
+      wheel.insert(record, expiry: head.end, now: now)
+      if head.end <= now { remove(StoreKey(kind, high: head.high, low: head.low)) }
     }
   }
 
@@ -165,7 +173,7 @@ struct RecordTable: Sendable {
     return nil
   }
 
-  private mutating func link(_ record: UInt32) {
+  private mutating func addToIndex(_ record: UInt32) {
     let head = heads[record]
     var slot = home(head.high, head.low)
     while index[slot] != RecordTable.none { slot = (slot + 1) & (index.count - 1) }
@@ -175,15 +183,15 @@ struct RecordTable: Sendable {
   private mutating func grow() {
     let size = max(RecordTable.smallestIndex, index.count * 2)
     index = [UInt32](repeating: RecordTable.none, count: size)
-    for record in 0..<UInt32(used) where heads[record].expiry != 0 { link(record) }
+    for record in 0..<UInt32(allocatedCount) where heads[record].expiry != 0 { addToIndex(record) }
   }
 
   private mutating func remove(at slot: Int) {
     let record = index[slot]
     wheel.remove(record)
     charges.release(heads[record].holder)
-    heads[record] = Head(low: UInt64(free))
-    free = record
+    heads[record] = Head(low: UInt64(firstFree))
+    firstFree = record
     count -= 1
     // Backward shift: a record after the gap moves into the gap, unless the search for it begins after the gap.
     var gap = slot

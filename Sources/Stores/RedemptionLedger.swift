@@ -1,5 +1,6 @@
 internal import Cryptography
 public import OAuth
+public import Time
 
 /// Enforces the single use of codes (invariant `I-token`; RFC 6749, section 4.1.2).
 ///
@@ -14,11 +15,12 @@ public import OAuth
 /// and the claim becomes unsettled. Then the same client with the same verifier may try again, one request at a time.
 /// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
 ///
-/// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it holds
-/// a claim, it is unknown if the upstream code was used, so the claim counts as unsettled after its lease.
+/// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it
+/// holds a claim, it is unknown if the upstream code was used, so the claim counts as unsettled after its lease.
 ///
 /// Each claim contains a random nonce of its request. Each change of a claim compares the nonce in the same operation.
-/// A claim is made only in the epoch in which the code was sealed, because the store may have lost the claims of others.
+/// A claim is made only in the epoch in which the code was sealed, because the store may have lost the claims of
+/// others.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
@@ -31,7 +33,7 @@ public struct RedemptionLedger: Sendable {
     public let epoch: EpochID
     let record: ClaimRecord
     let holder: StoreHolder
-    let expiry: Int64
+    let expiry: UnixTime
   }
 
   /// The result of `claim`.
@@ -59,18 +61,18 @@ public struct RedemptionLedger: Sendable {
   ///   - holder: the client and network that the claim is charged to.
   ///   - epoch: the epoch in which the code was sealed. If the store is in another one, the claim fails with
   ///     `.unavailable`.
-  ///   - lease: the maximum seconds for which the caller holds the claim. After this time and the tolerance for
+  ///   - lease: the maximum time for which the caller holds the claim. After this time and the tolerance for
   ///     differences between clocks, the claim counts as unsettled.
-  ///   - expiry: the expiry of the code, in seconds since 1970.
+  ///   - expiry: the expiry of the code.
   public func claim(
     _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, epoch: EpochID,
-    lease: Int64, expiry: Int64, now: Int64
+    lease: Seconds, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Claim {
     let key = RedemptionLedger.key(transaction)
     let until = expiry + store.clockTolerance
     let present = store.epoch
     let record = ClaimRecord(
-      state: .claimed, nonce: nonces.take(ClaimRecord.nonceLength), lease: now + lease + store.clockTolerance,
+      state: .claimed, nonce: nonces.take(ClaimRecord.nonceLength), leaseEnd: now + lease + store.clockTolerance,
       proof: RedemptionLedger.proof(transaction, client, verifier))
     func granted(isRetry: Bool) -> Claim {
       .granted(
@@ -82,7 +84,7 @@ public struct RedemptionLedger: Sendable {
     guard let existing = ClaimRecord(parsing: bytes) else { return .claimed }
     switch existing.state {
     case .spent: return .spent
-    case .claimed where existing.lease > now: return .claimed
+    case .claimed where existing.leaseEnd > now: return .claimed
     case .claimed, .unsettled:
       guard existing.proof == record.proof,
         try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now)
@@ -93,18 +95,18 @@ public struct RedemptionLedger: Sendable {
 
   /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before the claim:
   /// the claim of a retry becomes unsettled again.
-  public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
     _ = try await store.remove(RedemptionLedger.key(attempt.transaction), attempt.record.bytes, now: now)
   }
 
-  /// Permits a retry: a complete request was sent upstream and no usable answer came back.
-  public func leaveUnsettled(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  /// Permits a retry after a complete request was sent upstream and no usable answer came back.
+  public func leaveUnsettled(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     _ = try await change(attempt, to: .unsettled, now: now)
   }
 
   /// Ends a claim for good: the upstream issued tokens, or refused the code.
-  public func spend(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     if try await change(attempt, to: .spent, now: now) { return }
     // The claim has expired in the meantime. `put` records that the code is spent, unless another request has a claim.
     var record = attempt.record
@@ -114,7 +116,7 @@ public struct RedemptionLedger: Sendable {
   }
 
   private func change(
-    _ attempt: Attempt, to state: ClaimRecord.State, now: Int64
+    _ attempt: Attempt, to state: ClaimRecord.State, now: UnixTime
   ) async throws(StoreError) -> Bool {
     var record = attempt.record
     record.state = state
@@ -127,21 +129,20 @@ public struct RedemptionLedger: Sendable {
 
   /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns false if the store has no room
   /// for them. Throws `.unavailable`.
-  public func keep(_ sealed: [UInt8], of attempt: Attempt, now: Int64) async throws(StoreError) -> Bool {
+  public func keep(_ sealed: [UInt8], of attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
       return true
     } catch {
-      // A full store is not an error here: it is more important that the client gets its tokens than that they can be
-      // revoked after a replay.
+      // A full store is not an error here: the client gets its tokens, although they cannot be revoked after a replay.
       if case .unavailable = error { throw error }
       return false
     }
   }
 
   /// Removes and returns the tokens that `keep` stored, so that only one caller gets them.
-  public func takeTokens(of transaction: TransactionID, now: Int64) async throws(StoreError) -> [UInt8]? {
+  public func takeTokens(of transaction: TransactionID, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try await store.take(StoreKey(.tokens, id: transaction), now: now)
   }
 
@@ -153,8 +154,8 @@ public struct RedemptionLedger: Sendable {
     var text: [UInt8] = []
     text.reserveCapacity(TransactionID.byteCount + 4 + client.rawValue.utf8.count + verifier.utf8.count)
     text += transaction.bytes
-    // The id of the transaction has a fixed length and the client id its length in front, so no two triples give the
-    // same text.
+    // The transaction id has a fixed length, and the length of the client id is written in front of the client id. So
+    // two different triples never give the same text.
     var length = UInt32(client.rawValue.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))

@@ -1,11 +1,12 @@
 public import OAuth
+public import Time
 
 extension RefreshLedger {
-  /// Checks if the family of a token has ended, for tokens that may be used more than once. Returns `nil` if it has
-  /// not.
-  public func end(of use: RefreshUse, now: Int64) async throws(StoreError) -> Ended? {
+  /// Returns the result for a token of an ended family, and `nil` if the family has not ended. For tokens that may be
+  /// used more than once.
+  public func end(of use: RefreshUse, now: UnixTime) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
-    for _ in 0..<RefreshLedger.rounds {
+    for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
       guard let old = try await store.get(key, now: now) else {
         if use.epoch != epoch, try await restoreEnds(in: epoch, now: now) { continue }
@@ -23,7 +24,7 @@ extension RefreshLedger {
   /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
   /// changed the record.
   func markRevoked(
-    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: Int64
+    _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: UnixTime
   ) async throws(StoreError) -> Bool {
     record.generation = UInt32(clamping: use.generation + 1)
     return try await store.replace(
@@ -35,14 +36,14 @@ extension RefreshLedger {
   /// - Parameters:
   ///   - generations: the caller revokes the tokens of all lower generations upstream.
   ///   - holder: the client and network that a new record is charged to.
-  ///   - expiry: the latest expiry of any token of the family, in seconds since 1970.
-  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted, in seconds since 1970.
+  ///   - expiry: the latest expiry of any token of the family.
+  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted.
   public func end(
-    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: Int64, adoptedUntil: Int64,
-    now: Int64
+    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: UnixTime, adoptedUntil: UnixTime,
+    now: UnixTime
   ) async throws(StoreError) -> Bool {
     let key = RefreshLedger.key(family)
-    for _ in 0..<RefreshLedger.rounds {
+    for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
       var ended = FamilyRecord(state: .ended)
       ended.generation = UInt32(clamping: generations)
@@ -70,15 +71,15 @@ extension RefreshLedger {
   // MARK: A new epoch
 
   /// Remembers a family that another process may have ended.
-  func remember(_ record: FamilyRecord, of use: RefreshUse, in epoch: EpochID, now: Int64) {
-    let expiry = recordExpiry(use, record, now) - RefreshLedger.margin
+  func remember(_ record: FamilyRecord, of use: RefreshUse, in epoch: EpochID, now: UnixTime) {
+    let expiry = tokenExpiry(use, record, now)
     ends.add(
       EndedFamilies.End(family: use.family, generation: record.generation, expiry: expiry), in: epoch, now: now)
   }
 
   /// Ends the remembered families again if the store has begun another epoch and may have lost their records. Returns
   /// true if the caller must read its record again.
-  func restoreEnds(in epoch: EpochID, now: Int64) async throws(StoreError) -> Bool {
+  func restoreEnds(in epoch: EpochID, now: UnixTime) async throws(StoreError) -> Bool {
     let missing = ends.missing(in: epoch, now: now)
     guard !missing.isEmpty else { return false }
     // Not limited: the holders of the original records are not known any more.

@@ -1,5 +1,6 @@
 internal import Cryptography
 public import OAuth
+public import Time
 
 /// Records the valid refresh token of each family (RFC 9700, sections 2.2.2 and 4.14.2; invariant `I-renewal`).
 ///
@@ -8,17 +9,18 @@ public import OAuth
 ///     end:     from any state to ended
 ///
 /// A family is the set of refresh tokens that follow from one code. At any time one of them is valid. A request with
-/// another token of the family shows that two parties hold its tokens, and the caller then ends the family. The
-/// exceptions are a repeat shortly after the first use (`Claim.repeated`), and a successor that the gateway could not
-/// record.
+/// another token of the family shows that two parties hold its tokens, and the caller then ends the family. There are
+/// two exceptions: a repeat shortly after the first use (`Claim.repeated`), and a token that the client received
+/// although the store could not record it.
 ///
-/// The first refresh creates the record, which contains digests of tokens, so a sign-in without a refresh uses no
-/// memory. A claim already reserves all the room that the family ever needs, so a response of the upstream is never
-/// lost because the store is full.
+/// The first refresh creates the record, which contains digests of tokens. So a sign-in without a refresh uses no
+/// memory. A claim reserves all the room that the family ever needs, so a response of the upstream is never lost
+/// because the store is full.
 ///
-/// A token contains its generation and the epoch of the store in which it was sealed. For a token of the current epoch
-/// with a generation of at least 1, a record must exist; otherwise the token is refused. A token of an earlier epoch
-/// may be used once without a record, unless the ledger is strict; this use creates the record again.
+/// A token contains its generation, i.e. the number of refreshes that led to it, and the epoch of the store in which it
+/// was sealed. For a token of the current epoch with a generation of at least 1, a record must exist; otherwise the
+/// token is refused. A token of an earlier epoch may be used once without a record, unless the ledger is strict; this
+/// use creates the record again.
 ///
 /// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease.
 public struct RefreshLedger: Sendable {
@@ -33,21 +35,21 @@ public struct RefreshLedger: Sendable {
     public let epoch: EpochID
     let record: [UInt8]
     /// The record that `release` restores; `nil` if the claim created the record.
-    let before: [UInt8]?
+    let recordBefore: [UInt8]?
     let generation: UInt32
     let token: [UInt8]
-    let started: Int64
+    let started: UnixTime
     let network: UInt64
     let isAdopted: Bool
-    let expiry: Int64
+    let expiry: UnixTime
   }
 
   /// The result of presenting a token of an ended family.
   public enum Ended: Hashable, Sendable {
-    /// No token of this or a later generation was presented since the end. The caller must revoke the upstream token in
-    /// it.
+    /// No token of this or a later generation has been presented since the end. The caller must revoke the upstream
+    /// token that it contains.
     case first
-    /// The caller has nothing to revoke: the tokens up to this generation have been revoked upstream before.
+    /// The caller has nothing to revoke: the upstream tokens up to this generation have already been revoked.
     case again
   }
 
@@ -60,24 +62,24 @@ public struct RefreshLedger: Sendable {
     /// The token was used a moment ago, and its successor has not been used yet. The caller may repeat the response
     /// after a call of ``countRepeat(_:isAnswered:now:)``.
     case repeated
-    /// The token was used earlier, or another token is valid or in use: two parties hold tokens of the family.
+    /// The token was used before, or another token is valid or in use: two parties hold tokens of the family.
     case reused
     /// The family has ended.
     case ended(Ended)
-    /// The record does not exist although it must.
+    /// The token must have a record, but there is none.
     case missing
   }
 
-  /// The number of seconds that a record outlives its tokens, because the clocks of replicas may differ.
-  static let margin: Int64 = 60
-  /// The maximum number of attempts to change a record. An attempt fails only if another request has changed the
-  /// record.
-  static let rounds = 16
+  /// The time by which a record outlives its tokens, because the clocks of replicas may differ.
+  static let margin: Seconds = 60
+  /// The maximum number of attempts to change a record. An attempt fails only if another request changes the record in
+  /// the meantime.
+  static let maximumAttempts = 16
   /// The maximum number of times that the response to one use is repeated.
   private static let maximumRepeats: UInt8 = 8
-  /// The number of seconds in which a repeat may come from another network: a phone that changes networks repeats at
-  /// once.
-  private static let handover: Int64 = 10
+  /// The time after the first use in which a repeat may come from another network: a phone that changes networks
+  /// repeats at once.
+  private static let handover: Seconds = 10
 
   let store: any EphemeralStore
   private let isStrict: Bool
@@ -99,13 +101,13 @@ public struct RefreshLedger: Sendable {
   ///
   /// - Parameters:
   ///   - use: the presented token.
-  ///   - lease: the seconds after which the claim ends by itself.
-  ///   - now: the current time in seconds since 1970.
-  public func claim(_ use: RefreshUse, lease: Int64, now: Int64) async throws(StoreError) -> Claim {
+  ///   - lease: the time after which the claim ends by itself.
+  ///   - now: the current time.
+  public func claim(_ use: RefreshUse, lease: Seconds, now: UnixTime) async throws(StoreError) -> Claim {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     let generation = UInt32(clamping: use.generation)
-    for _ in 0..<RefreshLedger.rounds {
+    for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
       guard let old = try await store.get(key, now: now) else {
         // The first token of a family from an earlier epoch may have been used there.
@@ -116,7 +118,7 @@ public struct RefreshLedger: Sendable {
         record.generation = generation
         record.token = digest
         let attempt = begin(
-          use, &record, in: epoch, before: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
+          use, &record, in: epoch, recordBefore: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
         // In the epoch of the read: in another one, the record may exist.
         let existing = try await store.put(
           key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
@@ -131,9 +133,9 @@ public struct RefreshLedger: Sendable {
         if try await markRevoked(use, &record, old, now: now) { return .ended(.first) }
         continue
       case .busy where record.token == digest:
-        guard Int64(record.lease) <= now else { return .busy }
+        guard record.leaseEnd <= now else { return .busy }
       case .busy where generation == record.generation + 1:
-        // The client received the successor, but the store could not be reached to record it.
+        // The client received this token as the successor of the recorded one, but the store could not record it.
         record.previous = record.token
         record.token = digest
         record.generation = generation
@@ -145,7 +147,7 @@ public struct RefreshLedger: Sendable {
       var settled = record
       settled.state = .current
       let attempt = begin(
-        use, &record, in: epoch, before: settled.bytes, isFromEarlierEpoch: false, lease: lease, now: now)
+        use, &record, in: epoch, recordBefore: settled.bytes, isFromEarlierEpoch: false, lease: lease, now: now)
       if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
         return .granted(attempt)
       }
@@ -155,23 +157,24 @@ public struct RefreshLedger: Sendable {
 
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func begin(
-    _ use: RefreshUse, _ record: inout FamilyRecord, in epoch: EpochID, before: [UInt8]?, isFromEarlierEpoch: Bool,
-    lease: Int64, now: Int64
+    _ use: RefreshUse, _ record: inout FamilyRecord, in epoch: EpochID, recordBefore: [UInt8]?,
+    isFromEarlierEpoch: Bool, lease: Seconds, now: UnixTime
   ) -> Attempt {
     record.state = .busy
     record.nonce = randomBytes(FamilyRecord.digestLength)
-    record.lease = UInt32(clamping: now + lease)
+    record.leaseEnd = now + lease
     return Attempt(
-      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, epoch: epoch, record: record.bytes, before: before,
+      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, epoch: epoch, record: record.bytes,
+      recordBefore: recordBefore,
       generation: record.generation, token: record.token, started: now, network: use.network.code,
       isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
   /// Returns true if the last response may be repeated (`I-renewal`).
-  private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: Int64) -> Bool {
-    let used = Int64(record.used)
-    guard now < used + use.window, record.answers < RefreshLedger.maximumRepeats else { return false }
-    return use.acceptsAnyNetwork || record.network == use.network.code || now <= used + RefreshLedger.handover
+  private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
+    let firstUse = record.firstUse
+    guard now < firstUse + use.window, record.repeats < RefreshLedger.maximumRepeats else { return false }
+    return use.acceptsAnyNetwork || record.network == use.network.code || now <= firstUse + RefreshLedger.handover
   }
 
   /// The first use of a token that is presented again.
@@ -185,16 +188,16 @@ public struct RefreshLedger: Sendable {
   ///
   /// - Parameter isAnswered: true if a response is stored and will be sent.
   /// - Returns: the first use; `nil` if the request is no longer a valid repeat and must be treated as `reused`.
-  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: Int64) async throws(StoreError) -> FirstUse? {
+  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: UnixTime) async throws(StoreError) -> FirstUse? {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
-    for _ in 0..<RefreshLedger.rounds {
+    for _ in 0..<RefreshLedger.maximumAttempts {
       guard let old = try await store.get(key, now: now), var record = FamilyRecord(parsing: old),
         record.state == .current, record.previous == digest, mayRepeat(use, record, now: now)
       else { return nil }
       let first = FirstUse(network: NetworkPrefix.text(ofCode: record.network))
       guard isAnswered else { return first }
-      record.answers += 1
+      record.repeats += 1
       if try await store.replace(key, old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now) {
         return first
       }
@@ -203,25 +206,25 @@ public struct RefreshLedger: Sendable {
   }
 
   /// Ends the claim without a new token. The presented token stays valid.
-  public func release(_ attempt: Attempt, now: Int64) async throws(StoreError) {
+  public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     let key = RefreshLedger.key(attempt.family)
-    if let before = attempt.before {
-      _ = try await store.replace(key, attempt.record, with: before, expiry: attempt.expiry, now: now)
+    if let recordBefore = attempt.recordBefore {
+      _ = try await store.replace(key, attempt.record, with: recordBefore, expiry: attempt.expiry, now: now)
     } else {
       _ = try await store.remove(key, attempt.record, now: now)
     }
   }
 
-  /// Makes `successor` the valid token. Returns false if the family has ended meanwhile, or if another request took
-  /// over after the lease; then the client must not receive `successor`. Throws `.unavailable` if the store has begun
-  /// another epoch, because the record may have been lost with the earlier one.
-  public func settle(_ attempt: Attempt, successor: Secret, now: Int64) async throws(StoreError) -> Bool {
+  /// Makes `successor` the valid token. Returns false if the family has ended in the meantime, or if another request
+  /// took over after the lease. Then the client must not receive `successor`. Throws `.unavailable` if the store has
+  /// begun another epoch, because the record may have been lost with the earlier one.
+  public func settle(_ attempt: Attempt, successor: Secret, now: UnixTime) async throws(StoreError) -> Bool {
     var record = FamilyRecord(state: .current)
     record.isAdopted = attempt.isAdopted
     record.generation = attempt.generation + 1
     record.token = RefreshLedger.digest(successor)
     record.previous = attempt.token
-    record.used = UInt32(clamping: attempt.started)
+    record.firstUse = attempt.started
     record.network = attempt.network
     let isSettled = try await store.replace(
       RefreshLedger.key(attempt.family), attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
@@ -229,10 +232,15 @@ public struct RefreshLedger: Sendable {
     return isSettled
   }
 
-  /// Returns the expiry of a record, in seconds since 1970.
-  func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: Int64) -> Int64 {
+  /// Returns the expiry of a record.
+  func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: UnixTime) -> UnixTime {
+    tokenExpiry(use, record, now) + RefreshLedger.margin
+  }
+
+  /// Returns the latest expiry of any token of the family.
+  func tokenExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: UnixTime) -> UnixTime {
     // The record of an adopted family must exist as long as the gateway accepts tokens from before its installation.
-    max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0) + RefreshLedger.margin
+    max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0)
   }
 
   static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family) }

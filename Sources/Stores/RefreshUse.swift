@@ -1,7 +1,8 @@
 internal import Cryptography
 public import OAuth
+public import Time
 
-/// A refresh token that a client presents, with the facts that `RefreshLedger` needs for its decision.
+/// A refresh token that a client presents, with the facts on which `RefreshLedger` decides.
 public struct RefreshUse: Sendable {
   /// The family of the token.
   public let family: TransactionID
@@ -15,31 +16,29 @@ public struct RefreshUse: Sendable {
   public let holder: StoreHolder
   /// The network of the request.
   let network: NetworkPrefix
-  /// The number of seconds for which the token is valid without use.
-  public var idle: Int64 = 0
-  /// The number of seconds in which a repeat of the request gets the same response.
-  public var window: Int64 = 0
+  /// The time for which a token is valid without use.
+  public var idle: Seconds = 0
+  /// The time in which a repeat of the request gets the same response.
+  public var window: Seconds = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var acceptsAnyNetwork = false
-  /// The time until which tokens that the upstream issued before the gateway was installed are accepted, in seconds
-  /// since 1970.
-  public var adoptedUntil: Int64 = 0
+  /// The time until which tokens that the upstream issued before the gateway was installed are accepted.
+  public var adoptedUntil: UnixTime = 0
   /// True if the upstream issued the token before the gateway was installed.
   public let isAdopted: Bool
 
   /// The network of the request, as text.
   public var networkText: String { NetworkPrefix.text(ofCode: network.code) }
 
-  /// Creates a use of the token that was sealed from `grant`.
+  /// Creates a use of a token.
   ///
   /// - Parameters:
   ///   - grant: the content of the token.
   ///   - token: the token as the client sent it.
   ///   - address: the IP address of the request.
   ///   - isLoopback: true if the request comes from this machine.
-  ///   - isAdopted: true if the upstream issued the token before the gateway was installed, so that the token contains
-  ///     no
-  ///     grant and the caller has created `grant` for it.
+  ///   - isAdopted: true if the upstream issued the token before the gateway was installed. Such a token contains no
+  ///     grant, so the caller has created `grant` for it.
   public init(
     _ grant: RefreshGrant, token: Secret, address: String, isLoopback: Bool, isAdopted: Bool = false
   ) {
@@ -52,8 +51,8 @@ public struct RefreshUse: Sendable {
     network = NetworkPrefix(address, ipv4: 24, ipv6: 48)
   }
 
-  /// Returns the family of a token that the upstream issued before the gateway was installed. The id is derived from
-  /// the client id and the token, so the token always belongs to the same family, and is always its first token.
+  /// Returns the family of a token that the upstream issued before the gateway was installed. Its id is derived from
+  /// the client id and the token, so each of these tokens is the first token of a family of its own.
   public static func adoptedFamily(of token: Secret, client: ClientID) -> TransactionID {
     var text = Array("proofgate adopted refresh token".utf8) + sha256(Array(client.rawValue.utf8))
     text += Array(token.reveal().utf8)

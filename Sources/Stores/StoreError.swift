@@ -5,6 +5,6 @@ public enum StoreError: Error, Hashable, Sendable {
   case full
   /// The value is longer than its kind allows.
   case tooLong
-  /// The store cannot be reached or did not answer in time; the text says why.
+  /// The store cannot be reached, did not answer in time, or refused the value; the text says why.
   case unavailable(String)
 }

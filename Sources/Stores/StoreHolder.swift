@@ -6,8 +6,8 @@ public import OAuth
 public struct StoreHolder: Hashable, Sendable {
   /// A hash with a key of this process, so that an attacker cannot choose the holders with which it shares a limit.
   package let fingerprint: UInt64
-  /// True if the holder is limited. Requests from this machine are not limited: a local reverse proxy that is not in
-  /// `trusted_proxies` would make all clients one holder.
+  /// True if the holder is limited. Requests from this machine are not limited: a reverse proxy on this machine that is
+  /// not in `trusted_proxies` would make all clients one holder.
   package let isLimited: Bool
 
   /// Creates a holder.

@@ -1,3 +1,5 @@
+internal import Time
+
 /// A kind of store entry. The raw values are part of keys in shared stores, so they must never change.
 public enum StoreKind: UInt8, Sendable, CaseIterable {
   /// The claim on the single use of a code, and its result.
@@ -45,8 +47,8 @@ extension StoreKind {
     public let holders: Int
     /// The treatment of a request that needs room in a full share.
     public let whenFull: WhenFull
-    /// The length of a slot of the expiry wheel in seconds; its 1,024 slots cover the usual lifetime.
-    let tick: Int64
+    /// The length of a slot of the expiry wheel; its 1,024 slots cover the usual lifetime.
+    let tick: Seconds
   }
 
   /// The table of the limits of all kinds.

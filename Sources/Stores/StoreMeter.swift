@@ -37,7 +37,8 @@ public final class StoreMeter: Sendable {
     failures[StoreMeter.index(failure)].add(1)
   }
 
-  /// Sets the reason why the store does not answer; `nil` if it answers again. Returns true if an outage began or ended.
+  /// Sets the reason why the store does not answer; `nil` if it answers again. Returns true if an outage began or
+  /// ended.
   public func setOutage(_ reason: String?) -> Bool {
     outage.withLock { outage in
       defer { outage = reason }

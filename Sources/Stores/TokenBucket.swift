@@ -1,3 +1,5 @@
+public import Time
+
 /// A token bucket: permits a burst of requests and then a steady rate.
 public struct TokenBucket: Hashable, Sendable {
   /// The size of a bucket and the rate at which it refills.
@@ -17,22 +19,24 @@ public struct TokenBucket: Hashable, Sendable {
 
   /// The number of tokens at `updated`.
   private var tokens: Double
-  /// The time of the last change, in milliseconds on a monotonic clock.
-  private var updated: Int64
+  /// The time of the last change.
+  private var updated: MonotonicTime
 
   /// Creates a full bucket.
-  public init(_ rate: Rate, now: Int64) {
+  public init(_ rate: Rate, now: MonotonicTime) {
     tokens = Double(rate.burst)
     updated = now
   }
 
-  /// Returns the number of tokens at `now`, in milliseconds on the same clock.
-  public func level(_ rate: Rate, now: Int64) -> Double {
-    min(Double(rate.burst), tokens + Double(max(0, now - updated)) * Double(rate.perMinute) / 60_000)
+  /// Returns the number of tokens at `now`.
+  public func level(_ rate: Rate, now: MonotonicTime) -> Double {
+    // Another worker may have taken a token since the caller read the clock.
+    let passed = now > updated ? now - updated : 0
+    return min(Double(rate.burst), tokens + Double(passed.count) * Double(rate.perMinute) / 60_000)
   }
 
   /// Takes a token. Returns false if the bucket is empty.
-  public mutating func take(_ rate: Rate, now: Int64) -> Bool {
+  public mutating func take(_ rate: Rate, now: MonotonicTime) -> Bool {
     tokens = level(rate, now: now)
     updated = max(updated, now)
     guard tokens >= 1 else { return false }
@@ -40,10 +44,10 @@ public struct TokenBucket: Hashable, Sendable {
     return true
   }
 
-  /// Returns the seconds until there is a token, for `Retry-After`; `nil` if there is one now.
-  public func retryAfter(_ rate: Rate, now: Int64) -> Int? {
+  /// Returns the time until there is a token, for `Retry-After`; `nil` if there is one now.
+  public func retryAfter(_ rate: Rate, now: MonotonicTime) -> Seconds? {
     let missing = 1 - level(rate, now: now)
     guard missing > 0 else { return nil }
-    return max(1, Int((missing * 60 / Double(rate.perMinute)).rounded(.up)))
+    return max(1, Seconds(Int((missing * 60 / Double(rate.perMinute)).rounded(.up))))
   }
 }

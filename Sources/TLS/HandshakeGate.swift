@@ -1,19 +1,20 @@
 public import Reactor
 
-/// A limit on the number of handshakes for which a worker computes in one turn of its event loop. A handshake takes as
-/// much time as a hundred requests, so without a limit a flood of handshakes would delay the established connections.
+/// A limit on the number of handshake steps in one turn of a worker's event loop. A step is the part of a handshake up
+/// to the next wait for the peer. A handshake takes as much time as a hundred requests, so without a limit a flood of
+/// handshakes would delay the established connections.
 ///
-/// Each worker owns one gate, which only it uses. Handshakes beyond the limit wait in line for one of the next turns.
+/// Each worker has its own gate. Steps beyond the limit wait in a queue for one of the next turns.
 public final class HandshakeGate: Activity {
-  /// The maximum number of handshakes per turn. Eight handshakes take a few milliseconds with RSA keys, and much less
-  /// than one millisecond with elliptic-curve keys.
-  public static let perTurn = 8
+  /// The maximum number of handshake steps per turn. Eight handshakes take a few milliseconds with RSA keys, and much
+  /// less than one millisecond with elliptic-curve keys.
+  public static let stepsPerTurn = 8
 
   private let poller: Poller
   private var turn: UInt64 = 0
-  private var used = 0
-  private var line: [Waiter] = []
-  private var isLettingThrough = false
+  private var stepsInTurn = 0
+  private var queue: [Waiter] = []
+  private var isRunning = false
   private let waiter: Waiter
 
   /// Creates the gate of the worker that owns `poller`.
@@ -22,34 +23,34 @@ public final class HandshakeGate: Activity {
     waiter = Waiter(poller)
   }
 
-  /// Waits until the limit permits another handshake.
+  /// Waits until the limit permits another handshake step.
   func pass(_ waiter: Waiter) async {
     if turn != poller.turn {
       turn = poller.turn
-      used = 0
+      stepsInTurn = 0
     }
-    if used < HandshakeGate.perTurn, line.isEmpty {
-      used += 1
+    if stepsInTurn < HandshakeGate.stepsPerTurn, queue.isEmpty {
+      stepsInTurn += 1
       return
     }
-    line.append(waiter)
-    if !isLettingThrough {
-      isLettingThrough = true
+    queue.append(waiter)
+    if !isRunning {
+      isRunning = true
       poller.start(self)
     }
     _ = await waiter.sleep(until: .never)
   }
 
-  /// Resumes the waiting handshakes, up to the limit in each turn, until the line is empty.
+  /// Resumes the waiting handshakes, up to the limit in each turn, until the queue is empty.
   public func run() async {
-    while !line.isEmpty {
+    while !queue.isEmpty {
       await waiter.yield()
       turn = poller.turn
-      used = min(HandshakeGate.perTurn, line.count)
-      let next = line.prefix(used)
-      line.removeFirst(used)
-      for waiter in next { waiter.resume(.ready) }
+      stepsInTurn = min(HandshakeGate.stepsPerTurn, queue.count)
+      let resumed = queue.prefix(stepsInTurn)
+      queue.removeFirst(stepsInTurn)
+      for waiter in resumed { waiter.resume(.ready) }
     }
-    isLettingThrough = false
+    isRunning = false
   }
 }

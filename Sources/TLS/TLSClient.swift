@@ -7,20 +7,19 @@ internal import Synchronization
 /// instance. It is immutable except for the latest session.
 @safe public final class TLSClient: Sendable {
   let context: TLSContext
-  /// The name for SNI; `nil` if the server is named by its IP address (RFC 6066, section 3).
+  /// The name for SNI; `nil` if the name of the server is an IP address (RFC 6066, section 3).
   let serverName: String?
   /// The latest session from the server. The next connection tries to resume it, which needs no certificate and no
-  /// private key operation. The session was created by this object, so its certificate was verified against the same
-  /// authorities.
+  /// private key operation. The certificate of the session was verified with the settings of this object.
   private let session = Mutex<TLSSession?>(nil)
 
   /// Creates a client. Throws `TLSError` if an argument cannot be used.
   ///
   /// - Parameters:
-  ///   - name: the host name or IP address for which the server's certificate must be valid.
-  ///   - authorities: the accepted issuers of that certificate.
-  ///   - identity: the client certificate, for servers that request one.
-  ///   - applicationProtocols: the protocols for ALPN (RFC 7301), the preferred one first; empty for no ALPN.
+  ///   - name: The host name or IP address for which the server's certificate must be valid.
+  ///   - authorities: The accepted issuers of that certificate.
+  ///   - identity: The client certificate and its key, for servers that request a certificate.
+  ///   - applicationProtocols: The protocols for ALPN (RFC 7301), the preferred one first; empty for no ALPN.
   public init(
     name: String, authorities: CertificateChain, identity: TLSIdentity? = nil, minimumVersion: TLSVersion = .v12,
     maximumVersion: TLSVersion = .v13, applicationProtocols: [String] = ["http/1.1"]
@@ -42,9 +41,11 @@ internal import Synchronization
       isAddress
       ? unsafe X509_VERIFY_PARAM_set1_ip_asc(parameters, name)
       : unsafe X509_VERIFY_PARAM_set1_host(parameters, name, 0)
-    var list: [UInt8] = []
-    for name in applicationProtocols { list += [UInt8(name.utf8.count)] + name.utf8 }
-    guard isSet == 1, unsafe list.isEmpty || SSL_CTX_set_alpn_protos(pointer, list, UInt32(list.count)) == 0 else {
+    var protocolList: [UInt8] = []
+    for name in applicationProtocols { protocolList += [UInt8(name.utf8.count)] + name.utf8 }
+    guard isSet == 1,
+      unsafe protocolList.isEmpty || SSL_CTX_set_alpn_protos(pointer, protocolList, UInt32(protocolList.count)) == 0
+    else {
       throw TLSError("`\(name)` cannot be verified: \(TLSLibrary.lastReason())")
     }
   }
@@ -71,8 +72,8 @@ internal import Synchronization
   }
 }
 
-// The pointers are valid for the call, and the layer of the connection retains the client as long as the connection
-// exists.
+// Sound: the pointers are valid during the call, and the layer of the connection retains the client as long as the
+// connection exists.
 private let storeSession: @convention(c) (OpaquePointer?, OpaquePointer?) -> Int32 = { connection, session in
   guard let connection = unsafe connection, let session = unsafe session, let owner = unsafe co_owner(connection) else {
     return 0

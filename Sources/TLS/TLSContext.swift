@@ -8,7 +8,8 @@ public struct TLSIdentity: Sendable {
   /// The private key of the first certificate.
   public let key: PrivateKey
 
-  /// Combines a chain with its key. A TLS server or client that gets a key of another certificate throws `TLSError`.
+  /// Combines a chain with its key. This does not check that they belong together; a TLS server or client throws
+  /// `TLSError` if they do not.
   public init(_ chain: CertificateChain, _ key: PrivateKey) {
     self.chain = chain
     self.key = key
@@ -17,19 +18,19 @@ public struct TLSIdentity: Sendable {
 
 /// An `SSL_CTX` that is configured once and then only read.
 ///
-/// `nonisolated(unsafe)` is sound because OpenSSL counts references atomically and takes its own locks, and this module
-/// changes the context only within the initialiser of its owner.
+/// `nonisolated(unsafe)` is sound because OpenSSL counts references atomically and uses locks of its own, and this
+/// module changes a context only within the initialiser of its owner.
 @safe final class TLSContext: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
-  /// The cipher suites of TLS 1.2: only those with forward secrecy and authenticated encryption (RFC 9325, section
-  /// 4.2).
-  static let suites = [
+  /// The default cipher suites for TLS 1.2. All of them have forward secrecy and authenticated encryption (RFC 9325,
+  /// section 4.2).
+  static let defaultTLS12Suites = [
     "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
     "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
   ]
-  /// The lists of key exchange groups. The first list that OpenSSL accepts is used; the hybrid group with ML-KEM needs
-  /// OpenSSL 3.5 or later.
+  /// Two lists of key exchange groups, of which the first that OpenSSL accepts is used. The hybrid group with ML-KEM
+  /// needs OpenSSL 3.5 or later.
   private static let groups = ["X25519MLKEM768:X25519:P-256:P-384", "X25519:P-256:P-384"]
 
   enum Role {
@@ -39,24 +40,26 @@ public struct TLSIdentity: Sendable {
 
   /// Creates a context. Throws `TLSError` if OpenSSL does not know a cipher suite or cannot create the context.
   ///
-  /// - Parameter ciphers: OpenSSL names of cipher suites of TLS 1.2 and 1.3. If the list names no suite of a version,
-  ///   the defaults for that version apply.
+  /// - Parameter ciphers: The OpenSSL names of cipher suites for TLS 1.2 and 1.3. If there is none for a version, the
+  ///   defaults for that version apply.
   init(_ role: Role, minimum: TLSVersion, ciphers: [String]) throws(TLSError) {
     TLSLibrary.start()
     let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
     guard let context = unsafe SSL_CTX_new(method) else { throw TLSError(TLSLibrary.lastReason()) }
     unsafe pointer = unsafe context
-    // Level 2 means 112 bits, as RFC 9325, section 4, requires. The defaults of distributions differ.
+    // Level 2 requires a security strength of 112 bits, as RFC 9325, section 4, does. The defaults of distributions
+    // differ.
     unsafe SSL_CTX_set_security_level(context, 2)
     unsafe co_set_modes(context)
     unsafe co_set_no_auto_retry(context)
     unsafe co_set_options(context)
     unsafe co_set_read_ahead(context)
-    let modern = ciphers.filter { $0.hasPrefix("TLS_") }
-    let older = ciphers.filter { !$0.hasPrefix("TLS_") }
+    let tls13Suites = ciphers.filter { $0.hasPrefix("TLS_") }
+    let otherSuites = ciphers.filter { !$0.hasPrefix("TLS_") }
+    let tls12Suites = otherSuites.isEmpty ? TLSContext.defaultTLS12Suites : otherSuites
     guard unsafe co_set_protocols(context, minimum.code, TLS1_3_VERSION) == 1,
-      unsafe SSL_CTX_set_cipher_list(context, (older.isEmpty ? TLSContext.suites : older).joined(separator: ":")) == 1,
-      unsafe modern.isEmpty || SSL_CTX_set_ciphersuites(context, modern.joined(separator: ":")) == 1,
+      unsafe SSL_CTX_set_cipher_list(context, tls12Suites.joined(separator: ":")) == 1,
+      unsafe tls13Suites.isEmpty || SSL_CTX_set_ciphersuites(context, tls13Suites.joined(separator: ":")) == 1,
       TLSContext.groups.contains(where: { unsafe co_set_groups(context, $0) == 1 })
     else { throw TLSError("no such cipher suites: \(TLSLibrary.lastReason())") }
     ERR_clear_error()

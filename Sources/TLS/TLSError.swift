@@ -1,6 +1,6 @@
-/// An error for TLS settings that cannot be used.
+/// The reason why TLS settings cannot be used.
 public struct TLSError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The problem, in lower case.
+  /// The problem as a phrase without a capital letter at its start.
   public let description: String
 
   init(_ description: String) {

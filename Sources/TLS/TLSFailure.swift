@@ -2,15 +2,15 @@
 public enum TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// The deadline passed.
   case timedOut
-  /// The client for which the connection was opened has closed its own connection.
+  /// The client for whose request the gateway opened the connection has closed its own connection.
   case abandoned
   /// The peer closed the connection, or the worker stopped.
   case closed
   /// The client speaks HTTP without TLS.
   case plainHTTP
-  /// The certificate of the peer is not trusted, with OpenSSL's reason.
+  /// The certificate of the peer is not trusted. The text is OpenSSL's reason.
   case untrusted(String)
-  /// The handshake failed for another reason, e.g. no common version; with OpenSSL's reason.
+  /// The handshake failed for another reason, e.g. no common version. The text is OpenSSL's reason.
   case refused(String)
 
   /// The reason in words, for logs and notices.

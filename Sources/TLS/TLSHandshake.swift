@@ -1,13 +1,15 @@
+internal import COpenSSL
 public import Reactor
 
 extension TLSServer {
-  /// Performs the server's side of a handshake; afterwards all bytes of the socket pass through TLS.
+  /// Performs the server's side of a handshake. Afterwards all bytes of the socket pass through TLS.
   ///
-  /// Throws `TLSFailure`. The socket is then still plaintext, and the caller must close it.
+  /// Throws `TLSFailure`. The caller must then close the socket, which has no TLS layer.
   public func accept(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline
   ) async throws(TLSFailure) -> TLSLayer {
-    // A client that connects but sends nothing gets no TLS layer, so it uses no memory for one.
+    // The TLS layer is created when the client sends its first bytes, so a client that sends none takes no memory for
+    // it.
     if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timedOut }
     let layer = try TLSLayer(self, socket)
     try await layer.establish(on: socket, with: waiter, gate: gate, until: deadline)
@@ -16,12 +18,13 @@ extension TLSServer {
 }
 
 extension TLSClient {
-  /// Performs the client's side of a handshake on an established connection; afterwards all bytes of the socket pass
+  /// Performs the client's side of a handshake on an established connection. Afterwards all bytes of the socket pass
   /// through TLS.
   ///
-  /// Throws `TLSFailure`. The socket is then still plaintext, and the caller must close it.
+  /// Throws `TLSFailure`. The caller must then close the socket, which has no TLS layer.
   ///
-  /// - Parameter other: the socket of the client for which the connection is opened; the handshake stops if it breaks.
+  /// - Parameter other: The socket of the client for whose request the connection is opened. The handshake stops if the
+  ///   connection of that client breaks.
   @discardableResult
   public func connect(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline,
@@ -40,7 +43,7 @@ extension TLSLayer {
   ) async throws(TLSFailure) {
     while true {
       await gate.pass(waiter)
-      // While the handshake waited in line, the worker may have stopped, or the deadline may have passed.
+      // While the handshake waited in the queue, the worker may have stopped, or the deadline may have passed.
       if socket.isAborted || !socket.isOpen { throw .closed }
       switch try handshake(socket) {
       case .done:
@@ -59,5 +62,62 @@ extension TLSLayer {
     let wake = await waiter.wait(socket, readiness, other, .broken, until: deadline)
     if other.readiness.contains(.broken) { throw .abandoned }
     return wake
+  }
+
+  /// The result of one step of a handshake.
+  enum Step {
+    case done
+    case wants(Readiness)
+  }
+
+  /// Continues the handshake as far as the socket permits. Throws `TLSFailure`.
+  func handshake(_ socket: Socket) throws(TLSFailure) -> Step {
+    TLSLibrary.clearErrors()
+    let result = unsafe SSL_do_handshake(connection)
+    if result == 1 {
+      isEstablished = true
+      return .done
+    }
+    switch unsafe SSL_get_error(connection, result) {
+    case SSL_ERROR_WANT_READ:
+      socket.readiness.subtract([.readable, .readClosed])
+      return .wants(.readable)
+    case SSL_ERROR_WANT_WRITE:
+      socket.readiness.remove(.writable)
+      return .wants(.writable)
+    default:
+      isBroken = true
+      throw failure()
+    }
+  }
+
+  /// Returns the reason why a handshake failed, from OpenSSL's error queue.
+  private func failure() -> TLSFailure {
+    let verification = unsafe SSL_get_verify_result(connection)
+    let code = ERR_peek_last_error()
+    let reason = ERR_GET_REASON(code)
+    defer { ERR_clear_error() }
+    if code == 0 || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .closed }
+    if reason == SSL_R_HTTP_REQUEST { return .plainHTTP }
+    if reason == SSL_R_CERTIFICATE_VERIFY_FAILED, let text = unsafe X509_verify_cert_error_string(verification) {
+      return unsafe .untrusted(String(cString: text))
+    }
+    return .refused(TLSLibrary.lastReason())
+  }
+
+  /// True if the handshake resumed a session, without certificates and private key operations.
+  public var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
+
+  /// The negotiated version: `TLSv1.2` or `TLSv1.3`.
+  public var version: String { unsafe String(cString: SSL_get_version(connection)) }
+
+  /// The protocol that both sides chose by ALPN (RFC 7301); `nil` without a choice.
+  public var applicationProtocol: String? {
+    var start: UnsafePointer<UInt8>?
+    var count: UInt32 = 0
+    unsafe SSL_get0_alpn_selected(connection, &start, &count)
+    guard let start = unsafe start, count > 0 else { return nil }
+    // Valid as long as the connection exists.
+    return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }
 }

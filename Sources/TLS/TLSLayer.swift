@@ -3,19 +3,19 @@ public import Reactor
 
 /// The TLS layer of one socket, based on OpenSSL.
 ///
-/// Theory of operation. OpenSSL reads ahead and may buffer complete records, so a short read from OpenSSL does not mean
-/// that the socket is drained. Reading stays ready until OpenSSL needs more bytes from the socket, or until OpenSSL has
-/// no buffered bytes and the socket itself is drained, which `TLSTransport` reports. OpenSSL may need the other
-/// direction: during a key update, a read may have to write first. Then an event of the other direction makes this one
-/// ready again.
+/// Theory of operation. OpenSSL reads ahead and may buffer complete records. So if OpenSSL returns fewer bytes than the
+/// caller has room for, the socket may still contain more. The socket stays marked as readable until OpenSSL needs
+/// bytes that the socket does not have, or until OpenSSL has no buffered bytes and the kernel has no bytes either,
+/// which `TLSTransport` detects. A read may have to write first, e.g. during a key update, and a write may have to read
+/// first. The operation then becomes ready again when the kernel reports that the other direction is ready.
 ///
-/// Records without application data are counted, and a peer that sends too many of them in sequence is disconnected
+/// Records without application data are counted, and a peer that sends too many consecutive ones is disconnected
 /// (`RecordBudget`). After the maximum number of records in one turn of the event loop, reading continues in the next
 /// turn.
 ///
 /// Used only on the worker of its socket.
 @safe public final class TLSLayer: RecordLayer {
-  private let connection: OpaquePointer
+  let connection: OpaquePointer
   /// Retains the object that the callbacks of the connection refer to.
   private let owner: AnyObject
   /// The descriptor of the socket. The socket closes it.
@@ -24,18 +24,19 @@ public import Reactor
   private(set) var budget = RecordBudget()
   /// Called once when the peer has sent too many records without application data.
   public var floodHandler: (() -> Void)?
-  /// True while OpenSSL sends bytes after which the caller will send more (`MSG_MORE`).
+  /// True during a call of `send` after which the caller will send more bytes (`MSG_MORE`).
   private(set) var sendsMore = false
-  /// The number of bytes that the socket has accepted in total, including handshake and record overhead.
+  /// The total number of bytes that the socket has accepted, including the handshake and the overhead of records.
   public internal(set) var written = 0
   private var readWantsWrite = false
   private var writeWantsRead = false
-  private var isEstablished = false
-  /// True after a fatal error; nothing may be sent then.
-  private var isBroken = false
+  var isEstablished = false
+  /// True after a fatal error. Nothing may be sent after it.
+  var isBroken = false
   private var hasAnnouncedEnd = false
-  /// A write that must be repeated with the same bytes: their number, and a hash of the first 64 of them.
-  private var pending = (count: 0, hash: UInt64(0))
+  /// The number of bytes of a write that must be repeated with the same bytes, and a hash of the first 64 of them. The
+  /// number is 0 if there is no such write.
+  private var pendingWrite = (count: 0, hash: UInt64(0))
 
   /// Creates the server's side.
   init(_ server: TLSServer, _ socket: Socket) throws(TLSFailure) {
@@ -74,7 +75,7 @@ public import Reactor
       guard isWritten == 0, count > 0, let bytes = unsafe bytes, let layer = unsafe layer else { return }
       // OpenSSL calls this only within a function of the layer.
       unsafe Unmanaged<TLSLayer>.fromOpaque(layer)._withUnsafeGuaranteedRef {
-        $0.count(kind, unsafe bytes.load(as: UInt8.self))
+        $0.countRecord(kind, unsafe bytes.load(as: UInt8.self))
       }
     }
   }
@@ -84,69 +85,11 @@ public import Reactor
     unsafe SSL_free(connection)
   }
 
-  // MARK: Handshake
-
-  /// The result of one step of a handshake.
-  enum Step {
-    case done
-    case wants(Readiness)
-  }
-
-  /// Continues the handshake as far as the socket permits. Throws `TLSFailure`.
-  func handshake(_ socket: Socket) throws(TLSFailure) -> Step {
-    TLSLibrary.forgetErrors()
-    let result = unsafe SSL_do_handshake(connection)
-    if result == 1 {
-      isEstablished = true
-      return .done
-    }
-    switch unsafe SSL_get_error(connection, result) {
-    case SSL_ERROR_WANT_READ:
-      socket.readiness.subtract([.readable, .readClosed])
-      return .wants(.readable)
-    case SSL_ERROR_WANT_WRITE:
-      socket.readiness.remove(.writable)
-      return .wants(.writable)
-    default:
-      isBroken = true
-      throw failure()
-    }
-  }
-
-  /// Returns the reason of a failed handshake, from OpenSSL's error queue.
-  private func failure() -> TLSFailure {
-    let verification = unsafe SSL_get_verify_result(connection)
-    let code = ERR_peek_last_error()
-    let reason = ERR_GET_REASON(code)
-    defer { ERR_clear_error() }
-    if code == 0 || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return .closed }
-    if reason == SSL_R_HTTP_REQUEST { return .plainHTTP }
-    if reason == SSL_R_CERTIFICATE_VERIFY_FAILED, let text = unsafe X509_verify_cert_error_string(verification) {
-      return unsafe .untrusted(String(cString: text))
-    }
-    return .refused(TLSLibrary.lastReason())
-  }
-
-  /// True if the session was resumed, without certificates and without a private key operation.
-  public var isResumed: Bool { unsafe SSL_session_reused(connection) == 1 }
-
-  /// The negotiated version: `TLSv1.2` or `TLSv1.3`.
-  public var version: String { unsafe String(cString: SSL_get_version(connection)) }
-
-  /// The protocol that both sides chose by ALPN (RFC 7301); `nil` without a choice.
-  public var applicationProtocol: String? {
-    var start: UnsafePointer<UInt8>?
-    var count: UInt32 = 0
-    unsafe SSL_get0_alpn_selected(connection, &start, &count)
-    guard let start = unsafe start, count > 0 else { return nil }
-    // Valid as long as the connection exists.
-    return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
-  }
-
   // MARK: Bytes
 
-  /// Counts a received record. `first` is the type in its header, or the inner type of an encrypted record of TLS 1.3.
-  private func count(_ kind: Int32, _ first: UInt8) {
+  /// Counts a received record. OpenSSL reports the header of each record, whose first byte is the type. For an
+  /// encrypted record of TLS 1.3, it then also reports the inner type.
+  private func countRecord(_ kind: Int32, _ first: UInt8) {
     guard isEstablished else { return }
     switch kind {
     case SSL3_RT_HEADER: budget.countRecord()
@@ -154,16 +97,17 @@ public import Reactor
     default: return
     }
     guard Int32(first) != SSL3_RT_APPLICATION_DATA else { return }
-    budget.countIdleRecord()
-    // Makes OpenSSL stop. Otherwise it would process all records that it has read ahead.
-    if budget.isOverdrawn { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
+    budget.countRecordWithoutData()
+    // This makes OpenSSL stop. Otherwise it would process all records that it has read ahead.
+    if budget.isFlooded { unsafe SSL_set_shutdown(connection, SSL_RECEIVED_SHUTDOWN) }
   }
 
-  /// Receives decrypted bytes. An end that the peer did not announce is a failure, because bytes may be missing.
+  /// Receives decrypted bytes. If the connection ends without an announcement by the peer (`close_notify`), the result
+  /// is a failure, because bytes may be missing.
   public func receive(into buffer: Buffer, _ socket: Socket) -> Transfer {
     guard !isBroken else { return .failed(.reset) }
     budget.begin(turn: socket.poller.turn)
-    if budget.isSpent {
+    if budget.isUsedUpThisTurn {
       socket.holdBackReading()
       return .wouldBlock
     }
@@ -171,8 +115,8 @@ public import Reactor
       // `fill` passes the free room of the buffer.
       Int64(read { unsafe SSL_read(connection, bytes, Int32(clamping: room)) })
     }
-    guard received > 0 else { return stoppedReading(Int32(received), socket) }
-    // If the kernel has reported a hang-up, the socket stays readable, as without TLS: an end or an error may follow
+    guard received > 0 else { return handleFailedRead(Int32(received), socket) }
+    // If the kernel has reported a hang-up, the socket stays readable, as without TLS. An end or an error may follow
     // the bytes.
     if reads.isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: .mayHideMore) {
       socket.readiness.remove(.readable)
@@ -180,42 +124,42 @@ public import Reactor
     return .moved(Int(received))
   }
 
-  /// Returns true if there is application data to receive, or an end or a failure. Processes records without
-  /// application data.
+  /// Returns true if `receive` would return application data, an end or a failure. Processes records without
+  /// application data that precede it.
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
     budget.begin(turn: socket.poller.turn)
     var byte: UInt8 = 0
     let result = read { unsafe SSL_peek(connection, &byte, 1) }
-    return result > 0 || stoppedReading(result, socket) != .wouldBlock
+    return result > 0 || handleFailedRead(result, socket) != .wouldBlock
   }
 
-  /// Repeats `call`, a read of OpenSSL, until it returns application data, the socket has no more bytes, or `budget`
-  /// permits no further record.
+  /// Repeats `call`, a read of OpenSSL, until it returns application data or fails, the socket has no more bytes, or
+  /// `budget` permits no further record. Returns the last result.
   private func read(_ call: () -> Int32) -> Int32 {
-    defer { reads.unlimit() }
+    defer { reads.removeLimit() }
     while true {
-      TLSLibrary.forgetErrors()
-      reads.limit()
+      TLSLibrary.clearErrors()
+      reads.setLimit()
       let result = call()
       if result > 0 {
         budget.receivedData()
         return result
       }
-      let isStopped = reads.foundNothing || reads.isExhausted || budget.isOverdrawn || budget.isSpent
+      let isStopped = reads.foundNothing || reads.isLimitReached || budget.isFlooded || budget.isUsedUpThisTurn
       guard !isStopped, unsafe SSL_get_error(connection, result) == SSL_ERROR_WANT_READ else { return result }
     }
   }
 
-  /// Returns the result of a read without bytes, and updates the readiness of the socket.
-  private func stoppedReading(_ result: Int32, _ socket: Socket) -> Transfer {
-    if budget.isOverdrawn {
+  /// Returns the result for the caller if OpenSSL returned no bytes, and updates the readiness of the socket.
+  private func handleFailedRead(_ result: Int32, _ socket: Socket) -> Transfer {
+    if budget.isFlooded {
       floodHandler?()
       return fail(socket)
     }
     switch unsafe SSL_get_error(connection, result) {
     case SSL_ERROR_WANT_READ where !reads.foundNothing:
-      // The socket or OpenSSL may hold more bytes, for which the kernel reports no event.
+      // The socket or OpenSSL may have more bytes, but the kernel will report no event for them.
       socket.holdBackReading()
       return .wouldBlock
     case SSL_ERROR_WANT_READ:
@@ -228,22 +172,24 @@ public import Reactor
     case SSL_ERROR_ZERO_RETURN:
       return .ended
     default:
-      // This includes an end without `close_notify` (RFC 8446, section 6.1): a receiver that reads to the end must not
-      // accept truncated data as complete.
+      // An end without `close_notify` is a failure too (RFC 8446, section 6.1). Otherwise a receiver that reads to the
+      // end would accept truncated data as complete.
       return fail(socket)
     }
   }
 
-  /// Encrypts and sends at most `count` bytes of the buffer and consumes those that were sent. `more` means that
-  /// further bytes follow.
+  /// Encrypts and sends at most `count` bytes of the buffer and removes those that were sent from the buffer. `more` is
+  /// true if the caller will send further bytes.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(.reset) }
     guard count > 0 else { return .wouldBlock }
-    if pending.count > 0, count < pending.count || TLSLayer.hash(of: buffer, pending.count) != pending.hash {
-      // A partial record is pending and must be continued with the same bytes, but these bytes differ.
+    if pendingWrite.count > 0,
+      count < pendingWrite.count || TLSLayer.hash(of: buffer, pendingWrite.count) != pendingWrite.hash
+    {
+      // OpenSSL has not finished an earlier write and must get its bytes again, but these bytes differ.
       return fail(socket)
     }
-    TLSLibrary.forgetErrors()
+    TLSLibrary.clearErrors()
     sendsMore = more
     defer { sendsMore = false }
     let sent = unsafe buffer.withReadable { bytes in
@@ -251,7 +197,7 @@ public import Reactor
       unsafe SSL_write(connection, bytes, Int32(clamping: count))
     }
     if sent > 0 {
-      pending.count = 0
+      pendingWrite.count = 0
       buffer.consume(Int(sent))
       return .moved(Int(sent))
     }
@@ -264,12 +210,12 @@ public import Reactor
     default:
       return fail(socket)
     }
-    pending = (count, TLSLayer.hash(of: buffer, count))
+    pendingWrite = (count, TLSLayer.hash(of: buffer, count))
     return .wouldBlock
   }
 
-  /// Returns a hash that distinguishes the beginnings of messages: FNV-1a over the first 64 bytes, which are more than
-  /// an interim response has.
+  /// Returns a hash (FNV-1a) by which a repeated write is distinguished from another message. It covers the first 64
+  /// bytes, which are more than an interim response has.
   private static func hash(of buffer: Buffer, _ count: Int) -> UInt64 {
     buffer.withSpan { bytes in
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
@@ -278,7 +224,7 @@ public import Reactor
     }
   }
 
-  /// Marks the connection as broken and returns the failure.
+  /// Marks the connection as broken. Returns the failure.
   private func fail(_ socket: Socket) -> Transfer {
     isBroken = true
     ERR_clear_error()
@@ -286,7 +232,7 @@ public import Reactor
     return .failed(.reset)
   }
 
-  /// Returns the operations that become possible when the kernel reports `bits`.
+  /// Returns the operations that wait for the other direction and become possible when the kernel reports `bits`.
   public func readiness(after bits: Readiness) -> Readiness {
     var ready: Readiness = []
     if writeWantsRead, !bits.isDisjoint(with: [.readable, .readClosed, .broken]) {
@@ -300,23 +246,23 @@ public import Reactor
     return ready
   }
 
-  /// Sends a KeyUpdate (RFC 8446, section 4.6.3). Returns false if the socket does not accept it at once, and with TLS
-  /// 1.2, which has no KeyUpdate.
+  /// Sends a KeyUpdate (RFC 8446, section 4.6.3). Returns false if the socket does not accept it at once, or if the
+  /// version is TLS 1.2, which has no KeyUpdate.
   package func updateKeys() -> Bool {
-    TLSLibrary.forgetErrors()
+    TLSLibrary.clearErrors()
     defer { ERR_clear_error() }
     return unsafe SSL_key_update(connection, SSL_KEY_UPDATE_NOT_REQUESTED) == 1 && SSL_do_handshake(connection) == 1
   }
 
   // MARK: The end
 
-  /// Sends `close_notify` (RFC 8446, section 6.1) once, unless the handshake is incomplete, the connection is broken or
-  /// a partial record is pending.
+  /// Sends `close_notify` (RFC 8446, section 6.1). Does nothing if this has been done before, if the handshake is
+  /// incomplete, if the connection is broken, or if a write must be repeated.
   public func announceEnd() {
-    guard isEstablished, !isBroken, !hasAnnouncedEnd, pending.count == 0 else { return }
+    guard isEstablished, !isBroken, !hasAnnouncedEnd, pendingWrite.count == 0 else { return }
     hasAnnouncedEnd = true
     ERR_clear_error()
-    // Sent only if the socket accepts it at once; the `close_notify` of the peer is not awaited.
+    // The message is lost if the socket does not accept it at once. The `close_notify` of the peer is not awaited.
     _ = unsafe SSL_shutdown(connection)
     ERR_clear_error()
   }

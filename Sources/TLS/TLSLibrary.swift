@@ -1,9 +1,9 @@
 internal import COpenSSL
 internal import Cryptography
 
-/// The setup of OpenSSL's libssl for this process: without a configuration file, like `CryptographyLibrary`.
+/// The setup of OpenSSL's libssl for this process. As in `CryptographyLibrary`, OpenSSL reads no configuration file.
 enum TLSLibrary {
-  /// Starts the library on the first call.
+  /// Initialises the library on the first call.
   static func start() { _ = started }
 
   private static let started: Bool = {
@@ -14,9 +14,9 @@ enum TLSLibrary {
     return true
   }()
 
-  /// Empties OpenSSL's error queue, which must be empty before a call whose errors are examined. The check takes a
-  /// tenth of the time of emptying the queue, which is usually empty already.
-  static func forgetErrors() {
+  /// Empties OpenSSL's error queue. This is necessary before a call whose errors are examined. Usually the queue is
+  /// empty already, and the check for this takes a tenth of the time of `ERR_clear_error`.
+  static func clearErrors() {
     if ERR_peek_error() != 0 { ERR_clear_error() }
   }
 

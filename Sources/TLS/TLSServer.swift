@@ -1,12 +1,13 @@
 internal import COpenSSL
 public import Cryptography
+public import Time
 
 /// The configuration of a TLS listener.
 public struct TLSServerSettings: Sendable {
-  /// The certificates, at least one. The first is the default: for clients without SNI, and for names that no
-  /// certificate matches.
+  /// The certificates, at least one. Clients get the first one if they do not use SNI, or if no certificate matches
+  /// their name.
   public var identities: [TLSIdentity]
-  /// The lowest version that is accepted.
+  /// The lowest accepted version.
   public var minimumVersion = TLSVersion.v12
   /// OpenSSL names of cipher suites; empty for the defaults.
   public var ciphers: [String] = []
@@ -16,8 +17,8 @@ public struct TLSServerSettings: Sendable {
   public var requiresClientCertificate = false
   /// The protocols for ALPN, the preferred one first (RFC 7301).
   public var applicationProtocols = ["http/1.1"]
-  /// The time that a handshake may take, in milliseconds.
-  public var handshakeTimeout = 10_000
+  /// The time that a handshake may take.
+  public var handshakeTimeout: Milliseconds = 10_000
 
   /// Creates settings with these certificates and the default values.
   public init(identities: [TLSIdentity]) {
@@ -25,11 +26,11 @@ public struct TLSServerSettings: Sendable {
   }
 }
 
-/// The server side of TLS for one listener. Immutable and shared by all workers; a reload replaces it, and existing
-/// connections keep the one with which they began.
+/// The server side of TLS for one listener. All workers share one instance, which is immutable. A reload replaces the
+/// instance for new connections, and existing connections keep theirs.
 @safe public final class TLSServer: Sendable {
-  /// The time that a handshake may take, in milliseconds.
-  public let handshakeTimeout: Int
+  /// The time that a handshake may take.
+  public let handshakeTimeout: Milliseconds
   /// The certificates that clients receive, the default first.
   public let certificates: [CertificateChain]
   let context: TLSContext
@@ -45,9 +46,9 @@ public struct TLSServerSettings: Sendable {
     context = try TLSServer.context(first, settings)
     var byName: [String: TLSContext] = [:]
     for (index, identity) in settings.identities.enumerated() {
-      let own = index == 0 ? context : try TLSServer.context(identity, settings)
-      // If several certificates contain the same name, the first of them is used. The order is that of the policy.
-      for name in identity.chain.hostNames where byName[name] == nil { byName[name] = own }
+      let identityContext = index == 0 ? context : try TLSServer.context(identity, settings)
+      // If several certificates contain the same name, the first of them is used, in the order of the policy.
+      for name in identity.chain.hostNames where byName[name] == nil { byName[name] = identityContext }
     }
     self.byName = byName
     self.tickets = tickets
@@ -63,11 +64,12 @@ public struct TLSServerSettings: Sendable {
     let context = try TLSContext(.server, minimum: settings.minimumVersion, ciphers: settings.ciphers)
     let pointer = unsafe context.pointer
     try context.use(identity)
-    // Tickets contain the whole session: the server stores none, and every worker can resume every session.
+    // The server stores no sessions, because a ticket contains the whole session. So every worker can resume every
+    // session.
     unsafe co_set_session_cache_off(pointer)
-    unsafe SSL_CTX_set_timeout(pointer, Int(TicketKeys.lifetime))
+    unsafe SSL_CTX_set_timeout(pointer, TicketKeys.sessionLifetime.count)
     unsafe SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
-    var scope: [UInt8] = [settings.requiresClientCertificate ? 1 : 0]
+    var clientRequirements: [UInt8] = [settings.requiresClientCertificate ? 1 : 0]
     if let authorities = settings.clientAuthorities {
       try context.trust(authorities)
       guard unsafe authorities.certificates.allSatisfy({ unsafe SSL_CTX_add_client_CA(pointer, $0) == 1 }) else {
@@ -75,19 +77,19 @@ public struct TLSServerSettings: Sendable {
       }
       let mode = SSL_VERIFY_PEER | (settings.requiresClientCertificate ? SSL_VERIFY_FAIL_IF_NO_PEER_CERT : 0)
       unsafe SSL_CTX_set_verify(pointer, mode, nil)
-      scope += authorities.fingerprints
+      clientRequirements += authorities.fingerprints
     }
     // A session can be resumed only at a listener with the same requirements for client certificates.
-    let digest = sha256(scope)
+    let digest = sha256(clientRequirements)
     unsafe SSL_CTX_set_session_id_context(pointer, digest, UInt32(digest.count))
     return context
   }
 
-  /// Returns the context for a host name: that of a certificate for exactly this name, else that of a certificate with
-  /// a wildcard in place of the first label, else the default.
+  /// Returns the context for a host name. A certificate for exactly this name comes first, then a certificate with a
+  /// wildcard in place of the first label, then the default.
   func context(for name: String) -> TLSContext {
     let name = name.lowercased()
-    if let own = byName[name] { return own }
+    if let identityContext = byName[name] { return identityContext }
     guard let dot = name.firstIndex(of: ".") else { return context }
     return byName["*" + name[dot...]] ?? context
   }
@@ -99,9 +101,9 @@ public struct TLSServerSettings: Sendable {
     return unsafe Unmanaged<TLSServer>.fromOpaque(owner).takeUnretainedValue()
   }
 
-  /// Returns the first of the server's protocols that the client offers, as a range of the client's list (RFC 7301,
-  /// section 3.2); `nil` if there is none.
-  func choose(from offered: [UInt8]) -> Range<Int>? {
+  /// Returns the first of the server's protocols that the client offers (RFC 7301, section 3.2); `nil` if there is
+  /// none. The protocol is returned as a range of `offered`, the list of the client.
+  func selectProtocol(from offered: [UInt8]) -> Range<Int>? {
     for wanted in protocols {
       var position = 0
       while position < offered.count {
@@ -116,13 +118,13 @@ public struct TLSServerSettings: Sendable {
 
   fileprivate func prepareTicket(
     _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
-    _ authentication: OpaquePointer, isSealing: Bool
+    _ authentication: OpaquePointer, isEncrypting: Bool
   ) -> Int32 {
-    unsafe tickets.prepare(name, vector, cipher, authentication, isSealing: isSealing)
+    unsafe tickets.prepare(name, vector, cipher, authentication, isEncrypting: isEncrypting)
   }
 }
 
-// The callbacks of OpenSSL during a handshake. Their pointers are valid for the call.
+// OpenSSL calls these functions during a handshake. The pointers are valid during the call.
 
 private let chooseCertificate:
   @convention(c) (OpaquePointer?, UnsafeMutablePointer<Int32>?, UnsafeMutableRawPointer?) -> Int32 = {
@@ -131,7 +133,7 @@ private let chooseCertificate:
       let name = unsafe SSL_get_servername(connection, TLSEXT_NAMETYPE_host_name)
     else { return SSL_TLSEXT_ERR_NOACK }
     let chosen = unsafe server.context(for: String(cString: name))
-    // This changes only certificate and key; all other settings of the connection stay those of the listener.
+    // This changes only the certificate and the key. All other settings of the connection stay those of the listener.
     guard unsafe SSL_set_SSL_CTX(connection, chosen.pointer) != nil else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     return SSL_TLSEXT_ERR_OK
   }
@@ -145,9 +147,9 @@ private let chooseProtocol:
       let outputLength = unsafe outputLength, let input = unsafe input
     else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     let offered = unsafe Array(UnsafeBufferPointer(start: input, count: Int(inputLength)))
-    // The handshake fails if the client offers only other protocols. Otherwise a client that wants a server of another
-    // protocol with the same certificate could be redirected to this one (ALPACA attack).
-    guard let range = server.choose(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
+    // The handshake fails if the client offers only other protocols. Otherwise an attacker could redirect a client from
+    // a server of another protocol, which has the same certificate, to this server (ALPACA attack).
+    guard let range = server.selectProtocol(from: offered) else { return SSL_TLSEXT_ERR_ALERT_FATAL }
     unsafe output.pointee = unsafe input + range.lowerBound
     unsafe outputLength.pointee = UInt8(range.count)
     return SSL_TLSEXT_ERR_OK
@@ -156,11 +158,11 @@ private let chooseProtocol:
 private let ticketKeyCallback:
   @convention(c) (
     OpaquePointer?, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<UInt8>?, OpaquePointer?, OpaquePointer?, Int32
-  ) -> Int32 = { connection, name, vector, cipher, authentication, isSealing in
+  ) -> Int32 = { connection, name, vector, cipher, authentication, isEncrypting in
     guard let server = unsafe TLSServer.owner(of: connection), let name = unsafe name, let vector = unsafe vector,
       let cipher = unsafe cipher, let authentication = unsafe authentication
     else { return -1 }
-    let answer = unsafe server.prepareTicket(name, vector, cipher, authentication, isSealing: isSealing == 1)
-    // A client should use a ticket of TLS 1.3 only once (RFC 8446, appendix C.4), so it gets a new ticket for each one.
-    return unsafe answer == 1 && isSealing == 0 && SSL_version(connection) == TLS1_3_VERSION ? 2 : answer
+    let answer = unsafe server.prepareTicket(name, vector, cipher, authentication, isEncrypting: isEncrypting == 1)
+    // A client should use a ticket of TLS 1.3 only once (RFC 8446, appendix C.4), so it gets a new ticket each time.
+    return unsafe answer == 1 && isEncrypting == 0 && SSL_version(connection) == TLS1_3_VERSION ? 2 : answer
   }

@@ -4,10 +4,10 @@ import Reactor
 
 /// The transport (`BIO`) through which OpenSSL reads and writes the socket of a connection.
 ///
-/// OpenSSL's own socket transport does not report that a read has drained the socket. This one does, so that no second
-/// read is needed after a complete message to find out that no bytes follow.
+/// OpenSSL's own socket transport does not report whether a read has returned all bytes of the socket. This one does,
+/// so that after a complete message no second read is needed to find that there are no more bytes.
 enum TLSTransport {
-  // Sound: created once and then only read.
+  // Sound: the method is created once and then only read.
   private nonisolated(unsafe) static let method: OpaquePointer? = {
     guard let method = unsafe BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket") else { return nil }
     _ = unsafe BIO_meth_set_read(method) { unsafe TLSTransport.read($0, $1, $2) }
@@ -29,7 +29,7 @@ enum TLSTransport {
     guard let transport = unsafe BIO_new(method) else { return false }
     // Unretained: the layer frees the connection, and with it the transport, in its deinitialiser.
     unsafe BIO_set_data(transport, Unmanaged.passUnretained(layer).toOpaque())
-    // Both directions share one reference, which the connection owns.
+    // The connection uses the transport for both directions, and owns the one reference to it.
     unsafe SSL_set_bio(connection, transport, transport)
     return true
   }
@@ -42,7 +42,7 @@ enum TLSTransport {
     // OpenSSL calls this only within a function of the layer.
     let layer = unsafe Unmanaged<TLSLayer>.fromOpaque(data)
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
-    let mayRead = unsafe layer._withUnsafeGuaranteedRef { $0.reads.begin() }
+    let mayRead = unsafe layer._withUnsafeGuaranteedRef { $0.reads.countRead() }
     guard mayRead else {
       unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
       return -1

@@ -1,3 +1,5 @@
+public import Time
+
 /// The expiry date of one certificate that the gateway presents to clients or to the upstream.
 public struct CertificateExpiry: Hashable, Sendable {
   /// The address of the listener that presents the certificate, or `upstream` for the client certificate that the
@@ -5,16 +7,16 @@ public struct CertificateExpiry: Hashable, Sendable {
   public let place: String
   /// The first host name of the certificate, or its subject.
   public let name: String
-  /// The first digits of the certificate's fingerprint; distinguishes two certificates for the same name.
+  /// The first digits of the certificate's fingerprint, which distinguish two certificates for the same name.
   public let fingerprint: String
-  /// The end of the validity period, in seconds since 1970.
-  public let seconds: Int64
+  /// The end of the validity period.
+  public let end: UnixTime
 
-  /// Creates the entry from its labels and the expiry in seconds since 1970.
-  public init(place: String, name: String, fingerprint: String, seconds: Int64) {
+  /// Creates the entry from its labels and the end of the validity period.
+  public init(place: String, name: String, fingerprint: String, end: UnixTime) {
     self.place = place
     self.name = name
     self.fingerprint = fingerprint
-    self.seconds = seconds
+    self.end = end
   }
 }

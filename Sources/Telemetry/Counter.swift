@@ -2,7 +2,8 @@ internal import Synchronization
 
 /// A counter that one thread changes and any thread may read.
 ///
-/// With a single writer, a relaxed load and a relaxed store lose no update, and they need no locked instruction.
+/// Because there is only one writer, `add` needs no atomic addition: a relaxed load and a relaxed store lose no update
+/// and are faster.
 struct Counter: ~Copyable, Sendable {
   private let cell = Atomic<UInt64>(0)
 

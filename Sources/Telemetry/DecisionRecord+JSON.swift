@@ -1,37 +1,40 @@
+internal import Time
+
 extension DecisionRecord {
-  /// The version of the line format. It is incremented if the meaning of a member changes, but not for new members.
+  /// The version of the line format. It is incremented when the meaning of a member changes, but not when a member is
+  /// added.
   static let formatVersion = 1
-  /// The number of bytes after which a client id is cut, so that a request cannot write a line of any length.
+  /// The number of bytes after which a client id is cut, so that a request cannot make a line arbitrarily long.
   static let maximumClientLength = 256
 
   /// Appends the record as one line of JSON. Members that are `nil` are omitted.
-  func write(to line: inout JSONLine) {
-    line.open()
-    line.appendMember("v", DecisionRecord.formatVersion)
-    line.appendMember("time", Timestamp.text(time))
-    line.appendMember("event", "decision")
-    if let request { line.appendMember("request", request) }
-    if let transaction { line.appendMember("transaction", transaction) }
-    if let family { line.appendMember("family", family) }
-    line.appendMember("endpoint", endpoint.rawValue)
-    if let client { line.appendMember("client", DecisionRecord.cut(client)) }
-    line.appendMember("decision", decision.rawValue)
-    if let rule { line.appendMember("rule", rule) }
-    line.appendMember("status", status)
-    line.appendMember("mode", mode)
-    if !findings.isEmpty { line.appendMember("findings", findings) }
-    if let redirectKind { line.appendMember("redirect", redirectKind) }
-    if let path { line.appendMember("path", path) }
-    if let upstreamStatus { line.appendMember("upstream_status", upstreamStatus) }
-    line.appendMember("duration_us", Int(clamping: durationNanoseconds / 1000))
-    line.appendMember("peer", peer)
-    line.appendMember("policy", policyVersion)
+  func write(to lines: inout JSONLines) {
+    lines.beginLine()
+    lines.appendMember("v", DecisionRecord.formatVersion)
+    lines.appendMember("time", time.text)
+    lines.appendMember("event", "decision")
+    if let request { lines.appendMember("request", request) }
+    if let transaction { lines.appendMember("transaction", transaction) }
+    if let family { lines.appendMember("family", family) }
+    lines.appendMember("endpoint", endpoint.rawValue)
+    if let client { lines.appendMember("client", DecisionRecord.cut(client)) }
+    lines.appendMember("decision", decision.rawValue)
+    if let rule { lines.appendMember("rule", rule) }
+    lines.appendMember("status", status)
+    lines.appendMember("mode", mode)
+    if !findings.isEmpty { lines.appendMember("findings", findings) }
+    if let redirectKind { lines.appendMember("redirect", redirectKind) }
+    if let path { lines.appendMember("path", path) }
+    if let upstreamStatus { lines.appendMember("upstream_status", upstreamStatus) }
+    lines.appendMember("duration_us", Int(clamping: durationNanoseconds / 1000))
+    lines.appendMember("peer", peer)
+    lines.appendMember("policy", policyVersion)
     if let networks {
-      line.appendMember("first_network", networks.first)
-      line.appendMember("network", networks.repeated)
+      lines.appendMember("first_network", networks.first)
+      lines.appendMember("network", networks.repeated)
     }
-    observed?.write(to: &line)
-    line.close()
+    observed?.write(to: &lines)
+    lines.endLine()
   }
 
   /// Returns the client id, or its first `maximumClientLength` bytes and `...` if it is longer.

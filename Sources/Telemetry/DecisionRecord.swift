@@ -1,55 +1,60 @@
+public import Time
+
 /// The content of one line of the decision log: the gateway's decision about one request.
 ///
-/// It has no member for secrets. The only text from the request is the client id, the path in the notation of
-/// `upstream.not_endpoints` if it resembles an endpoint, and the shortened texts of an `ObservedRequest`. Codes,
-/// tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1).
+/// Codes, tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1). The only members with text from
+/// the request are `client`, `path` and `observed`.
 ///
-/// This type is a class because a worker passes the record through a buffer to the writer, and copying a struct would
-/// retain every string.
+/// This type is a class, because a worker passes the record to the writer through a buffer, and each copy of a struct
+/// would retain every string.
 public final class DecisionRecord: Sendable {
-  /// The time at which the record was created, just before the response, in milliseconds since 1970.
-  public let time: Int64
+  /// The time at which the record was created, just before the response.
+  public let time: Timestamp
   /// The id that all lines about one request share.
   public let request: String?
-  /// The id of the authorization transaction, which all requests of one sign-in share; `nil` before it has begun.
+  /// The id that all requests of one sign-in share; `nil` for requests that belong to no known sign-in.
   public let transaction: String?
-  /// The id that the redemption of a code shares with the refreshes and the revocation of its tokens.
+  /// The id that the redemption of a code, the refreshes of its tokens and their revocation share.
   public let family: String?
-  /// The endpoint whose rules were applied.
+  /// The endpoint whose rules were applied; `otherPath` for a line about a removed header field.
   public let endpoint: DecisionEndpoint
-  /// The client id in the request. The policy need not have such a client. The line contains at most 256 bytes of it.
+  /// The client id in the request, which may be unknown to the policy. The line contains at most 256 bytes of it.
   public let client: String?
   /// The decision.
   public let decision: DecisionKind
-  /// The stable id of the rule that decided; `nil` if no rule did.
+  /// The id of the rule that refused the request, or would have refused it in enforce mode; `nil` if there is no such
+  /// rule.
   public let rule: String?
-  /// The HTTP status that the client received; 0 for a line that is written before the response is known.
+  /// The HTTP status of the response to the client; 0 for a line that is created before the response.
   public let status: Int
   /// `enforce` or `observe`.
   public let mode: String
-  /// The ids of rules that found a problem, but did not decide.
+  /// Problems for which the request was not refused, e.g. `would-reject:` and the id of a rule, or
+  /// `identity-field-dropped:` and the name of a header field.
   public let findings: [String]
   /// The kind of redirect URI, e.g. `loopback`; never the URI.
   public let redirectKind: String?
-  /// For a path that resembles an endpoint: the entry of `upstream.not_endpoints` that would let the path through, with
-  /// `*` in place of ids.
+  /// The path of the request, if the decision depends on it, with `*` in place of ids and secrets. If the path
+  /// resembles an endpoint, an entry of `upstream.not_endpoints` with this text would make the gateway forward the
+  /// request.
   public let path: String?
   /// The HTTP status of the upstream's response; `nil` if the gateway sent no request upstream or got no response.
   public let upstreamStatus: Int?
-  /// The time from the request to its response, in nanoseconds.
+  /// The time from the request to the creation of its response, in nanoseconds.
   public let durationNanoseconds: UInt64
   /// The IP address of the client.
   public let peer: String
   /// The version of the policy that was applied.
   public let policyVersion: String
-  /// The networks of the first use and of this use of a refresh token; `nil` if this request does not repeat a refresh.
+  /// The networks from which a refresh token was used first and now; `nil` if this request does not repeat a refresh.
   public let networks: RefreshNetworks?
   /// Details of an observed request; `nil` for all other requests.
   public let observed: ObservedRequest?
 
-  /// Creates a record from its members; each parameter is described at the member of the same name.
+  /// Creates a record. The parameters are described at the members of the same name.
   public init(
-    time: Int64, request: String? = nil, transaction: String? = nil, family: String? = nil, endpoint: DecisionEndpoint,
+    time: Timestamp, request: String? = nil, transaction: String? = nil, family: String? = nil,
+    endpoint: DecisionEndpoint,
     client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,
@@ -77,7 +82,7 @@ public final class DecisionRecord: Sendable {
   }
 }
 
-/// The two networks of a repeated refresh, e.g. `192.0.2.0/24`.
+/// The two networks, e.g. `192.0.2.0/24`, from which the same refresh token was used.
 public struct RefreshNetworks: Sendable {
   /// The network of the first use.
   public let first: String

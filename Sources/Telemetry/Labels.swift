@@ -1,8 +1,8 @@
-/// The way in which the gateway handled a request; the raw values are labels of a metric.
+/// The way in which the gateway handled a request. The raw values are labels of a metric.
 public enum Handling: String, Sendable, CaseIterable {
-  /// Forwarded without being judged: no rules apply to the request.
+  /// Forwarded without being judged, because no rules apply to the request.
   case pass
-  /// Judged (checked by the rules), not refused, and forwarded.
+  /// Judged (checked by rules), not refused, and forwarded.
   case forward
   /// Answered by the gateway itself.
   case answer
@@ -10,8 +10,8 @@ public enum Handling: String, Sendable, CaseIterable {
   case refuse
 }
 
-/// An endpoint or other path whose requests are judged (checked by the rules); the raw values are labels of a metric
-/// and members of the log.
+/// An endpoint or other path whose requests are judged (checked by rules). The raw values are labels of a metric and
+/// values in the log.
 public enum DecisionEndpoint: String, Sendable, CaseIterable {
   /// The authorization endpoint (RFC 6749, section 3.1).
   case authorization
@@ -31,28 +31,29 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case metadata
   /// The consent page of the gateway.
   case consent
-  /// An upstream response that carries an authorization response although its path is not an endpoint.
+  /// A path that is not an endpoint, but at which the upstream sent an authorization response.
   case response
   /// The pushed authorization request endpoint (RFC 9126).
   case pushedAuthorization = "pushed_authorization"
-  /// Any other path that is judged: an ambiguous path, or one that the policy closes.
+  /// Any other path that is judged, e.g. one that servers read in different ways, or one that the policy closes. Also
+  /// used in log lines about removed header fields.
   case otherPath = "path"
 }
 
-/// The decision about a request; the raw values are labels of a metric and members of the log.
+/// The decision about a request. The raw values are labels of a metric and values in the log.
 public enum DecisionKind: String, Sendable, CaseIterable {
-  /// Forwarded: no rule refused it.
+  /// Not refused by a rule. The gateway forwards the request or answers it itself.
   case forward
   /// Refused by a rule.
   case reject
-  /// Forwarded in observe mode; enforce mode would have rejected it.
+  /// Forwarded in observe mode, although enforce mode would have refused it.
   case wouldReject = "would_reject"
   /// Forwarded in observe mode. The gateway does not know the authorization request that led to the code, so it could
   /// not evaluate the rules for the redemption.
   case notObservable = "not_observable"
 }
 
-/// The reason why the upstream sent no complete response; the raw values are labels of a metric.
+/// The reason why the upstream sent no complete response. The raw values are labels of a metric.
 public enum UpstreamErrorKind: String, Sendable, CaseIterable {
   /// No address accepted the connection.
   case refused
@@ -77,12 +78,13 @@ public struct DecisionLabels: Hashable, Sendable, Comparable {
   /// A configured client id, `other` once the maximum number of clients has a series, or `unknown` for an id that is
   /// not configured.
   public let client: String
-  /// The stable id of the deciding rule; empty when no rule decided.
+  /// The id of the rule that refused the request, or would have refused it in enforce mode; empty if there is no such
+  /// rule.
   public let rule: String
   /// The decision.
   public let decision: DecisionKind
 
-  /// Orders by endpoint, client, rule and decision, for a stable order in the metrics text.
+  /// Orders by endpoint, client, rule and decision, so that the lines of the metrics always have the same order.
   public static func < (left: DecisionLabels, right: DecisionLabels) -> Bool {
     (left.endpoint.rawValue, left.client, left.rule, left.decision.rawValue)
       < (right.endpoint.rawValue, right.client, right.rule, right.decision.rawValue)

@@ -1,7 +1,8 @@
 /// A histogram of durations with fixed buckets. One thread fills it, and any thread may read it.
 struct LatencyHistogram: ~Copyable, Sendable {
-  /// The upper bounds in seconds, as Prometheus writes them. One more bucket has no upper bound. The bounds cover both
-  /// the time of the gateway itself, which is below a millisecond, and that of a slow upstream, which takes seconds.
+  /// The upper bounds of the buckets in seconds, as Prometheus writes them. The last bucket has no upper bound. The
+  /// bounds suit both the gateway itself, which takes less than a millisecond, and a slow upstream, which takes
+  /// seconds.
   static let bounds = [
     "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1",
     "2.5",
@@ -17,12 +18,13 @@ struct LatencyHistogram: ~Copyable, Sendable {
     sum.add(nanoseconds)
   }
 
-  /// The current counts. May be read on any thread.
+  /// The current counts.
   var snapshot: HistogramSnapshot {
     HistogramSnapshot(buckets: buckets.indices.map { buckets[$0].value }, nanoseconds: sum.value)
   }
 
-  /// Returns the bucket of a duration. A duration equal to a bound is in the bucket below that bound.
+  /// Returns the index of the bucket for a duration. A duration that equals a bound is in the bucket with that upper
+  /// bound.
   private static func bucket(_ nanoseconds: UInt64) -> Int {
     switch nanoseconds {
     case ...100_000: 0
@@ -48,7 +50,7 @@ struct LatencyHistogram: ~Copyable, Sendable {
 
 /// The counts of a histogram at one moment.
 public struct HistogramSnapshot: Equatable, Sendable {
-  /// The count of each bucket, not cumulative; the last bucket has no upper bound.
+  /// The number of durations in each bucket, without those of lower buckets. The last bucket has no upper bound.
   public internal(set) var buckets = [UInt64](repeating: 0, count: 17)
   /// The sum of all durations, in nanoseconds.
   public internal(set) var nanoseconds: UInt64 = 0

@@ -1,5 +1,5 @@
-/// A limit that a client, a request or the gateway itself reached. The raw values are labels of a metric. If a setting
-/// configures the limit, the raw value is the name of the setting.
+/// A limit that a client, a request or the gateway itself can reach. The raw values are labels of a metric. If a
+/// setting configures the limit, the raw value is the name of the setting.
 public enum LimitKind: String, Sendable, CaseIterable {
   /// The size of a request's header section, in bytes.
   case headerBytes = "header_bytes"
@@ -13,7 +13,7 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case headerTimeout = "header_timeout"
   /// The time without progress of a body, in either direction.
   case bodyTimeout = "body_timeout"
-  /// The time between two requests of a connection.
+  /// The time between two requests on a connection.
   case idleTimeout = "idle_timeout"
   /// The time that a whole request may take.
   case requestTimeout = "request_timeout"
@@ -29,21 +29,21 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case concurrentStreams = "concurrent_streams"
   /// The number of streams that an HTTP/2 client resets.
   case streamResets = "stream_resets"
-  /// The number of frames without data or requests, such as PING and SETTINGS, that an HTTP/2 client sends.
+  /// The number of frames that an HTTP/2 client sends without data or requests, such as PING and SETTINGS.
   case controlFrames = "control_frames"
   /// The number of frames of an HTTP/2 field section, or its size after decoding.
   case fieldSections = "field_sections"
-  /// The number of TLS records without application data, such as KeyUpdate, in sequence.
+  /// The number of consecutive TLS records without application data, such as KeyUpdate.
   case keyUpdates = "key_updates"
   /// The memory for all buffers, in bytes.
   case bufferMemory = "max_buffer_memory"
-  /// The number of connections to the upstream: all were in use, and none became free in time.
+  /// The number of connections to the upstream. Reached if all are in use and none becomes free in time.
   case upstreamConnections = "max_connections"
   /// The time that connecting to the upstream may take.
   case connectTimeout = "connect_timeout"
   /// The time in which the upstream must respond.
   case responseTimeout = "response_timeout"
-  /// Not a number: a peer that must not use the PROXY protocol, or that uses it incorrectly.
+  /// Not a numeric limit: a peer must not use the PROXY protocol, or uses it incorrectly.
   case proxyProtocol = "proxy_protocol"
   /// The rate of token requests of one client.
   case tokenRequestsPerClient = "token_requests_per_client"

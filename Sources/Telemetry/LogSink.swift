@@ -1,14 +1,15 @@
 /// A destination of log lines.
 public protocol LogSink: SendableMetatype {
-  /// Writes all bytes. Returns false on failure; some of the bytes may have been written then.
+  /// Writes all bytes. Returns false if this fails. Some of the bytes may have been written nevertheless.
   mutating func write(_ bytes: [UInt8]) -> Bool
-  /// Reopens the file after it was moved away.
+  /// Opens the file again, after it was moved away.
   mutating func reopen()
 }
 
-/// A signal that wakes one waiting thread; the program uses an eventfd.
+/// A signal that wakes one waiting thread. The program implements it with an eventfd.
 public protocol WakeSignal: Sendable {
-  /// Wakes the waiting thread, or makes its next `wait` return at once. May be called on any thread; never blocks.
+  /// Wakes the waiting thread. If no thread waits, the next `wait` returns at once. May be called on any thread, and
+  /// never blocks.
   func signal()
   /// Blocks until `signal` has been called at least once since `wait` last returned.
   func wait()

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The metrics of the process: one `WorkerMetrics` for each worker, and counts that belong to no worker.
+/// The metrics of the process: one `WorkerMetrics` for each worker, and values that belong to no worker.
 public final class MetricsRegistry: Sendable {
   private struct PolicyState: Sendable {
     var version: String
@@ -37,14 +37,15 @@ public final class MetricsRegistry: Sendable {
     policy.withLock { $0.failures += 1 }
   }
 
-  /// Replaces the list of certificates that the gateway presents. A certificate that occurs twice is listed once.
+  /// Replaces the list of certificates that the gateway presents. Equal entries are listed only once.
   public func certificatesServed(_ served: [CertificateExpiry]) {
-    var seen: Set<CertificateExpiry> = []
-    let unique = served.filter { seen.insert($0).inserted }
+    var listed: Set<CertificateExpiry> = []
+    let unique = served.filter { listed.insert($0).inserted }
     certificates.withLock { $0 = unique }
   }
 
-  /// Sets the function that returns the memory use of the store. It is called whenever metrics are collected.
+  /// Sets the function that measures the memory use of the store. The function is called whenever metrics are
+  /// collected.
   public func measureStore(_ measure: @escaping @Sendable () -> [StoreSeries]) {
     store.withLock { $0 = measure }
   }

@@ -1,14 +1,15 @@
 /// The values of all metrics at one moment, summed over the workers.
 public struct MetricsSnapshot: Equatable, Sendable {
-  /// Finished requests.
+  /// Requests that have ended.
   public internal(set) var requests: [Handling: UInt64] = [:]
   /// The time from a request's head to the last byte of its response.
   public internal(set) var durations: [Handling: HistogramSnapshot] = [:]
   /// The number of responses by the first digit of the status; index 0 counts requests that got no response.
   public internal(set) var responses = [UInt64](repeating: 0, count: 6)
-  /// The time from a request's last byte to the response head of the upstream.
+  /// The time until the response head of the upstream: from the head of a forwarded request, or from the moment at
+  /// which the gateway sends a request of its own.
   public internal(set) var upstreamDurations = HistogramSnapshot()
-  /// Requests that the upstream did not answer.
+  /// Requests to which the upstream sent no complete response.
   public internal(set) var upstreamErrors: [UpstreamErrorKind: UInt64] = [:]
   /// The number of times that each limit was reached.
   public internal(set) var limits: [LimitKind: UInt64] = [:]
@@ -30,9 +31,10 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var http2Connections: UInt64 = 0
   /// Requests that came on HTTP/2 streams.
   public internal(set) var http2Streams: UInt64 = 0
-  /// Header fields that the gateway removed from observed requests, because only a trusted proxy may send them.
+  /// Header fields that the gateway removed because only a trusted proxy may send them. They are counted only if the
+  /// policy observes some requests.
   public internal(set) var identityFieldsDropped: UInt64 = 0
-  /// The number of times that a listener paused accepting, for lack of descriptors or memory.
+  /// The number of times that a listener stopped accepting connections for a while, for lack of descriptors or memory.
   public internal(set) var acceptPauses: UInt64 = 0
   /// Listeners that are paused now. Each worker counts its own pause of a listener.
   public internal(set) var listenersPaused: UInt64 = 0
@@ -40,7 +42,7 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var workers = 0
   /// Event loops that are stalled.
   public internal(set) var workersStalled = 0
-  /// Judged requests: those to which the rules were applied.
+  /// Judged requests (those to which rules were applied), and log lines about removed header fields.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
   /// The version of the policy in force.
   public internal(set) var policyVersion = ""

@@ -1,8 +1,8 @@
-/// The part of a decision-log line that describes an observed request. `proofgate learn` and `proofgate readiness` read
-/// it.
+/// The part of a decision-log line that describes an observed request. The commands `proofgate learn` and `proofgate
+/// readiness` read it.
 ///
-/// The texts come from the request. A text of more than 256 bytes is cut. No text is a secret: a redirect URI has no
-/// query, fragment and loopback port, and of a code there is only a digest.
+/// The texts come from the request, and a text of more than 256 bytes is cut. No text is a secret: a redirect URI is
+/// logged without query, fragment and loopback port, and a code only as a digest.
 public struct ObservedRequest: Sendable {
   /// The number of bytes after which a text of the request is cut.
   static let maximumLength = 256
@@ -20,10 +20,10 @@ public struct ObservedRequest: Sendable {
   public var pkce: String?
   /// The `scope` parameter.
   public var scope: String?
-  /// The id that the lines of an authorization request and of its authorization response share.
+  /// The id that the line of an authorization request and the line of its authorization response have in common.
   public var flow: String?
   /// The digest of the code, which links an authorization response to the redemption of its code.
-  public var code: String?
+  public var codeDigest: String?
   /// True if this process knows the authorization request that led to the code.
   public var isLinked: Bool?
 
@@ -31,15 +31,16 @@ public struct ObservedRequest: Sendable {
   public init() {}
 
   /// Appends the members that are set.
-  func write(to line: inout JSONLine) {
+  func write(to lines: inout JSONLines) {
     let texts = [
       ("redirect_uri", redirectURI), ("response_type", responseType), ("grant", grant),
-      ("client_authentication", clientAuthentication), ("pkce", pkce), ("scope", scope), ("flow", flow), ("code", code),
+      ("client_authentication", clientAuthentication), ("pkce", pkce), ("scope", scope), ("flow", flow),
+      ("code", codeDigest),
     ]
     for (name, text) in texts {
-      if let text { line.appendMember(name, ObservedRequest.cut(text)) }
+      if let text { lines.appendMember(name, ObservedRequest.cut(text)) }
     }
-    if let isLinked { line.appendMember("linked", isLinked) }
+    if let isLinked { lines.appendMember("linked", isLinked) }
   }
 
   private static func cut(_ text: String) -> String {

@@ -1,9 +1,9 @@
 internal import FoundationEssentials
 
-/// The facts about the process that the kernel reports. They are read when metrics are collected, on the thread that
-/// serves the metrics.
+/// The facts about the process that the kernel reports in `/proc`. A fact is `nil` if it cannot be read. The facts are
+/// read when metrics are collected, on the thread that serves the metrics.
 public struct ProcessFacts: Equatable, Sendable {
-  /// The resident memory in bytes. Each of the facts is `nil` if `/proc` is not available.
+  /// The resident memory in bytes.
   public var residentBytes: UInt64?
   /// The number of open file descriptors.
   public var openFiles: Int?
@@ -21,14 +21,15 @@ public struct ProcessFacts: Equatable, Sendable {
   public static func current() -> ProcessFacts {
     let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
     return ProcessFacts(
-      residentBytes: field("VmRSS:", of: "/proc/self/status", at: 1).map { $0 * 1024 },
-      // One of the descriptors is that of the directory while it is listed.
+      residentBytes: readNumber("VmRSS:", of: "/proc/self/status", at: 1).map { $0 * 1024 },
+      // One of the listed descriptors is that of the directory itself, which is open only while it is listed.
       openFiles: files.map { $0 - 1 },
-      maximumFiles: field("Max open files", of: "/proc/self/limits", at: 3))
+      maximumFiles: readNumber("Max open files", of: "/proc/self/limits", at: 3))
   }
 
-  /// Returns the number that is the word with index `position` (from 0) in the line of `path` that begins with `name`.
-  private static func field(_ name: String, of path: String, at position: Int) -> UInt64? {
+  /// Reads the file at `path` and finds the line that begins with `name`. Returns the number at word `position` (from
+  /// 0) of this line.
+  private static func readNumber(_ name: String, of path: String, at position: Int) -> UInt64? {
     guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return nil }
     guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }) else { return nil }
     let words = line.split { $0 == " " || $0 == "\t" }

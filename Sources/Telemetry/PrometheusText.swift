@@ -1,6 +1,8 @@
+public import Time
+
 /// A writer of metrics in the text format of Prometheus, version 0.0.4.
 public struct PrometheusText: Sendable {
-  /// The value for the `Content-Type` field of the response.
+  /// The `Content-Type` of the response.
   public static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   private var text = ""
@@ -8,10 +10,10 @@ public struct PrometheusText: Sendable {
   /// Returns the text of all metrics.
   ///
   /// - Parameters:
-  ///   - version: the version of the program.
-  ///   - startTime: the start of the process, in milliseconds since 1970.
+  ///   - version: The version of the program.
+  ///   - startTime: The start of the process.
   public static func render(
-    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Int64
+    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Timestamp
   ) -> String {
     var page = PrometheusText()
     page.writeRequests(snapshot)
@@ -63,7 +65,7 @@ public struct PrometheusText: Sendable {
     }
     writeFamily(
       "proofgate_identity_fields_dropped_total", "counter",
-      "Removed fields of observed requests, which only a trusted proxy may send.")
+      "Removed request fields that only a trusted proxy may send, while a client is observed.")
     writeSample("proofgate_identity_fields_dropped_total", [], snapshot.identityFieldsDropped)
   }
 
@@ -101,21 +103,31 @@ public struct PrometheusText: Sendable {
       writeSample("proofgate_upstream_errors_total", [("kind", kind.rawValue)], snapshot.upstreamErrors[kind] ?? 0)
     }
     writeFamily(
-      "proofgate_upstream_response_seconds", "histogram", "From a request's last byte to the upstream's response head.")
+      "proofgate_upstream_response_seconds", "histogram", "Time until the head of the upstream's response.")
     writeHistogram("proofgate_upstream_response_seconds", [], snapshot.upstreamDurations)
   }
 
   private mutating func writeStore(_ snapshot: MetricsSnapshot) {
     writeFamily("proofgate_store_entries", "gauge", "Entries of the store, by kind.")
-    for kind in snapshot.store { writeSample("proofgate_store_entries", [("kind", kind.kind)], UInt64(kind.entries)) }
+    for series in snapshot.store {
+      writeSample("proofgate_store_entries", [("kind", series.kind)], UInt64(series.entries))
+    }
     writeFamily("proofgate_store_bytes", "gauge", "Bytes that the entries use.")
-    for kind in snapshot.store { writeSample("proofgate_store_bytes", [("kind", kind.kind)], UInt64(kind.bytes)) }
+    for series in snapshot.store {
+      writeSample("proofgate_store_bytes", [("kind", series.kind)], UInt64(series.bytes))
+    }
     writeFamily("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
-    for kind in snapshot.store { writeSample("proofgate_store_share_bytes", [("kind", kind.kind)], UInt64(kind.share)) }
+    for series in snapshot.store {
+      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(series.share))
+    }
     writeFamily("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
-    for kind in snapshot.store { writeSample("proofgate_store_evictions_total", [("kind", kind.kind)], kind.evictions) }
+    for series in snapshot.store {
+      writeSample("proofgate_store_evictions_total", [("kind", series.kind)], series.evictions)
+    }
     writeFamily("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
-    for kind in snapshot.store { writeSample("proofgate_store_refusals_total", [("kind", kind.kind)], kind.refusals) }
+    for series in snapshot.store {
+      writeSample("proofgate_store_refusals_total", [("kind", series.kind)], series.refusals)
+    }
     if let activity = snapshot.storeActivity { writeStoreActivity(activity) }
   }
 
@@ -138,13 +150,13 @@ public struct PrometheusText: Sendable {
     writeFamily("proofgate_policy_reloads_total", "counter", "Attempts to load another policy.")
     writeSample("proofgate_policy_reloads_total", [("result", "ok")], snapshot.policyReloads)
     writeSample("proofgate_policy_reloads_total", [("result", "failed")], snapshot.policyReloadFailures)
-    let expiry = "proofgate_certificate_expiry_timestamp_seconds"
-    writeFamily(expiry, "gauge", "Expiry of each certificate that the gateway presents, in seconds since 1970.")
+    let expiryName = "proofgate_certificate_expiry_timestamp_seconds"
+    writeFamily(expiryName, "gauge", "Expiry of each certificate that the gateway presents, in seconds since 1970.")
     for certificate in snapshot.certificates {
       writeLine(
-        expiry,
+        expiryName,
         [("listener", certificate.place), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
-        String(certificate.seconds))
+        String(certificate.end.seconds))
     }
     writeFamily(
       "proofgate_log_lines_dropped_total", "counter", "Decision-log lines that were dropped for lack of room.")
@@ -153,11 +165,11 @@ public struct PrometheusText: Sendable {
     writeSample("proofgate_log_write_failures_total", [], snapshot.logWriteFailures)
   }
 
-  private mutating func writeProcess(_ facts: ProcessFacts, version: String, startTime: Int64) {
+  private mutating func writeProcess(_ facts: ProcessFacts, version: String, startTime: Timestamp) {
     writeFamily("proofgate_build_info", "gauge", "The program's version.")
     writeSample("proofgate_build_info", [("version", version)], 1)
     writeFamily("process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.")
-    writeLine("process_start_time_seconds", [], PrometheusText.decimal(startTime, places: 3))
+    writeLine("process_start_time_seconds", [], PrometheusText.decimal(startTime.milliseconds, places: 3))
     if let bytes = facts.residentBytes {
       writeFamily("process_resident_memory_bytes", "gauge", "Resident memory.")
       writeSample("process_resident_memory_bytes", [], bytes)
@@ -200,7 +212,7 @@ public struct PrometheusText: Sendable {
     writeSample("\(name)_count", labels, cumulative)
   }
 
-  /// Escapes a label value: backslash, double quote and line feed.
+  /// Returns a label value with backslash, double quote and line feed escaped.
   private static func escaped(_ value: String) -> String {
     var escaped = ""
     for character in value.unicodeScalars {

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// A buffer of bounded size for the records of one worker, which the writer thread of the log empties. A full buffer
-/// drops new records and counts them, so that the worker never waits.
+/// A buffer of bounded size for the records of one worker. The writer thread of the log empties it. A full buffer drops
+/// new records and counts them, so that the worker does not wait for the writer.
 final class RecordBuffer: Sendable {
-  /// A record with its sequence number, which is unique among the records of all workers.
+  /// A record and its sequence number, which is unique among the records of all workers.
   struct Entry: Sendable {
     let sequenceNumber: UInt64
     let record: DecisionRecord
@@ -21,8 +21,8 @@ final class RecordBuffer: Sendable {
   /// Creates an empty buffer.
   ///
   /// - Parameters:
-  ///   - capacity: the maximum number of records.
-  ///   - counter: the counter that all buffers of a log share.
+  ///   - capacity: The maximum number of records.
+  ///   - counter: The counter that all buffers of a log share.
   init(capacity: Int, counter: SequenceCounter) {
     self.capacity = capacity
     self.counter = counter
@@ -45,17 +45,18 @@ final class RecordBuffer: Sendable {
         state.dropped += 1
         return .dropped
       }
-      // The number is taken under the lock. So a writer that reads the counter and then empties this buffer finds every
-      // record of this worker with a lower number.
+      // The number is taken under the lock. So if the writer reads the counter and then empties this buffer, it finds
+      // every record of this worker with a lower number.
       state.entries.append(Entry(sequenceNumber: counter.take(), record: record))
       return state.entries.count == 1 ? .first : .queued
     }
   }
 
-  /// Moves all records into `entries`. Returns the number of records that were dropped since the last call.
+  /// Moves all records into `entries`, whose content is replaced. Returns the number of records that were dropped since
+  /// the last call.
   ///
-  /// - Parameter entries: its content is replaced. The buffer keeps the storage of this array, so nothing is allocated
-  ///   once both arrays have reached their usual size.
+  /// The buffer exchanges its storage with that of `entries`, so nothing is allocated once both arrays have reached
+  /// their usual size.
   func take(_ entries: inout [Entry]) -> UInt64 {
     entries.removeAll(keepingCapacity: true)
     return state.withLock { state in
@@ -68,7 +69,7 @@ final class RecordBuffer: Sendable {
 
 /// The sequence numbers of the records of all workers. A record that is appended later has a higher number.
 ///
-/// Taking a number is one relaxed atomic addition. Requests without a record take no number.
+/// To take a number is one relaxed atomic addition. Requests without a record take no number.
 final class SequenceCounter: Sendable {
   private let nextNumber = Atomic<UInt64>(0)
 

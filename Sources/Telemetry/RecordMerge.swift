@@ -1,47 +1,48 @@
 /// Merges the records of all workers into one sequence in the order of their sequence numbers.
 ///
-/// The writer empties one buffer after the other, while the workers append. So a worker may append a record to a buffer
-/// that is already empty, and a record with a higher number may be found in a later buffer. Therefore each drain (one
-/// pass over all buffers) has an end: the next free number, read before the first buffer is emptied. A worker takes a
-/// number under the lock of its buffer, so every record below the end is found in its buffer. Records at or above the
-/// end wait for the next drain.
+/// In one pass, the writer empties one buffer after the other, while the workers append records. So a worker may append
+/// record 7 to a buffer that the writer has already emptied, and another worker may append record 8 to a buffer that
+/// the writer empties later. To write 7 before 8, each pass has an end: the next free sequence number, which is read
+/// before the first buffer is emptied. All records below the end are found in this pass, because a worker takes a
+/// number under the lock of its buffer. Records at or above the end wait for the next pass.
 struct RecordMerge {
-  /// The array that is exchanged with the array of the buffer that is being emptied.
-  private var emptied: [RecordBuffer.Entry] = []
-  /// The collected records. The first `written` of them have been written; the others are in order after `sort()`.
-  private var waiting: [RecordBuffer.Entry] = []
-  private var written = 0
+  /// The array whose storage is exchanged with that of a buffer.
+  private var exchanged: [RecordBuffer.Entry] = []
+  /// The collected records. The first `writtenCount` of them have been written. The others are in order after `sort()`.
+  private var collected: [RecordBuffer.Entry] = []
+  private var writtenCount = 0
   private var end: UInt64 = 0
 
-  /// The number of records that have not been written, because they belong to a later drain or because the sink failed.
-  var count: Int { waiting.count - written }
+  /// The number of collected records that have not been written, because they belong to a later pass or because
+  /// the sink failed.
+  var unwrittenCount: Int { collected.count - writtenCount }
 
-  /// Begins a drain. It also writes the records of earlier drains that have not been written yet.
+  /// Begins a pass. Records of earlier passes that have not been written belong to it, too.
   ///
-  /// - Parameter end: the lowest sequence number that belongs to the next drain.
+  /// - Parameter end: The lowest sequence number that belongs to the next pass.
   mutating func begin(below end: UInt64) {
-    waiting.removeFirst(written)
-    written = 0
+    collected.removeFirst(writtenCount)
+    writtenCount = 0
     self.end = end
   }
 
-  /// Moves the records of a buffer into the merge. Returns the number of records that the buffer has dropped.
+  /// Moves the records of a buffer to the collected ones. Returns the number of records that the buffer has dropped.
   mutating func collect(_ buffer: RecordBuffer) -> UInt64 {
-    let dropped = buffer.take(&emptied)
-    waiting.append(contentsOf: emptied)
-    emptied.removeAll(keepingCapacity: true)
+    let dropped = buffer.take(&exchanged)
+    collected.append(contentsOf: exchanged)
+    exchanged.removeAll(keepingCapacity: true)
     return dropped
   }
 
-  /// Sorts the collected records. They consist of sorted runs, so the sort only has to merge these.
+  /// Sorts the collected records. The records of each buffer are in order already, so the sort only has to merge them.
   mutating func sort() {
-    waiting.sort { $0.sequenceNumber < $1.sequenceNumber }
+    collected.sort { $0.sequenceNumber < $1.sequenceNumber }
   }
 
-  /// Returns the next record below the end of the drain, or `nil` after the last one.
+  /// Returns the next record below the end of the pass, or `nil` after the last one.
   mutating func next() -> DecisionRecord? {
-    guard written < waiting.count, waiting[written].sequenceNumber < end else { return nil }
-    defer { written += 1 }
-    return waiting[written].record
+    guard writtenCount < collected.count, collected[writtenCount].sequenceNumber < end else { return nil }
+    defer { writtenCount += 1 }
+    return collected[writtenCount].record
   }
 }

@@ -6,7 +6,7 @@ public struct StoreSeries: Hashable, Sendable {
   public let entries: Int
   /// The number of bytes that the entries use.
   public let bytes: Int
-  /// The number of bytes that entries of this kind may use.
+  /// The maximum number of bytes that entries of this kind may use.
   public let share: Int
   /// The number of entries that were removed to make room for others.
   public let evictions: UInt64

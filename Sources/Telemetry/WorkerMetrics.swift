@@ -1,9 +1,10 @@
 internal import Synchronization
 
-/// The metrics of one worker. Only that worker changes them; the registry reads them on any thread.
+/// The metrics of one worker. Only that worker changes them, except for the mark of a stalled event loop. Any thread
+/// may read them.
 ///
-/// A request that is not judged (checked by the rules) costs only relaxed loads and stores. The table of decisions has
-/// a lock, for which the worker waits only while metrics are collected.
+/// Counting a request that is not judged (checked by rules) takes only relaxed loads and stores. The table of decisions
+/// has a lock, for which the worker waits only while metrics are collected.
 public final class WorkerMetrics: Sendable {
   private let handled = InlineArray<4, Counter> { _ in Counter() }
   private let durations = InlineArray<4, LatencyHistogram> { _ in LatencyHistogram() }
@@ -34,9 +35,9 @@ public final class WorkerMetrics: Sendable {
   /// Counts a request whose response was sent or whose connection was closed without one.
   ///
   /// - Parameters:
-  ///   - handling: the way in which the gateway handled the request.
-  ///   - status: the status that was sent; 0 without a response.
-  ///   - durationNanoseconds: the time from the request's head to the last byte of the response.
+  ///   - handling: The way in which the gateway handled the request.
+  ///   - status: The status of the response; 0 if none was sent.
+  ///   - durationNanoseconds: The time from the request's head to the last byte of the response.
   public func requestFinished(_ handling: Handling, status: Int, durationNanoseconds: UInt64) {
     let index = WorkerMetrics.index(handling)
     handled[index].add(1)
@@ -44,17 +45,12 @@ public final class WorkerMetrics: Sendable {
     statuses[(100...599).contains(status) ? status / 100 : 0].add(1)
   }
 
-  /// Counts a request that was forwarded without being judged.
-  public func requestPassed(durationNanoseconds: UInt64, status: Int) {
-    requestFinished(.pass, status: status, durationNanoseconds: durationNanoseconds)
-  }
-
-  /// Counts a response head from the upstream, with the time since the request was sent.
+  /// Counts a response head from the upstream. The duration is that of `MetricsSnapshot.upstreamDurations`.
   public func upstreamAnswered(nanoseconds: UInt64) {
     upstreamDuration.observe(nanoseconds: nanoseconds)
   }
 
-  /// Counts a request that the upstream did not answer.
+  /// Counts a request to which the upstream sent no complete response.
   public func upstreamFailed(_ kind: UpstreamErrorKind) {
     upstreamErrors[WorkerMetrics.index(kind)].add(1)
   }
@@ -70,11 +66,11 @@ public final class WorkerMetrics: Sendable {
   public func http2ConnectionOpened() { http2Connections.add(1) }
   /// Counts a request on an HTTP/2 stream.
   public func http2StreamOpened() { http2Streams.add(1) }
-  /// Counts a header field that was removed from an observed request, because only a trusted proxy may send it.
+  /// Counts a header field that was removed because only a trusted proxy may send it.
   public func identityFieldDropped() { identityFieldsDropped.add(1) }
-  /// Counts that a listener paused accepting.
+  /// Counts that a listener stopped accepting connections for a while.
   public func acceptingPaused() { pauses.add(1) }
-  /// Counts that a paused listener accepts again or was closed.
+  /// Counts that such a listener accepts connections again or was closed.
   public func acceptingResumed() { pausesEnded.add(1) }
 
   /// Counts a completed TLS handshake with a client.
@@ -94,13 +90,13 @@ public final class WorkerMetrics: Sendable {
   /// Marks the event loop of this worker as stalled or as running. May be called on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
-  /// Counts a judged request.
+  /// Counts a judged request, or a log line about a removed header field.
   ///
   /// - Parameters:
-  ///   - decision: the decision.
-  ///   - endpoint: the endpoint whose rules were applied.
-  ///   - client: the id of a configured client, never text of the request; `nil` if the client is not configured.
-  ///   - rule: the stable id of the rule that decided, if one did.
+  ///   - decision: The decision.
+  ///   - endpoint: The endpoint whose rules were applied.
+  ///   - client: The id of a client of the policy; `nil` for other clients.
+  ///   - rule: The id of the rule that refused the request, or would have refused it in enforce mode.
   public func decided(_ decision: DecisionKind, at endpoint: DecisionEndpoint, client: String?, rule: String?) {
     let label = client.map(clients.label(for:)) ?? "unknown"
     let labels = DecisionLabels(endpoint: endpoint, client: label, rule: rule ?? "", decision: decision)
@@ -120,8 +116,8 @@ public final class WorkerMetrics: Sendable {
       snapshot.upstreamErrors[kind, default: 0] += upstreamErrors[WorkerMetrics.index(kind)].value
     }
     for kind in LimitKind.allCases { snapshot.limits[kind, default: 0] += limits[kind.index].value }
-    // The counts of ended connections are read first, so that a connection that begins and ends in between cannot make
-    // a gauge negative.
+    // Of each pair, the count of ends is read first. Otherwise a connection that begins and ends between the two reads
+    // could make the difference negative.
     let closedCount = closed.value
     let acceptedCount = accepted.value
     snapshot.connectionsAccepted += acceptedCount
@@ -143,8 +139,8 @@ public final class WorkerMetrics: Sendable {
     snapshot.listenersPaused += paused > resumed ? paused - resumed : 0
     snapshot.workers += 1
     snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
-    let counted = decisions.withLock { $0 }
-    snapshot.decisions.merge(counted, uniquingKeysWith: +)
+    let decisionCounts = decisions.withLock { $0 }
+    snapshot.decisions.merge(decisionCounts, uniquingKeysWith: +)
   }
 
   private static func index(_ handling: Handling) -> Int {

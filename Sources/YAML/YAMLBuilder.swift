@@ -1,18 +1,20 @@
-/// Builds a document from the events of a YAML parser. Throws an error for features that the policy format does not
-/// allow. It does not depend on libyaml.
+/// Builds a document from the events of a YAML parser, without calls of libyaml. Throws an error for features that the
+/// policy format does not allow.
 struct YAMLBuilder {
-  private struct Open {
+  /// A sequence or mapping whose end has not been parsed yet.
+  private struct OpenCollection {
     let index: Int
     let isMapping: Bool
-    var children = 0
+    /// The number of items of a sequence, or of keys and values of a mapping.
+    var childCount = 0
   }
 
   private let file: String
   private let limits: YAMLLimits
   private var pages: [YAMLDocument.Page] = []
-  private var count = 0
-  private var stack: [Open] = []
-  private var documents = 0
+  private var nodeCount = 0
+  private var openCollections: [OpenCollection] = []
+  private var documentCount = 0
 
   init(file: String, limits: YAMLLimits) {
     self.file = file
@@ -20,14 +22,14 @@ struct YAMLBuilder {
   }
 
   mutating func startDocument(at mark: YAMLMark) throws(YAMLError) {
-    documents += 1
-    guard documents == 1 else { throw error(.secondDocument, at: mark) }
+    documentCount += 1
+    guard documentCount == 1 else { throw error(.secondDocument, at: mark) }
   }
 
-  mutating func scalar(_ bytes: Span<UInt8>, style: YAMLNode.Style, at mark: YAMLMark) throws(YAMLError) {
+  mutating func addScalar(_ bytes: Span<UInt8>, style: YAMLNode.Style, at mark: YAMLMark) throws(YAMLError) {
     var hasControl = false
     for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { hasControl = true }
-    try add(.scalar, style: style, hasControl: hasControl, count: bytes.count, at: mark)
+    try add(.scalar, style: style, hasControl: hasControl, textLength: bytes.count, at: mark)
     let page = pages.count - 1
     // Sound: the array copies the bytes before the closure returns. Copying byte by byte would take three times as
     // long.
@@ -37,24 +39,26 @@ struct YAMLBuilder {
   }
 
   mutating func startCollection(isMapping: Bool, at mark: YAMLMark) throws(YAMLError) {
-    guard stack.count < limits.depth else { throw error(.tooDeep(limit: limits.depth), at: mark) }
-    if let parent = stack.last, parent.isMapping, parent.children.isMultiple(of: 2) {
+    guard openCollections.count < limits.depth else { throw error(.tooDeep(limit: limits.depth), at: mark) }
+    // In a mapping, an even number of children means that the next one is a key.
+    if let parent = openCollections.last, parent.isMapping, parent.childCount.isMultiple(of: 2) {
       throw error(.keyIsNotText, at: mark)
     }
-    try add(isMapping ? .mapping : .sequence, style: .plain, count: 0, at: mark)
-    stack.append(Open(index: count - 1, isMapping: isMapping))
+    try add(isMapping ? .mapping : .sequence, style: .plain, textLength: 0, at: mark)
+    openCollections.append(OpenCollection(index: nodeCount - 1, isMapping: isMapping))
   }
 
   mutating func endCollection() throws(YAMLError) {
-    guard let open = stack.popLast() else { return }
-    let (page, position) = open.index.quotientAndRemainder(dividingBy: YAMLDocument.Page.length)
-    pages[page].records[position].first = UInt32(count)
-    pages[page].records[position].count = UInt32(open.isMapping ? open.children / 2 : open.children)
-    if open.isMapping { try refuseRepeatedKeys(from: open.index + 1) }
+    guard let collection = openCollections.popLast() else { return }
+    let (page, position) = collection.index.quotientAndRemainder(dividingBy: YAMLDocument.Page.length)
+    pages[page].records[position].textStartOrEnd = UInt32(nodeCount)
+    pages[page].records[position].count = UInt32(
+      collection.isMapping ? collection.childCount / 2 : collection.childCount)
+    if collection.isMapping { try refuseRepeatedKeys(from: collection.index + 1) }
   }
 
   func finish() throws(YAMLError) -> YAMLDocument {
-    guard count > 0 else { throw error(.emptyDocument, at: YAMLMark(line: 1, column: 1)) }
+    guard nodeCount > 0 else { throw error(.emptyDocument, at: YAMLMark(line: 1, column: 1)) }
     return YAMLDocument(file: file, pages: pages)
   }
 
@@ -63,50 +67,54 @@ struct YAMLBuilder {
   }
 
   private mutating func add(
-    _ kind: YAMLNode.Kind, style: YAMLNode.Style, hasControl: Bool = false, count bytes: Int, at mark: YAMLMark
+    _ kind: YAMLNode.Kind, style: YAMLNode.Style, hasControl: Bool = false, textLength: Int, at mark: YAMLMark
   ) throws(YAMLError) {
-    guard count < limits.nodes else { throw error(.tooManyNodes(limit: limits.nodes), at: mark) }
+    guard nodeCount < limits.nodes else { throw error(.tooManyNodes(limit: limits.nodes), at: mark) }
     let column = UInt32(min(mark.column, 0x7ff_ffff))
-    if count.isMultiple(of: YAMLDocument.Page.length) {
+    if nodeCount.isMultiple(of: YAMLDocument.Page.length) {
       var page = YAMLDocument.Page()
       page.records.reserveCapacity(YAMLDocument.Page.length)
       pages.append(page)
     }
     let page = pages.count - 1
-    let start = pages[page].text.count
+    let textStart = pages[page].text.count
     pages[page].records.append(
       YAMLDocument.Record(
-        head: kind.rawValue | style.rawValue << 2 | (hasControl ? 16 : 0) | column << 5,
-        line: UInt32(clamping: mark.line), first: UInt32(start), count: UInt32(bytes)))
-    count += 1
-    if !stack.isEmpty { stack[stack.count - 1].children += 1 }
+        kindAndColumn: kind.rawValue | style.rawValue << 2 | (hasControl ? 16 : 0) | column << 5,
+        line: UInt32(clamping: mark.line), textStartOrEnd: UInt32(textStart), count: UInt32(textLength)))
+    nodeCount += 1
+    if !openCollections.isEmpty { openCollections[openCollections.count - 1].childCount += 1 }
   }
 
-  /// Throws if a key of the mapping occurs twice. Compares all pairs of keys in a small mapping, and sorts the keys of
-  /// a large one, so that no file takes quadratic time.
+  /// Throws if a key of a mapping occurs twice. In a small mapping, all pairs of keys are compared. The keys of a large
+  /// one are sorted, so that no file takes quadratic time.
+  ///
+  /// - Parameter start: The index of the first key.
   private func refuseRepeatedKeys(from start: Int) throws(YAMLError) {
     var keys: [Int] = []
     var index = start
-    while index < count {
+    while index < nodeCount {
       keys.append(index)
       let value = index + 1
-      index = isScalar(value) ? value + 1 : Int(record(value).first)
+      index = isScalar(value) ? value + 1 : Int(record(value).textStartOrEnd)
     }
     if keys.count <= 24 {
       for (position, key) in keys.enumerated() {
-        for earlier in keys[..<position] where same(earlier, key) { throw repeated(key, earlier) }
+        for earlier in keys[..<position] where haveSameText(earlier, key) { throw duplicateKeyError(key, earlier) }
       }
     } else {
       keys.sort { left, right in
-        let (one, other) = (content(left), content(right))
-        return one.elementsEqual(other) ? left < right : one.lexicographicallyPrecedes(other)
+        let (leftText, rightText) = (text(left), text(right))
+        return leftText.elementsEqual(rightText) ? left < right : leftText.lexicographicallyPrecedes(rightText)
       }
-      for (earlier, key) in zip(keys, keys.dropFirst()) where same(earlier, key) { throw repeated(key, earlier) }
+      for (earlier, key) in zip(keys, keys.dropFirst()) where haveSameText(earlier, key) {
+        throw duplicateKeyError(key, earlier)
+      }
     }
   }
 
-  private func repeated(_ key: Int, _ earlier: Int) -> YAMLError {
-    let name = String(decoding: content(key), as: UTF8.self)
+  private func duplicateKeyError(_ key: Int, _ earlier: Int) -> YAMLError {
+    let name = String(decoding: text(key), as: UTF8.self)
     return error(.duplicateKey(name, first: mark(earlier)), at: mark(key))
   }
 
@@ -114,18 +122,19 @@ struct YAMLBuilder {
     pages[index / YAMLDocument.Page.length].records[index % YAMLDocument.Page.length]
   }
 
-  private func isScalar(_ index: Int) -> Bool { record(index).head & 3 == YAMLNode.Kind.scalar.rawValue }
+  private func isScalar(_ index: Int) -> Bool { record(index).kindAndColumn & 3 == YAMLNode.Kind.scalar.rawValue }
 
   private func mark(_ index: Int) -> YAMLMark {
-    YAMLMark(line: Int(record(index).line), column: Int(record(index).head >> 5))
+    YAMLMark(line: Int(record(index).line), column: Int(record(index).kindAndColumn >> 5))
   }
 
-  private func content(_ index: Int) -> ArraySlice<UInt8> {
+  private func text(_ index: Int) -> ArraySlice<UInt8> {
     let record = record(index)
-    return pages[index / YAMLDocument.Page.length].text[Int(record.first)..<Int(record.first + record.count)]
+    let start = Int(record.textStartOrEnd)
+    return pages[index / YAMLDocument.Page.length].text[start..<start + Int(record.count)]
   }
 
-  private func same(_ left: Int, _ right: Int) -> Bool {
-    record(left).count == record(right).count && content(left).elementsEqual(content(right))
+  private func haveSameText(_ left: Int, _ right: Int) -> Bool {
+    record(left).count == record(right).count && text(left).elementsEqual(text(right))
   }
 }

@@ -1,45 +1,47 @@
-/// One parsed file: all nodes in the order of the file. They are stored in pages, which a reader can free as it
-/// proceeds.
+/// One parsed file, as a list of its nodes (scalars, sequences and mappings) in the order of the file. The nodes are
+/// stored in pages.
 ///
-/// A tree of objects would need an allocation per node, and a policy of 100,000 clients has millions of nodes. The
-/// policy that the reader builds needs memory too, so the reader frees the pages that it has read.
+/// A tree of objects would need an allocation for each node, and a policy of 100,000 clients has millions of nodes. The
+/// reader builds the policy while it reads the document, so it frees the pages that it has read in order to save
+/// memory.
 public final class YAMLDocument {
   /// A node in 16 bytes.
   struct Record {
-    /// Bits 0 and 1: kind. Bits 2 and 3: style. Bit 4: 1 if the text has control characters. Above: column, saturating.
-    var head: UInt32
+    /// Bits 0 and 1: kind. Bits 2 and 3: style. Bit 4: 1 if the text has control characters. All higher bits: column,
+    /// or the highest number that fits.
+    var kindAndColumn: UInt32
     /// The line, from 1.
     var line: UInt32
-    /// Scalar: the offset of its text in its page. Collection: the index after its last descendant.
-    var first: UInt32
-    /// Scalar: bytes of text. Sequence: items. Mapping: entries.
+    /// For a scalar: the offset of its text in its page. For a collection: the index after its last descendant.
+    var textStartOrEnd: UInt32
+    /// The number of bytes of a scalar's text, of items of a sequence, or of entries of a mapping.
     var count: UInt32
   }
 
-  /// Consecutive nodes with their text.
+  /// A number of consecutive nodes and the texts of their scalars.
   struct Page {
-    /// The number of nodes in a page. It is large enough that there are few pages, and small enough that a few unused
-    /// pages do not matter. A page with its text is usually smaller than the blocks for which the allocator makes a
-    /// system call.
+    /// The number of nodes in a page. It is so large that a document has few pages, and so small that a page with its
+    /// text is usually below the size from which the allocator makes a system call for each block.
     static let length = 2048
 
     var records: [Record] = []
     var text: [UInt8] = []
   }
 
-  /// The name that diagnostics show.
+  /// The name of the file, for diagnostics.
   public let file: String
   private var pages: [Page]
-  /// The index after the last page that `forget(_:through:)` has freed.
-  private var forgotten = 0
+  /// The index of the next page that `forget(_:through:)` may free.
+  private var nextPageToFree = 0
 
   init(file: String, pages: [Page]) {
     self.file = file
     self.pages = pages
   }
 
-  /// Parses one document of UTF-8. Throws `YAMLError` on a syntax error, a second document, an anchor, alias, tag,
-  /// merge key or repeated key, and on a file beyond `limits`.
+  /// Parses a file in UTF-8 that contains one document. Throws `YAMLError` for a syntax error, an empty file, a second
+  /// document, an anchor, alias, tag, tag directive, merge key or repeated key, a key that is not a scalar, and a file
+  /// that exceeds `limits`.
   public static func parse(
     _ bytes: [UInt8], file: String, limits: YAMLLimits = YAMLLimits()
   ) throws(YAMLError) -> YAMLDocument {
@@ -54,15 +56,15 @@ public final class YAMLDocument {
   /// The outermost value of the document.
   public var root: YAMLNode { YAMLNode(document: self, index: 0) }
 
-  /// Frees the pages that contain only items of `list` up to and including `item`. The caller must not use these items
-  /// or their descendants afterwards. All other nodes of the document stay.
+  /// Frees the pages that contain only items of `list` up to and including `item`, and descendants of these items. The
+  /// caller must not use these nodes afterwards. All other nodes of the document stay valid.
   public func forget(_ list: YAMLNode, through item: YAMLNode) {
-    // The first and the last page stay, because they may contain other nodes.
-    forgotten = max(forgotten, list.index / Page.length + 1)
+    // The page of `list` and the page after the last freed node stay, because they may contain other nodes.
+    nextPageToFree = max(nextPageToFree, list.index / Page.length + 1)
     let end = item.end / Page.length
-    while forgotten < end {
-      pages[forgotten] = Page()
-      forgotten += 1
+    while nextPageToFree < end {
+      pages[nextPageToFree] = Page()
+      nextPageToFree += 1
     }
   }
 
@@ -76,6 +78,7 @@ public final class YAMLDocument {
   func text(_ index: Int) -> String {
     let page = pages[index / Page.length]
     let record = page.records[index % Page.length]
-    return String(decoding: page.text[Int(record.first)..<Int(record.first + record.count)], as: UTF8.self)
+    let start = Int(record.textStartOrEnd)
+    return String(decoding: page.text[start..<start + Int(record.count)], as: UTF8.self)
   }
 }

@@ -2,13 +2,13 @@
 public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A feature of YAML that is refused, a syntax error, or a limit that the file exceeds.
   public enum Problem: Equatable, Sendable {
-    /// A syntax error, in the words of libyaml, e.g. `did not find expected key`, or in simpler words.
+    /// A syntax error. The text is that of libyaml, e.g. `did not find expected key`, or a simpler one.
     case syntax(String)
     /// An anchor with this name.
     case anchor(String)
     /// An alias with this name.
     case alias(String)
-    /// A tag, in full.
+    /// A tag; the text is the full tag.
     case tag(String)
     /// A `%TAG` directive.
     case directive
@@ -20,11 +20,11 @@ public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
     case emptyDocument
     /// A key that is a sequence or a mapping.
     case keyIsNotText
-    /// A key that occurs twice in a mapping, with the position of the first occurrence.
+    /// A key that occurs twice in a mapping; `first` is the position of the first occurrence.
     case duplicateKey(String, first: YAMLMark)
     /// More levels of nesting than `limit`.
     case tooDeep(limit: Int)
-    /// More scalars and collections than `limit`.
+    /// More nodes (scalars, sequences and mappings) than `limit`.
     case tooManyNodes(limit: Int)
     /// More bytes than `limit`.
     case tooLong(limit: Int)
@@ -51,11 +51,11 @@ public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension YAMLError.Problem {
-  /// One line: the problem and its solution.
+  /// The problem and, for most problems, its solution, in one line.
   public var text: String {
     switch self {
-    case .syntax(let what):
-      "not valid YAML: \(what)"
+    case .syntax(let problem):
+      "not valid YAML: \(problem)"
     case .anchor(let name):
       "anchor `&\(name)` is not supported; write the value out"
     case .alias(let name):

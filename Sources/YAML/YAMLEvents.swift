@@ -3,10 +3,10 @@ import CYAML
 /// Runs the event parser of libyaml. Only this file accesses libyaml's memory.
 enum YAMLEvents {
   static func read(_ bytes: [UInt8], file: String, into builder: inout YAMLBuilder) throws(YAMLError) {
-    // Remove a byte order mark, which some editors write. Because the encoding is set below, libyaml would treat it as
-    // text.
+    // A byte order mark, which some editors write, is removed. libyaml would treat it as text, because the encoding is
+    // set below.
     let bytes = bytes.starts(with: [0xef, 0xbb, 0xbf]) ? Array(bytes.dropFirst(3)) : bytes
-    // On the heap, because the parser contains a pointer to itself.
+    // The parser is on the heap, because it contains a pointer to itself.
     let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
     defer { unsafe parser.deallocate() }
     guard unsafe yaml_parser_initialize(parser) == 1 else {
@@ -49,7 +49,7 @@ enum YAMLEvents {
         default: .quoted
         }
       let buffer = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
-      unsafe try builder.scalar(buffer.span, style: style, at: start)
+      unsafe try builder.addScalar(buffer.span, style: style, at: start)
     case YAML_SEQUENCE_START_EVENT:
       let sequence = unsafe event.data.sequence_start
       unsafe try refuse(anchor: sequence.anchor, tag: sequence.tag, builder, at: start)
@@ -77,32 +77,36 @@ enum YAMLEvents {
     YAMLMark(line: mark.line + 1, column: mark.column + 1)
   }
 
-  /// Returns a copy of a string of libyaml. Sound: libyaml ends these strings with a zero byte.
+  /// Returns a copy of a string of libyaml. Sound because libyaml ends these strings with a zero byte.
   private static func string(_ pointer: UnsafeMutablePointer<yaml_char_t>?) -> String {
     guard let pointer = unsafe pointer else { return "" }
     return unsafe String(cString: pointer)
   }
 
-  /// Returns the error for a problem that libyaml reports. The most common problems get words that require no knowledge
-  /// of the YAML grammar, and the position at which the author of the file must change something.
-  private static func explained(
-    _ what: String, _ context: String, at mark: YAMLMark, since start: YAMLMark, _ file: String
+  /// Returns the error for a problem that libyaml reports. The most common problems are described without terms of the
+  /// YAML grammar, and with the position at which the author of the file must change something.
+  ///
+  /// - Parameters:
+  ///   - context: The construct that libyaml was parsing, in its words.
+  ///   - contextMark: The start of this construct.
+  private static func explain(
+    _ problem: String, at mark: YAMLMark, _ context: String, from contextMark: YAMLMark, _ file: String
   ) -> YAMLError {
-    switch (context, what) {
+    switch (context, problem) {
     case ("while scanning a quoted scalar", "found unexpected end of stream"):
-      YAMLError(file: file, mark: start, problem: .syntax("this quotation mark is never closed"))
+      YAMLError(file: file, mark: contextMark, problem: .syntax("this quotation mark is never closed"))
     case ("while parsing a block collection", "did not find expected '-' indicator"):
       YAMLError(
         file: file, mark: mark,
         problem: .syntax(
-          "this line does not continue the list that begins in line \(start.line); check its indentation"))
+          "this line does not continue the list that begins in line \(contextMark.line); check its indentation"))
     case ("while parsing a block mapping", "did not find expected key"):
       YAMLError(
         file: file, mark: mark,
         problem: .syntax(
-          "this line does not continue the mapping that begins in line \(start.line); check its indentation"))
+          "this line does not continue the mapping that begins in line \(contextMark.line); check its indentation"))
     default:
-      YAMLError(file: file, mark: mark, problem: .syntax(context.isEmpty ? what : "\(context), \(what)"))
+      YAMLError(file: file, mark: mark, problem: .syntax(context.isEmpty ? problem : "\(context), \(problem)"))
     }
   }
 
@@ -116,13 +120,14 @@ enum YAMLEvents {
       let line = before.lazy.filter { $0 == UInt8(ascii: "\n") }.count
       let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
       let column = String(decoding: before[lineStart...], as: UTF8.self).unicodeScalars.count
-      let what = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
+      let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
       return YAMLError(
-        file: file, mark: YAMLMark(line: line + 1, column: column + 1), problem: .syntax(what))
+        file: file, mark: YAMLMark(line: line + 1, column: column + 1), problem: .syntax(problem))
     default:
-      let what = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
+      let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
       let context = unsafe parser.context.map { unsafe String(cString: $0) } ?? ""
-      return unsafe explained(what, context, at: mark(parser.problem_mark), since: mark(parser.context_mark), file)
+      return unsafe explain(
+        problem, at: mark(parser.problem_mark), context, from: mark(parser.context_mark), file)
     }
   }
 }

@@ -1,10 +1,10 @@
 /// The limits on a file, so that an untrusted file cannot exhaust memory.
 public struct YAMLLimits: Sendable {
-  /// The maximum number of levels of nesting. The policy format needs 6. In flow style, the time that libyaml takes
-  /// grows with the depth.
+  /// The maximum number of levels of nesting. The policy format needs 6. A limit is necessary because the time that
+  /// libyaml takes for a node in flow style grows with the depth.
   public var depth: Int
-  /// The maximum number of scalars and collections. 100,000 clients with 40 values each need 4 million. A node takes 16
-  /// bytes.
+  /// The maximum number of nodes. 100,000 clients with 40 nodes each need 4 million. A node takes 16 bytes in addition
+  /// to its text.
   public var nodes: Int
   /// The maximum number of bytes of a file. It must be less than 4 GiB, because offsets have 32 bits.
   public var bytes: Int

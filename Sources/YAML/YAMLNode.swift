@@ -1,37 +1,37 @@
-/// A value of a document, with its position.
+/// A node of a document: a scalar, a sequence or a mapping.
 public struct YAMLNode {
-  /// The three kinds of YAML values.
+  /// The three kinds of nodes.
   public enum Kind: UInt32, Sendable {
-    /// A text.
+    /// A text, including numbers, booleans and null.
     case scalar
     /// A list.
     case sequence
-    /// Keys with their values.
+    /// A list of keys with their values.
     case mapping
   }
 
-  /// The notation of a scalar. A reader may interpret `yes` and `"yes"` differently.
+  /// The notation of a scalar, because a reader may interpret `yes` and `"yes"` differently.
   public enum Style: UInt32, Sendable {
     /// Without quotes.
     case plain
     /// In single or double quotes.
     case quoted
-    /// `|` or `>`.
+    /// A literal (`|`) or folded (`>`) block.
     case block
   }
 
-  /// The document that contains the value and keeps it in memory.
+  /// The document that contains the node. The reference keeps the document in memory.
   public let document: YAMLDocument
   let index: Int
 
   private var record: YAMLDocument.Record { document.record(index) }
 
-  /// The kind of the value.
-  public var kind: Kind { Kind(rawValue: record.head & 3) ?? .scalar }
+  /// The kind of the node.
+  public var kind: Kind { Kind(rawValue: record.kindAndColumn & 3) ?? .scalar }
   /// The notation of a scalar; `.plain` for a collection.
-  public var style: Style { Style(rawValue: record.head >> 2 & 3) ?? .plain }
-  /// The position of the first character of the value.
-  public var mark: YAMLMark { YAMLMark(line: Int(record.line), column: Int(record.head >> 5)) }
+  public var style: Style { Style(rawValue: record.kindAndColumn >> 2 & 3) ?? .plain }
+  /// The position of the first character of the node.
+  public var mark: YAMLMark { YAMLMark(line: Int(record.line), column: Int(record.kindAndColumn >> 5)) }
 
   /// The text of a scalar; `nil` for a collection.
   public var text: String? {
@@ -39,9 +39,9 @@ public struct YAMLNode {
   }
 
   /// True if a scalar has control characters, including line ends, so that its text does not fit on one line.
-  public var hasControlCharacters: Bool { record.head & 16 != 0 }
+  public var hasControlCharacters: Bool { record.kindAndColumn & 16 != 0 }
 
-  /// True for a plain scalar without text, e.g. if nothing follows a key.
+  /// True for a plain scalar without text, e.g. the value of a key after whose colon nothing follows.
   public var isEmpty: Bool { kind == .scalar && style == .plain && record.count == 0 }
 
   /// The number of items of a sequence, of entries of a mapping, or of bytes of a scalar.
@@ -53,8 +53,8 @@ public struct YAMLNode {
   /// The entries of a mapping in the order of the file; empty for any other kind.
   public var entries: YAMLEntries { YAMLEntries(items: YAMLItems(node: self, kind: .mapping)) }
 
-  /// The index after the last descendant.
-  var end: Int { kind == .scalar ? index + 1 : Int(record.first) }
+  /// The index after this node and its last descendant.
+  var end: Int { kind == .scalar ? index + 1 : Int(record.textStartOrEnd) }
 }
 
 /// The children of a collection, in the order of the file.

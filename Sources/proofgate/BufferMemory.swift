@@ -1,15 +1,15 @@
 import Policy
 
-/// Computes the default of the setting `max_buffer_memory`, and the message to the operator about the setting.
+/// The default value of the setting `max_buffer_memory`, and a message to the operator about the setting.
 ///
 /// Clients can make the gateway use all of this memory. If the process exceeds the memory limit of its control group,
-/// the kernel kills it. The default is therefore at most a quarter of this limit (but at least 1 MiB), which leaves the
-/// rest to the program, its policy and its store.
+/// the kernel kills it. The default is therefore at most a quarter of this limit, but at least 1 MiB. The rest is for
+/// the program, its policy and its store.
 struct BufferMemory {
   /// The default of `max_buffer_memory`, in bytes.
   let defaultValue: Int
-  /// A line to show when the gateway starts; `nil` if the default is the usual one and the policy sets no excessive
-  /// value.
+  /// A message to show when the gateway starts, if the policy sets more than half of the memory limit, or if the limit
+  /// makes the default smaller than usual and the policy sets no value. `nil` otherwise.
   let note: String?
   /// True if `note` is a warning.
   let isWarning: Bool

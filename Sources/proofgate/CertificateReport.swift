@@ -1,21 +1,22 @@
 import Cryptography
 import Gateway
 import HTTP
+import Time
 
-/// The messages about the certificates that the gateway presents: at the start, and when a reload changes them.
+/// The messages about the certificates that the gateway presents, for its start and for a reload.
 struct CertificateReport {
-  /// One line for each certificate that is new on its listener, or new for the upstream.
+  /// One line for each new certificate: one that its listener, or the gateway to the upstream, did not present before.
   let lines: [String]
-  /// The number of certificates and the number of new ones, for the last message of a reload; empty if there are none.
+  /// The number of certificates and of new ones, as a part of the last message of a reload; empty if there are none.
   let summary: String
 
   /// - Parameter before: The certificates before the reload; empty at the start.
   init(_ served: [ServedCertificate], before: [ServedCertificate]) {
     let known = Set(before.map(CertificateReport.key))
-    let fresh = served.filter { !known.contains(CertificateReport.key($0)) }
-    lines = fresh.map(CertificateReport.line)
+    let new = served.filter { !known.contains(CertificateReport.key($0)) }
+    lines = new.map(CertificateReport.line)
     let count = "\(served.count) certificate\(served.count == 1 ? "" : "s")"
-    summary = served.isEmpty ? "" : " and \(count) (\(fresh.count) new)"
+    summary = served.isEmpty ? "" : " and \(count) (\(new.count) new)"
   }
 
   private static func key(_ certificate: ServedCertificate) -> [String] {
@@ -24,17 +25,18 @@ struct CertificateReport {
 
   private static func line(_ certificate: ServedCertificate) -> String {
     let chain = certificate.chain
-    // The issuer of the certificate chooses the names, so other characters than printable ASCII are replaced.
+    // The issuer of the certificate chooses the names, so `printable` replaces unexpected characters.
     let names = chain.hostNames
-    let shown = names.prefix(3).map(printable).joined(separator: ", ")
-    let rest = names.count > 3 ? " and \(names.count - 3) more" : ""
-    let whom = names.isEmpty ? "" : " for \(shown)\(rest)"
-    let end = HTTPDate.format(Int(max(0, chain.validity.upperBound)))
+    let firstNames = names.prefix(3).map(printable).joined(separator: ", ")
+    let others = names.count > 3 ? " and \(names.count - 3) more" : ""
+    let hosts = names.isEmpty ? "" : " for \(firstNames)\(others)"
+    let end = HTTPDate.format(max(0, chain.validity.upperBound))
     let subject = chain.subject.isEmpty ? "without subject" : chain.subject
     let place = certificate.place == "upstream" ? "to the upstream" : "on \(certificate.place)"
-    return "certificate \(place): \(subject)\(whom), until \(end), SHA-256 \(chain.fingerprint)"
+    return "certificate \(place): \(subject)\(hosts), until \(end), SHA-256 \(chain.fingerprint)"
   }
 
+  /// Replaces all characters except printable ASCII by `?`.
   private static func printable(_ name: String) -> String {
     String(String.UnicodeScalarView(name.unicodeScalars.map { (" "..."~").contains($0) ? $0 : "?" }))
   }

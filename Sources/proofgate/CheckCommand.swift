@@ -52,10 +52,10 @@ struct CheckCommand: ParsableCommand {
     switch format {
     case .text:
       let text = report.text(quiet: quiet)
-      Console.show(text)
-    case .json: Console.show(try report.json(quiet: quiet) + "\n")
+      Console.writeOutput(text)
+    case .json: Console.writeOutput(try report.json(quiet: quiet) + "\n")
     }
-    if let code = report.failure { throw code }
+    if let code = report.errorExitCode { throw code }
     if requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }
   }
 }

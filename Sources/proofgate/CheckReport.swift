@@ -7,45 +7,44 @@ import Stores
 
 /// The report of `proofgate check`, as text and as JSON.
 struct CheckReport {
-  private struct Checked {
+  private struct CheckedPolicy {
     let path: String
     let outcome: PolicyFile.Outcome
-    /// The findings about the policy and about the key file in it.
+    /// The findings about the policy and about the key file that it names.
     let diagnostics: [Diagnostic]
 
     var hasErrors: Bool { diagnostics.hasErrors }
   }
 
-  private let policies: [Checked]
+  private let policies: [CheckedPolicy]
   /// The findings about conflicts between policies.
-  private let betweenPolicies: [Diagnostic]
-
+  private let conflicts: [Diagnostic]
   private let readsSecrets: Bool
 
   init(paths: [String], _ sources: PolicySources) {
     let check = PolicyFile.check(paths: paths, sources)
-    betweenPolicies = check.between
+    conflicts = check.conflicts
     readsSecrets = sources.readsSecrets
     policies = zip(paths, check.outcomes).map { path, outcome in
       var keyFindings: [Diagnostic] = []
       if sources.readsSecrets, let reference = outcome.sealingKeys {
         do throws(KeySource.Failure) {
-          _ = try KeySource.ring(reference.path)
+          _ = try KeySource.readKeyRing(reference.path)
         } catch {
           keyFindings = error.findings
         }
       }
-      return Checked(
+      return CheckedPolicy(
         path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupported + keyFindings)
     }
   }
 
-  var hasErrors: Bool { policies.contains { $0.hasErrors } || betweenPolicies.hasErrors }
+  var hasErrors: Bool { policies.contains { $0.hasErrors } || conflicts.hasErrors }
 
-  /// The exit code of the command; `nil` if there is no error.
-  var failure: ExitCode? {
+  /// The exit code for the errors; `nil` if there are none.
+  var errorExitCode: ExitCode? {
     guard hasErrors else { return nil }
-    return (policies.flatMap(\.diagnostics) + betweenPolicies).errorCode
+    return (policies.flatMap(\.diagnostics) + conflicts).errorExitCode
   }
 
   /// True if every policy meets all points of the profile of RFC 8252, appendix A.
@@ -65,9 +64,9 @@ struct CheckReport {
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }
     }
-    for diagnostic in betweenPolicies where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
+    for diagnostic in conflicts where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
     if !quiet {
-      let all = policies.flatMap(\.diagnostics) + betweenPolicies
+      let all = policies.flatMap(\.diagnostics) + conflicts
       text += all.summary + (readsSecrets ? "" : "; secrets, keys and certificates were not read") + "\n"
     }
     return text
@@ -100,7 +99,7 @@ struct CheckReport {
           clients: policy.outcome.policy?.clients.count, findings: findings(policy.diagnostics),
           selfCheck: policy.outcome.policy == nil
             ? nil : policy.outcome.selfCheck.items.map { Document.Item(title: $0.title, failure: $0.failure) })
-      }, between: findings(betweenPolicies))
+      }, between: findings(conflicts))
     return String(decoding: try encoder.encode(document), as: UTF8.self)
   }
 

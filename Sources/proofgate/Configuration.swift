@@ -3,7 +3,7 @@ import Policy
 import PolicyFile
 import Sealing
 
-/// The input of `proofgate serve`: a policy without errors, and the sealing keys.
+/// The configuration of `proofgate serve`: a policy without errors, and the sealing keys.
 struct Configuration: Sendable {
   /// The reason why a configuration cannot be used.
   struct Failure: Error {
@@ -20,8 +20,8 @@ struct Configuration: Sendable {
 
   /// Reads a policy and its key file. This blocks the calling thread.
   ///
-  /// - Parameter ephemeral: The key ring for a policy without a key file. The process keeps it across reloads, so that
-  ///   a reload does not end sign-ins in progress.
+  /// - Parameter ephemeral: The key ring for a policy that names no key file. The caller passes the same ring at each
+  ///   reload, so that a reload does not end sign-ins in progress.
   static func load(
     _ path: String, environment: [String: String], ephemeral: KeyRing
   ) -> Result<Configuration, Failure> {
@@ -30,15 +30,15 @@ struct Configuration: Sendable {
     var keyRing = ephemeral
     if let reference = outcome.sealingKeys {
       do throws(KeySource.Failure) {
-        keyRing = try KeySource.ring(reference.path)
+        keyRing = try KeySource.readKeyRing(reference.path)
       } catch {
         findings += error.findings
       }
     }
-    let found = findings.filter { $0.severity != .note }.map(\.description)
+    let problems = findings.filter { $0.severity != .note }.map(\.description)
     guard let policy = outcome.policy, outcome.isServable, !findings.hasErrors else {
-      return .failure(Failure(lines: found, code: findings.errorCode))
+      return .failure(Failure(lines: problems, code: findings.errorExitCode))
     }
-    return .success(Configuration(policy: policy, keyRing: keyRing, warnings: found))
+    return .success(Configuration(policy: policy, keyRing: keyRing, warnings: problems))
   }
 }

@@ -3,6 +3,7 @@ import Policy
 import Reactor
 import RedisStore
 import Stores
+import Time
 
 /// The store of the policy, with the steps that its engine needs at the start and at the end of the service.
 struct ConfiguredStore {
@@ -21,7 +22,7 @@ struct ConfiguredStore {
       file = nil
     case .file(let path, let size):
       let opened = try FileStore(path: path, size: size)
-      if opened.isNew { Console.say("the store \(path) is new and begins an epoch") }
+      if opened.isNew { Console.inform("the store \(path) is new and begins an epoch") }
       store = opened
       start = nil
       file = opened

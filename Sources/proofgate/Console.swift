@@ -1,32 +1,33 @@
 import Reactor
 import Synchronization
+import Time
 
-/// Writes messages to the operator on standard error, and results of commands on standard output. Messages do not go to
-/// standard output, which may also be the destination of the decision log.
+/// Writes messages to the operator on standard error, and the results of commands on standard output. Messages never go
+/// to standard output, because the decision log may go there.
 enum Console {
-  /// Writes a message.
-  static func say(_ text: String) {
-    write("proofgate: \(text)")
+  /// Writes a message that is neither a warning nor an error.
+  static func inform(_ text: String) {
+    writeLine("proofgate: \(text)")
   }
 
   /// Writes a warning.
   static func warn(_ text: String) {
-    write("proofgate: warning: \(text)")
+    writeLine("proofgate: warning: \(text)")
   }
 
-  /// Writes an error. The caller ends the process if necessary.
-  static func fail(_ text: String) {
-    write("proofgate: error: \(text)")
+  /// Writes an error message. The process continues.
+  static func reportError(_ text: String) {
+    writeLine("proofgate: error: \(text)")
   }
 
-  /// Writes text to standard output without buffering, so that the reader of a pipe gets it immediately.
-  static func show(_ text: String) {
+  /// Writes text to standard output. The text is not buffered, so that the reader of a pipe gets it immediately.
+  static func writeOutput(_ text: String) {
     write(text, to: .standardOutput)
   }
 
-  /// Writes a line to standard error without the prefix `proofgate:`. Diagnostics begin with the file that they are
-  /// about.
-  static func write(_ line: String) {
+  /// Writes a line to standard error without the prefix `proofgate:`, for example a diagnostic, which begins with a
+  /// file name.
+  static func writeLine(_ line: String) {
     if isInBackground.load(ordering: .acquiring) {
       queue.append(line + "\n")
     } else {
@@ -34,8 +35,7 @@ enum Console {
     }
   }
 
-  /// From now on, lines for standard error are queued and a thread writes them, so that a full pipe never blocks the
-  /// caller.
+  /// Makes all later messages go through a queue and a separate thread, so that a full pipe does not block the caller.
   static func writeInBackground() {
     isInBackground.store(true, ordering: .releasing)
   }
@@ -49,7 +49,7 @@ enum Console {
   private static let queue = ConsoleQueue { write($0, to: .standardError) }
 
   private static func write(_ text: String, to destination: LogFile.Destination) {
-    // If standard error cannot be written, there is no other place to report this.
+    // An error is ignored, because there is no other place to report it.
     guard let file = try? LogFile(destination) else { return }
     _ = file.write(Array(text.utf8))
   }

@@ -1,10 +1,10 @@
 import Reactor
 import Synchronization
 
-/// A queue of lines that a separate thread writes. If the reader of a pipe stops reading, a write to the pipe blocks,
-/// and the main thread must not block, because it handles the signals.
+/// A queue of lines that a separate thread writes. The main thread must not write them itself: if the reader of a pipe
+/// stops reading, a write blocks, and the main thread could not handle signals.
 ///
-/// The thread ends when the queue is empty, so it exists only while there are lines to write.
+/// The thread exists only while there are lines to write: it ends when the queue is empty.
 final class ConsoleQueue: Sendable {
   private struct State {
     var lines: [String] = []
@@ -20,7 +20,7 @@ final class ConsoleQueue: Sendable {
   private let state = Mutex(State())
   private let write: @Sendable (String) -> Void
 
-  /// - Parameter write: Writes a text. It may block, and runs on the separate thread.
+  /// - Parameter write: Writes a text. It runs on the separate thread and may block.
   init(_ write: @escaping @Sendable (String) -> Void) {
     self.write = write
   }
@@ -30,7 +30,7 @@ final class ConsoleQueue: Sendable {
 
   /// Queues a line. If the queue is full, the line is dropped and counted.
   func append(_ line: String) {
-    let starts = state.withLock { state in
+    let needsThread = state.withLock { state in
       if state.bytes + line.utf8.count > ConsoleQueue.limit {
         state.dropped += 1
       } else {
@@ -40,21 +40,21 @@ final class ConsoleQueue: Sendable {
       defer { state.isWriting = true }
       return !state.isWriting
     }
-    guard starts else { return }
+    guard needsThread else { return }
     do throws(IOError) {
       try OSThread.start("console") { self.writeAll() }
     } catch {
-      // The next line tries to start the thread again.
+      // The next call tries again to start the thread.
       state.withLock { $0.isWriting = false }
     }
   }
 
   private func writeAll() {
-    while let text = next() { write(text) }
+    while let text = takeAll() { write(text) }
   }
 
   /// Removes and returns all queued lines, with a warning if lines were dropped; `nil` if the queue is empty.
-  private func next() -> String? {
+  private func takeAll() -> String? {
     state.withLock { state in
       guard !state.lines.isEmpty || state.dropped > 0 else {
         state.isWriting = false

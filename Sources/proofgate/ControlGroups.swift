@@ -1,6 +1,6 @@
 /// The limits of the control groups of a process (cgroups(7)), versions 1 and 2.
 struct ControlGroups {
-  /// The directory at which the control groups are mounted.
+  /// The directory in which the hierarchies of control groups are mounted.
   private let root: String
   /// The content of `/proc/self/cgroup`, which names the groups of the process.
   private let membership: String
@@ -17,10 +17,10 @@ struct ControlGroups {
 
   /// The limit on processor time as a number of processors, rounded up; `nil` if there is no limit.
   var processors: Int? {
-    let unified = contents("cpu.max", of: nil).compactMap { ControlGroups.count(quota: $0) }
-    let legacy = zip(contents("cpu.cfs_quota_us", of: "cpu"), contents("cpu.cfs_period_us", of: "cpu"))
+    let version2 = contents("cpu.max", of: nil).compactMap { ControlGroups.count(quota: $0) }
+    let version1 = zip(contents("cpu.cfs_quota_us", of: "cpu"), contents("cpu.cfs_period_us", of: "cpu"))
       .compactMap { ControlGroups.count(quota: "\($0) \($1)") }
-    return (unified + legacy).min()
+    return (version2 + version1).min()
   }
 
   /// The memory limit in bytes; `nil` if there is no limit.
@@ -31,7 +31,7 @@ struct ControlGroups {
       .filter { $0 > 0 && $0 < 1 << 60 }.min()
   }
 
-  /// Returns the number of processors, rounded up, for a quota. Returns `nil` if there is no limit.
+  /// Returns the number of processors that a quota allows, rounded up; `nil` if there is no limit.
   ///
   /// - Parameter text: The content of `cpu.max`: the processor time per period, or `max`, and the length of a period,
   ///   both in microseconds.
@@ -46,9 +46,9 @@ struct ControlGroups {
   /// Returns the contents of a file in the group of the process and in all its parent groups. Each group may have a
   /// limit.
   private func contents(_ file: String, of controller: String?) -> [String] {
-    folders(of: controller).flatMap { folder in
+    mountPoints(of: controller).flatMap { directory in
       ControlGroups.groups(of: membership, controller: controller)
-        .compactMap { try? InputFile.read("\(root)\(folder)\($0)/\(file)") }
+        .compactMap { try? InputFile.read("\(root)\(directory)\($0)/\(file)") }
     }
   }
 
@@ -56,7 +56,7 @@ struct ControlGroups {
   ///
   /// - Parameter controller: A controller of version 1; `nil` for version 2, which is mounted at the root or, together
   ///   with version 1, in `unified`.
-  private func folders(of controller: String?) -> [String] {
+  private func mountPoints(of controller: String?) -> [String] {
     guard let controller else { return ["", "/unified"] }
     // Controllers may share a hierarchy, for example in the directory `cpu,cpuacct`. Then `cpu` is a link, or is
     // missing.
@@ -66,8 +66,8 @@ struct ControlGroups {
     return ["/" + controller] + shared
   }
 
-  /// Returns the paths of the group of the process and of its parents, beginning with the root (the empty path). In a
-  /// container, the root usually is the group of the process.
+  /// Returns the paths of the group of the process and of its parent groups in a hierarchy. The first is the root,
+  /// whose path is empty. In a container, the process is usually in the root group.
   ///
   /// - Parameter controller: A controller of version 1; `nil` for the hierarchy of version 2.
   static func groups(of membership: String, controller: String?) -> [String] {
@@ -84,7 +84,7 @@ struct ControlGroups {
     return groups
   }
 
-  /// Parses lines of the form `ID:CONTROLLERS:PATH`. In the line of version 2, the list of controllers is empty.
+  /// Parses lines of the form `ID:CONTROLLERS:PATH`. The line of version 2 has an empty list of controllers.
   private static func hierarchies(of membership: String) -> [(controllers: [Substring], path: Substring)] {
     membership.split(separator: "\n").compactMap { line in
       let parts = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)

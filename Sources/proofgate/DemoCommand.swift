@@ -6,8 +6,8 @@ import Reactor
 import Stores
 import Telemetry
 
-/// The command `proofgate demo`: runs a legacy server, the gateway in front of it and a native app, all in this process
-/// and on loopback ports.
+/// The command `proofgate demo`: runs a legacy server, the gateway in front of it, and a native app. All run in this
+/// process, on loopback ports.
 struct DemoCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -30,11 +30,11 @@ struct DemoCommand: ParsableCommand {
   func run() throws {
     let (port, log, headless) = (port, log, headless)
     try MainLoop().run { worker, signals in
-      await DemoCommand.play(worker.poller, signals, port: port, log: log, headless: headless)
+      await DemoCommand.runDemo(worker.poller, signals, port: port, log: log, headless: headless)
     }
   }
 
-  private static func play(
+  private static func runDemo(
     _ poller: Poller, _ signals: Signals, port: UInt16, log: String?, headless: Bool
   ) async -> ExitCode {
     let stage: DemoStage
@@ -47,10 +47,10 @@ struct DemoCommand: ParsableCommand {
       let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: decisions.log)
       stage = try await DemoStage(port: port, resources: resources)
     } catch let error as ServerError {
-      Console.fail("\(error); choose another one with --port, or omit it")
+      Console.reportError("\(error); choose another one with --port, or omit it")
       return .systemFailure
     } catch {
-      Console.fail("cannot start: \(error)")
+      Console.reportError("cannot start: \(error)")
       return .systemFailure
     }
     let client = LoopbackClient(poller)
@@ -59,12 +59,12 @@ struct DemoCommand: ParsableCommand {
       let isAsExpected = await DemoStory.run(stage.cast, isColoured: isColoured) { address, request in
         try await client.send(address, request)
       } print: {
-        Console.show($0)
+        Console.writeOutput($0)
       }
       await writer?.stop(poller.waitClock)
       return isAsExpected ? .success : .failure
     }
-    Console.show(stage.introduction)
+    Console.writeOutput(stage.introduction)
     let waiter = Waiter(poller)
     do throws(IOError) {
       poller.start(
@@ -72,7 +72,7 @@ struct DemoCommand: ParsableCommand {
           if signal == .terminate || signal == .interrupt { waiter.resume(.ready) }
         })
     } catch {
-      Console.fail("cannot receive signals: \(error)")
+      Console.reportError("cannot receive signals: \(error)")
       return .systemFailure
     }
     _ = await waiter.sleep(until: .never)

@@ -2,13 +2,14 @@ import ArgumentParser
 import PolicyFile
 
 extension ExitCode {
-  /// Invalid input: a policy or a key file has errors, or does not permit the change.
+  /// Invalid input: a policy or a key file has errors, or a key cannot be retired.
   static let policyErrors = ExitCode(1)
-  /// A system error, for example a port that is in use or a file that is missing or may not be read.
+  /// A system error, for example a port that is in use, or a file that is missing or may not be read.
   static let systemFailure = ExitCode(2)
 }
 
 extension [Diagnostic] {
-  /// The exit code for these errors. It is the same in all commands.
-  var errorCode: ExitCode { onlyMissFiles ? .systemFailure : .policyErrors }
+  /// The exit code for these errors: `systemFailure` if all are about missing or unreadable files or variables,
+  /// otherwise `policyErrors`.
+  var errorExitCode: ExitCode { errorsAreOnlyUnreadableFiles ? .systemFailure : .policyErrors }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 
 /// Reads text files: key files, and files of the kernel under `/proc` and `/sys`.
 enum InputFile {
-  /// The reason why a file cannot be read. The text continues a sentence that begins with the name of the file.
+  /// The reason why a file cannot be read. The text is the end of a sentence that begins with the name of the file.
   struct Problem: Error {
     let text: String
   }
@@ -22,7 +22,7 @@ enum InputFile {
     return text
   }
 
-  /// Reads standard input up to its end, but not beyond the line that exceeds the maximum length.
+  /// Reads standard input to its end, or to the end of the line with which it exceeds the maximum length.
   static func readStandardInput() -> String {
     var text = ""
     while text.utf8.count <= limit, let line = readLine(strippingNewline: false) { text += line }

@@ -11,8 +11,8 @@ enum KeySource {
     /// The findings as lines of the form `file:line:column: error: ...`.
     var lines: [String] { findings.map(\.description) }
 
-    /// The exit code. It is different for a malformed file and for a file that cannot be read.
-    var code: ExitCode { findings.errorCode }
+    /// The exit code, which differs between a malformed file and one that cannot be read.
+    var code: ExitCode { findings.errorExitCode }
 
     init(_ path: String, line: Int = 1, column: Int = 1, _ message: String, id: DiagnosticID = .invalidKeyFile) {
       findings = [Diagnostic(id: id, severity: .error, file: path, line: line, column: column, message: message)]
@@ -26,7 +26,7 @@ enum KeySource {
     }
   }
 
-  static func file(_ path: String) throws(Failure) -> KeyFile {
+  static func readKeyFile(_ path: String) throws(Failure) -> KeyFile {
     let text: String
     do throws(InputFile.Problem) {
       text = try InputFile.read(path)
@@ -45,9 +45,9 @@ enum KeySource {
     }
   }
 
-  /// Reads the file and returns its keys. Throws if no key of the file is for sealing.
-  static func ring(_ path: String) throws(Failure) -> KeyRing {
-    guard let ring = try file(path).ring else {
+  /// Reads a key file and returns its keys. Throws if none of them is the sealing key.
+  static func readKeyRing(_ path: String) throws(Failure) -> KeyRing {
+    guard let ring = try readKeyFile(path).ring else {
       throw Failure(path, "no key seals; add one with `proofgate keys rotate --file \(path)`")
     }
     return ring

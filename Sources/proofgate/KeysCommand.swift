@@ -2,8 +2,8 @@ import ArgumentParser
 import Reactor
 import Sealing
 
-/// The command `proofgate keys`: manages the file with the sealing keys, which all replicas share. The gateway seals
-/// (encrypts and authenticates) the codes, refresh tokens and states that it issues with these keys.
+/// The command `proofgate keys`: manages the file with the sealing keys, which all replicas share. With these keys, the
+/// gateway seals (encrypts and authenticates) the codes, refresh tokens and states that it issues.
 struct KeysCommand: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -25,23 +25,22 @@ struct KeysCommand: ParsableCommand {
     var file: String?
 
     func run() throws {
-      let keys = KeyFile.generate(now: Int64(SystemClock.realSeconds()))
+      let keys = KeyFile.generate(now: SystemClock.unixTime())
       guard let file else {
-        Console.show(keys.render())
+        Console.writeOutput(keys.render())
         return
       }
       do throws(IOError) {
         try SecretFile.create(file, Array(keys.render().utf8))
       } catch {
-        // 17 is EEXIST.
-        let isThere = error == .exists
-        Console.fail(
-          isThere
+        let fileExists = error == .exists
+        Console.reportError(
+          fileExists
             ? "\(file) exists; use `keys rotate` to add a key to it, or choose another name"
             : "\(file) cannot be written: \(error)")
         throw ExitCode.systemFailure
       }
-      if let key = keys.ring?.sealingKeyID { Console.say("\(file) created, key \(key) seals") }
+      if let key = keys.ring?.sealingKeyID { Console.inform("\(file) created, key \(key) seals") }
     }
   }
 
@@ -54,13 +53,13 @@ struct KeysCommand: ParsableCommand {
 
     func run() throws {
       var keys = try source.read()
-      let step = keys.rotate(now: Int64(SystemClock.realSeconds()))
+      let step = keys.rotate(now: SystemClock.unixTime())
       try source.write(keys)
       switch step {
       case .added(let id):
-        Console.say("key \(id) added for opening; load the file on every replica, then rotate again to seal with it")
+        Console.inform("key \(id) added for opening; load the file on every replica, then rotate again to seal with it")
       case .promoted(let id):
-        Console.say("key \(id) seals from the next reload on; retire older keys when no value needs them")
+        Console.inform("key \(id) seals from the next reload on; retire older keys when no value needs them")
       }
     }
   }
@@ -85,15 +84,15 @@ struct KeysCommand: ParsableCommand {
       guard let key = KeyID(id) else { return }
       var keys = try source.read()
       guard keys.retire(key) else {
-        let seals = keys.ring?.sealingKeyID == key
-        Console.fail(
-          seals
+        let isSealingKey = keys.ring?.sealingKeyID == key
+        Console.reportError(
+          isSealingKey
             ? "key \(key) seals; rotate until another one does, then retire it"
             : "there is no key \(key) in \(source.name)")
         throw ExitCode.policyErrors
       }
       try source.write(keys)
-      Console.say("key \(key) is retired")
+      Console.inform("key \(key) is retired")
     }
   }
 }
@@ -111,13 +110,13 @@ extension KeysCommand {
       var source = KeyFileOption()
       source.file = file
       for key in try source.read().keys {
-        Console.show("\(key.id)  \(key.createdText)  \(key.state.rawValue)\n")
+        Console.writeOutput("\(key.id)  \(key.createdText)  \(key.state.rawValue)\n")
       }
     }
   }
 }
 
-/// The key file that a command reads and changes: a file, or standard input and output.
+/// The option for the key file that a command reads and changes: a file, or standard input and output.
 struct KeyFileOption: ParsableArguments {
   @Option(
     help: ArgumentHelp("The file to change; default: standard input and standard output.", valueName: "file"))
@@ -128,9 +127,9 @@ struct KeyFileOption: ParsableArguments {
   func read() throws -> KeyFile {
     do throws(KeySource.Failure) {
       guard let file else { return try KeySource.parse(InputFile.readStandardInput(), from: name) }
-      return try KeySource.file(file)
+      return try KeySource.readKeyFile(file)
     } catch {
-      for line in error.lines { Console.write(line) }
+      for line in error.lines { Console.writeLine(line) }
       throw error.code
     }
   }
@@ -138,13 +137,13 @@ struct KeyFileOption: ParsableArguments {
   /// Writes the keys. A file is replaced atomically: a reader sees either the old content or the new content.
   func write(_ keys: KeyFile) throws {
     guard let file else {
-      Console.show(keys.render())
+      Console.writeOutput(keys.render())
       return
     }
     do throws(IOError) {
       try SecretFile.replace(file, Array(keys.render().utf8))
     } catch {
-      Console.fail("\(file) cannot be written: \(error)")
+      Console.reportError("\(file) cannot be written: \(error)")
       throw ExitCode.systemFailure
     }
   }

@@ -1,25 +1,26 @@
 import Reactor
 import Synchronization
 import Telemetry
+import Time
 
 /// Runs the thread that writes the decision log to its destination.
 final class LogWriter: Sendable {
   let log: DecisionLog
   private let hasEnded = Atomic<Bool>(false)
-  /// The time for which records are collected before they are written together, in milliseconds.
-  private static let batchTime = 10
-  /// The maximum time for writing the last lines when the process ends, in milliseconds.
-  static let endTimeout = 5_000
+  /// The time for which records are collected before they are written together.
+  private static let batchTime: Milliseconds = 10
+  /// The maximum time for writing the last lines when the process ends.
+  static let endTimeout: Milliseconds = 5_000
 
-  /// Returns the destination that the option `--log` names.
+  /// Returns the destination for a value of the option `--log`.
   static func destination(_ option: String) -> LogFile.Destination {
     option == "-" ? .standardOutput : .file(option)
   }
 
   /// Creates the log without starting its thread. Throws if the process has no file descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
-    log = DecisionLog(workers: workers, signal: Wake(descriptor: try ThreadSignal()), metrics: metrics) {
-      SystemClock.realMilliseconds()
+    log = DecisionLog(workers: workers, signal: LogSignal(descriptor: try ThreadSignal()), metrics: metrics) {
+      SystemClock.timestamp()
     }
   }
 
@@ -41,7 +42,7 @@ final class LogWriter: Sendable {
     if let failure { throw failure }
   }
 
-  /// Makes the thread write the queued records and end. Waits for the thread for at most ``endTimeout``, because the
+  /// Makes the thread write the queued records and end. Waits for its end for at most ``endTimeout``, because the
   /// reader of the log may have stopped reading.
   func stop(_ clock: WaitClock) async {
     log.stop()
@@ -50,17 +51,18 @@ final class LogWriter: Sendable {
     if !isWritten { Console.warn("the end of the decision log could not be written within 5 s") }
   }
 
-  private struct Wake: WakeSignal {
+  private struct LogSignal: WakeSignal {
     let descriptor: ThreadSignal
 
     func signal() { descriptor.signal() }
 
     func wait() {
       descriptor.wait()
-      // Records of the next 10 ms go into the same write, because a write and a thread switch per request would cost
-      // more than the decision. The workers' buffers have room for the records of several such periods. Another signal
-      // ends the pause early, for example when the file must be reopened: later records belong in the new file.
-      descriptor.pause(milliseconds: LogWriter.batchTime)
+      // Wait 10 ms for more records, which then go into the same write: one write and one thread switch for each
+      // request would cost more than the decision. The buffers of the workers have room for the records of several such
+      // periods. Another signal ends the pause early, for example to reopen the file, because later records belong in
+      // the new file.
+      descriptor.pause(atMost: LogWriter.batchTime)
     }
   }
 

@@ -2,13 +2,13 @@ import ArgumentParser
 import Reactor
 import Synchronization
 
-/// The event loop of a command that serves connections. The loop runs on the thread that calls `run`, and so do all its
-/// tasks: no task runs on a thread pool.
+/// The event loop of a command that serves connections. The loop and all its tasks run on the thread that calls `run`,
+/// not on a thread pool.
 struct MainLoop {
   private let worker: Worker
   private let signals: Signals
 
-  /// Prepares the process and creates the loop. If the kernel has no resources left, writes an error message and throws
+  /// Prepares the process and creates the loop. If the kernel has no resources left, reports the error and throws
   /// `ExitCode.systemFailure`.
   init() throws {
     ProcessControl.ignoreBrokenPipes()
@@ -19,21 +19,21 @@ struct MainLoop {
       signals = try Signals()
       worker = try Worker(index: 0)
     } catch {
-      Console.fail("cannot start: \(error)")
+      Console.reportError("cannot start: \(error)")
       throw ExitCode.systemFailure
     }
   }
 
   /// Runs the loop until `main` returns. Throws the exit code that `main` returns, unless it is `success`.
   ///
-  /// Throws `ExitCode.systemFailure` without calling `main` if the Swift runtime does not schedule tasks as the loop
-  /// needs.
+  /// Throws `ExitCode.systemFailure` without calling `main` if the Swift runtime resumes tasks on other threads.
   func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
     let code = Atomic<Int32>(0)
     let signals = signals
     worker.runOnCurrentThread { worker in
       guard worker.handsOverTasksImmediately() else {
-        Console.fail("cannot start: this build's Swift runtime resumes tasks on other threads; build with Swift 6.3")
+        Console.reportError(
+          "cannot start: this build's Swift runtime resumes tasks on other threads; build with Swift 6.3")
         code.store(ExitCode.systemFailure.rawValue, ordering: .relaxed)
         worker.stop()
         return

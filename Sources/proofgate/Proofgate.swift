@@ -1,7 +1,7 @@
 import ArgumentParser
 import PolicyFile
 
-/// The command line of the program, with one subcommand for each task of an operator.
+/// The command line of the program.
 struct Proofgate: ParsableCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
@@ -9,13 +9,15 @@ struct Proofgate: ParsableCommand {
       abstract: "PKCE and native apps in front of a legacy OAuth 2.0 authorization server.",
       discussion: "Exit codes: 0 success, 1 errors in the policy, 2 system error, 64 wrong arguments.",
       version: Version.text,
-      subcommands: [ServeCommand.self, CheckCommand.self, KeysCommand.self, StoreCommand.self, DemoCommand.self])
+      subcommands: [
+        ServeCommand.self, CheckCommand.self, KeysCommand.self, StoreCommand.self, RulesCommand.self, DemoCommand.self,
+      ])
   }
 
   /// Runs the subcommand in the arguments, and ends the process with its exit code if it fails.
   static func start(_ arguments: [String]) {
     if let message = unknownCommand(in: arguments) {
-      Console.fail(message)
+      Console.reportError(message)
       exit(withError: ExitCode.validationFailure)
     }
     main(arguments)

@@ -1,10 +1,10 @@
 import Policy
 
-/// The changes in a new policy that a running process cannot make.
+/// The changes in a new policy that take effect only after a restart.
 struct RestartChanges {
-  /// The reason why the process must keep the old policy; `nil` if it can use the new one.
+  /// The reason why the running process cannot use the new policy at all; `nil` if it can.
   let refusal: String?
-  /// A warning that names the changed settings that take effect only after a restart; `nil` if there are none.
+  /// A warning with the names of the changed settings that the running process does not use; `nil` if there are none.
   let warning: String?
 
   init(from old: Policy, to new: Policy) {

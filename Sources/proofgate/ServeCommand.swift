@@ -54,23 +54,23 @@ struct ServeCommand: ParsableCommand {
     let service: Service
     switch source.load() {
     case .success(let configuration):
-      for line in configuration.warnings { Console.write(line) }
+      for line in configuration.warnings { Console.writeLine(line) }
       // Only `Service` keeps the configuration, so that a reload frees it.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
     case .failure(let failure):
-      for line in failure.lines { Console.write(line) }
+      for line in failure.lines { Console.writeLine(line) }
       return failure.code
     }
     return await service.run(signals)
   }
 }
 
-/// The path and environment from which the policy is read, at the start and at every reload.
+/// The path of the policy and the environment variables for it. The policy is read at the start and at every reload.
 struct PolicySource: Sendable {
   let path: String
   let environment: [String: String]
-  /// The keys for a policy without a key file.
-  private let ephemeral = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
+  /// The keys for a policy that names no key file.
+  private let ephemeral = KeyRing.ephemeral(now: SystemClock.unixTime())
 
   init(path: String, environment: [String: String]) {
     self.path = path

@@ -8,9 +8,10 @@ import Reactor
 import Synchronization
 import TLS
 import Telemetry
+import Time
 
-/// Runs the gateway from start to end. The service runs on the event loop of the main thread, which has no other work;
-/// the workers have their own threads.
+/// Runs the gateway from start to end. The service itself runs on the event loop of the main thread. The workers have
+/// their own threads.
 final class Service {
   let poller: Poller
   private let source: PolicySource
@@ -18,14 +19,14 @@ final class Service {
   /// The configuration in force.
   private var configuration: Configuration
   private let tickets = TicketKeys()
-  private let upstreamTLS = UpstreamTLSInForce()
+  private let upstreamTLS = CurrentUpstreamTLS()
   private let waiter: Waiter
   private var wantsReload = false
   private var isReloading = false
   private var isEnding = false
 
-  /// The current TLS settings for the upstream. The thread of the admin server reads them, too.
-  private final class UpstreamTLSInForce: Sendable {
+  /// The current TLS settings for the upstream. The thread of the admin server reads them too.
+  private final class CurrentUpstreamTLS: Sendable {
     let client = Mutex<TLSClient?>(nil)
   }
 
@@ -55,22 +56,22 @@ final class Service {
       parts = try await start()
       poller.start(try signals.deliver(on: poller) { self.handle($0, parts) })
     } catch let error as ServerError {
-      Console.fail(error.description)
+      Console.reportError(error.description)
       return .systemFailure
     } catch let error as TLSError {
-      Console.fail("the TLS settings of the policy cannot be used: \(error)")
+      Console.reportError("the TLS settings of the policy cannot be used: \(error)")
       return .policyErrors
     } catch let error as FileStoreError {
-      Console.fail(error.description)
+      Console.reportError(error.description)
       return .systemFailure
     } catch let error as StartFailure {
-      Console.fail(error.text)
+      Console.reportError(error.text)
       return .systemFailure
     } catch {
-      Console.fail("cannot start: \(error)")
+      Console.reportError("cannot start: \(error)")
       return .systemFailure
     }
-    // From here on, a blocked write to standard error must not delay the handling of signals.
+    // From here on, signals are handled, and a write to standard error that blocks must not delay this.
     Console.writeInBackground()
     announce(parts)
     poller.start(
@@ -82,7 +83,7 @@ final class Service {
       if wantsReload, !isReloading {
         wantsReload = false
         isReloading = true
-        // A separate activity, so that the end of the service does not wait for the loading of a large policy.
+        // The reload is a separate activity, so that the service can end while a large policy is being read.
         poller.start(Reload(self, parts))
       } else {
         _ = await waiter.sleep(until: .never)
@@ -109,16 +110,16 @@ final class Service {
     }
     let status = ProcessStatus(
       version: Version.number, metrics: metrics, policy: policy,
-      startTime: SystemClock.realMilliseconds())
+      startTime: SystemClock.timestamp())
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
-        address: try Service.literal(address), status: status, upstream: Service.resolver(policy)
+        address: try Service.ipAddress(address), status: status, upstream: Service.resolver(policy)
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
-    for listener in policy.gateway.listeners { _ = try Service.literal(listener.address) }
+    for listener in policy.gateway.listeners { _ = try Service.ipAddress(listener.address) }
     let memory = BufferMemory(limit: ControlGroups.own.memory, configured: policy.gateway.limits.maxBufferMemory)
-    if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.say(note) }
+    if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.inform(note) }
     let store = try ConfiguredStore(policy.gateway)
     let resources = GatewayResources(
       store: store.store, startStore: store.start, metrics: metrics, log: writer.log,
@@ -137,7 +138,7 @@ final class Service {
     let text: String
   }
 
-  private static func literal(_ address: SocketAddress) throws(StartFailure) -> Address {
+  private static func ipAddress(_ address: SocketAddress) throws(StartFailure) -> Address {
     guard let literal = Address(literal: address.host, port: address.port) else {
       throw StartFailure(text: "\(address) is not an address to listen on; write an IP address and a port")
     }
@@ -150,11 +151,11 @@ final class Service {
 
   private func announce(_ parts: Parts) {
     let policy = configuration.policy
-    for line in CertificateReport(parts.gateway.certificates, before: []).lines { Console.say(line) }
+    for line in CertificateReport(parts.gateway.certificates, before: []).lines { Console.inform(line) }
     let addresses = parts.gateway.server.addresses.map(\.description).joined(separator: ", ")
     let workers = parts.gateway.server.group.workers.count
     let admin = parts.admin?.address.map { ", admin on \($0)" } ?? ""
-    Console.say(
+    Console.inform(
       "\(Version.number) serves \(policy.gateway.origin) on \(addresses)\(admin), \(Service.counted(workers, "worker")), "
         + "policy \(policy.version) with \(Service.counted(policy.clients.count, "client"))")
   }
@@ -173,7 +174,7 @@ final class Service {
     case .user1:
       parts.writer.log.reopen()
     case .terminate, .interrupt:
-      // 128 and the number of the signal: the exit code that shells show for a process that a signal ended.
+      // The exit code is 128 plus the number of the signal, as shells report it for a process that a signal ended.
       if isEnding { ProcessControl.exitNow(signal == .terminate ? 143 : 130) }
       isEnding = true
       parts.status.beginDraining()
@@ -201,30 +202,30 @@ final class Service {
 
   private func reload(_ parts: Parts) async {
     let source = source
-    let loaded: Result<Loaded, Configuration.Failure>
+    let loaded: Result<LoadedConfiguration, Configuration.Failure>
     do throws(IOError) {
-      // On another thread, because reading a large policy takes about a second.
+      // This runs on another thread, because reading a large policy takes about a second.
       loaded = try await poller.runOnThread("reload") {
         ProcessControl.lowerPriority()
-        return source.load().map { Loaded($0) }
+        return source.load().map { LoadedConfiguration($0) }
       }
     } catch {
-      return refuse(["proofgate: error: no thread for the reload: \(error)"], parts)
+      return refuseReload(["proofgate: error: no thread for the reload: \(error)"], parts)
     }
     guard !isEnding else { return }
     switch loaded {
-    case .failure(let failure): refuse(failure.lines, parts)
+    case .failure(let failure): refuseReload(failure.lines, parts)
     case .success(let loaded):
       let next = loaded.configuration
       let changes = RestartChanges(from: configuration.policy, to: next.policy)
-      if let refusal = changes.refusal { return refuse(next.warnings + ["proofgate: error: \(refusal)"], parts) }
+      if let refusal = changes.refusal { return refuseReload(next.warnings + ["proofgate: error: \(refusal)"], parts) }
       let tls: GatewayTLS
       do throws(TLSError) {
         tls = try GatewayTLS(next.policy, tickets: tickets)
       } catch {
-        return refuse(next.warnings + ["proofgate: error: the TLS settings cannot be used: \(error)"], parts)
+        return refuseReload(next.warnings + ["proofgate: error: the TLS settings cannot be used: \(error)"], parts)
       }
-      for line in next.warnings { Console.write(line) }
+      for line in next.warnings { Console.writeLine(line) }
       if let warning = changes.warning { Console.warn(warning) }
       let before = parts.gateway.certificates
       await parts.gateway.reload(loaded.snapshot, tls: tls)
@@ -232,18 +233,18 @@ final class Service {
       parts.metrics.certificatesServed(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
       parts.status.adopted(next.policy)
-      let retired = Retired(configuration)
+      let retired = RetiredConfiguration(configuration)
       configuration = next
       parts.metrics.policyReloaded(version: next.policy.version)
-      for line in certificates.lines { Console.say(line) }
-      Console.say(
+      for line in certificates.lines { Console.inform(line) }
+      Console.inform(
         "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
           + "\(certificates.summary) in force")
       await release(retired)
     }
   }
 
-  private struct Loaded: Sendable {
+  private struct LoadedConfiguration: Sendable {
     let configuration: Configuration
     let snapshot: GatewaySnapshot
 
@@ -253,8 +254,8 @@ final class Service {
     }
   }
 
-  /// The replaced configuration. It is freed on another thread, because freeing a large policy takes a while.
-  private final class Retired: Sendable {
+  /// The replaced configuration, which another thread frees, because freeing a large policy takes a while.
+  private final class RetiredConfiguration: Sendable {
     private let configuration: Mutex<Configuration?>
 
     init(_ configuration: Configuration) { self.configuration = Mutex(configuration) }
@@ -262,7 +263,7 @@ final class Service {
     func release() { configuration.withLock { $0 = nil } }
   }
 
-  private func release(_ retired: Retired) async {
+  private func release(_ retired: RetiredConfiguration) async {
     do throws(IOError) {
       try await poller.runOnThread("release") {
         ProcessControl.lowerPriority()
@@ -271,27 +272,27 @@ final class Service {
     } catch {
       retired.release()
     }
-    // Runs at normal priority, because it holds locks of the allocator that the workers need.
+    // This runs at normal priority, because it holds locks of the allocator for which workers may wait.
     ProcessControl.releaseMemory()
   }
 
-  private func refuse(_ lines: [String], _ parts: Parts) {
-    for line in lines { Console.write(line) }
+  private func refuseReload(_ lines: [String], _ parts: Parts) {
+    for line in lines { Console.writeLine(line) }
     parts.metrics.policyReloadFailed()
-    Console.fail("reload refused; policy \(configuration.policy.version) stays in force")
+    Console.reportError("reload refused; policy \(configuration.policy.version) stays in force")
   }
 
   // MARK: End
 
   private func end(_ parts: Parts) async {
     let gateway = configuration.policy.gateway
-    Console.say("draining, for at most \(gateway.drainTimeout) ms")
-    let cut = await parts.gateway.server.drain(
+    Console.inform("draining, for at most \(gateway.drainTimeout.count) ms")
+    let closedCount = await parts.gateway.server.drain(
       delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
     await parts.writer.stop(poller.waitClock)
     await parts.admin?.stop()
     await parts.store.close(poller.waitClock)
-    Console.say(cut == 0 ? "ended" : "ended; \(Service.counted(cut, "connection")) had to be cut")
+    Console.inform(closedCount == 0 ? "ended" : "ended; \(Service.counted(closedCount, "connection")) had to be cut")
     await Console.flush(poller.waitClock)
   }
 }

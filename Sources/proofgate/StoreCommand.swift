@@ -22,8 +22,8 @@ struct StoreCommand: ParsableCommand {
     func run() throws {
       do throws(FileStoreError) {
         let report = try FileStore.check(path)
-        for line in report.lines { Console.show("\(line)\n") }
-        Console.say("the store \(path) is not damaged")
+        for line in report.lines { Console.writeOutput("\(line)\n") }
+        Console.inform("the store \(path) is not damaged")
       } catch {
         throw error.exit()
       }
@@ -47,8 +47,8 @@ struct StoreCommand: ParsableCommand {
     func run() throws {
       do throws(FileStoreError) {
         let old = try FileStore.reset(path)
-        Console.say("the store \(path) is empty and begins an epoch")
-        if let old { Console.say("the old file is kept as \(old), because it is not recognised as a store") }
+        Console.inform("the store \(path) is empty and begins an epoch")
+        if let old { Console.inform("the old file is kept as \(old), because it is not recognised as a store") }
       } catch {
         throw error.exit()
       }
@@ -59,7 +59,7 @@ struct StoreCommand: ParsableCommand {
 extension FileStoreError {
   /// Shows the error and returns the exit code.
   fileprivate func exit() -> ExitCode {
-    Console.fail(description)
+    Console.reportError(description)
     return isDamage ? .policyErrors : .systemFailure
   }
 }

@@ -4,8 +4,8 @@ import Policy
 import Reactor
 import TLS
 
-/// Tests once, after the start, whether the upstream accepts connections, and warns the operator if it does not. This
-/// is not an error, because the upstream may start later than the gateway.
+/// Tests once, after the start, whether the upstream accepts connections. If not, warns the operator. This is not an
+/// error, because the upstream may start later than the gateway.
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe
@@ -18,7 +18,7 @@ final class UpstreamNotice: Activity {
   }
 
   func run() async {
-    guard let problem = await probe.problem() else { return }
+    guard let problem = await probe.findProblem() else { return }
     watch.recordUnreachable()
     Console.warn("upstream \(origin) cannot be reached: \(problem); the gateway is not ready until it answers")
   }

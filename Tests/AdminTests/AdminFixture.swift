@@ -6,6 +6,7 @@ import Proxy
 import Reactor
 import Telemetry
 import Testing
+import Time
 
 /// An admin listener on a port that the kernel chose, with an upstream that accepts connections.
 struct AdminFixture {

@@ -7,6 +7,7 @@ import Reactor
 import Synchronization
 import Telemetry
 import Testing
+import Time
 
 @testable import Admin
 
@@ -80,7 +81,7 @@ struct AdminServerTests {
     let mayAnswer = try ThreadSignal()
     let resolver = Resolver(host: "slow.test", port: port) { _, port in
       // Far longer than a probe may take, but not forever if the test does not end it.
-      mayAnswer.pause(milliseconds: 20_000)
+      mayAnswer.pause(atMost: 20_000)
       return .success([Address(literal: "127.0.0.1", port: port)].compactMap { $0 })
     }
     let worker = try Worker(index: 0)
@@ -112,7 +113,7 @@ struct AdminServerTests {
       self.done = done
     }
 
-    func run() async { done(await probe.problem()) }
+    func run() async { done(await probe.findProblem()) }
   }
 
   private final class LookUpTask: Activity {
@@ -156,14 +157,14 @@ struct AdminServerTests {
       }
     }
     _ = try await OSThread.run("wait") { entered.wait() }
-    let now = SystemClock.monotonicMilliseconds()
+    let now = SystemClock.monotonicTime()
     #expect(admin.status.markStalledLoops(now: now + 1_500) == 1)
     #expect(admin.status.metrics.snapshot().workersStalled == 1)
     mayGoOn.signal()
     await stuck.value
     // The loop takes a turn for this task, which ends the stall.
     await worker.perform { _ in }
-    #expect(admin.status.markStalledLoops(now: SystemClock.monotonicMilliseconds()) == 0)
+    #expect(admin.status.markStalledLoops(now: SystemClock.monotonicTime()) == 0)
     await worker.stop()
     await admin.stop()
   }

@@ -11,8 +11,8 @@ struct PercentDecodingTests {
     String(decoding: PercentDecoding.lenient(text.utf8.span), as: UTF8.self)
   }
 
-  private func toTheEnd(_ text: String) -> String {
-    String(decoding: PercentDecoding.toTheEnd(text.utf8.span), as: UTF8.self)
+  private func repeated(_ text: String) -> String {
+    String(decoding: PercentDecoding.repeated(text.utf8.span), as: UTF8.self)
   }
 
   @Test(
@@ -30,7 +30,7 @@ struct PercentDecodingTests {
     #expect(strict(text) == nil)
     #expect(strict(text, plusIsSpace: true) == nil)
     #expect(lenient(text) == text)
-    #expect(toTheEnd(text) == text)
+    #expect(repeated(text) == text)
   }
 
   @Test("A plus is a space only in a form, and an escaped one is a plus there")
@@ -44,7 +44,7 @@ struct PercentDecodingTests {
     "Decoding to the end decodes what decoding makes, wherever the percent sign and the digits come from",
     arguments: [("%2541", "A"), ("%252541", "A"), ("%%341", "A"), ("%4%31", "A"), ("%25%34%31", "A"), ("%25g", "%g")])
   func end(text: String, decoded: String) {
-    #expect(toTheEnd(text) == decoded)
+    #expect(repeated(text) == decoded)
   }
 
   @Test("Decoding to the end is decoding once until nothing changes")
@@ -54,7 +54,7 @@ struct PercentDecodingTests {
       let text = [1, 8, 64, 512].map { parts[number / $0 % 8] }.joined()
       var expected = text
       while lenient(expected) != expected { expected = lenient(expected) }
-      #expect(toTheEnd(text) == expected, "\(text)")
+      #expect(repeated(text) == expected, "\(text)")
     }
   }
 }

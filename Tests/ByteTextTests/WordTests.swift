@@ -42,28 +42,28 @@ struct WordTests {
   }
 
   @Test("The first control character is found, if there is one")
-  func controls() {
+  func controlPositions() {
     let areAllFound = WordTests.words { bytes, word in
-      WordTests.first(word.controls) == bytes.firstIndex { $0 < 0x20 || $0 == 0x7f }
+      WordTests.first(word.controlPositions) == bytes.firstIndex { $0 < 0x20 || $0 == 0x7f }
     }
     #expect(areAllFound)
   }
 
   @Test("The first occurrence of any byte is found, if there is one")
-  func places() {
+  func approximatePositions() {
     for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
       let areAllFound = WordTests.words { bytes, word in
-        WordTests.first(word.places(of: byte)) == bytes.firstIndex(of: byte)
+        WordTests.first(word.approximatePositions(of: byte)) == bytes.firstIndex(of: byte)
       }
       #expect(areAllFound)
     }
   }
 
   @Test("Every occurrence of a byte is marked, and no other byte")
-  func everyPlace() {
+  func positions() {
     for byte: UInt8 in [0x00, 0x0a, 0x3a, 0x7f, 0x80, 0xff] {
       let areAllFound = WordTests.words { bytes, word in
-        word.everyPlace(of: byte) == (0..<8).reduce(0) { bytes[$1] == byte ? $0 | 0x80 << UInt64(8 * $1) : $0 }
+        word.positions(of: byte) == (0..<8).reduce(0) { bytes[$1] == byte ? $0 | 0x80 << UInt64(8 * $1) : $0 }
       }
       #expect(areAllFound)
     }

@@ -9,6 +9,8 @@ struct ArgumentTests {
       (["serve", "a.yaml", "--policy", "b.yaml"], "more than one policy"),
       (["check", "-", "-"], "once only"), (["check"], "<file>"),
       (["check", "--format", "xml", "x"], "xml"), (["keys", "retire", "XYZ"], "`XYZ` is not a key id"),
+      (["rules", "pkce-require"], "did you mean `pkce-required`?"),
+      (["rules", "x"], "`proofgate rules` lists all rules"),
       (["demo", "--no-such-option"], "--no-such-option"), (["demo", "--port", "70000"], "70000"),
     ])
   func wrongArguments(_ arguments: [String], _ said: String) throws {
@@ -27,6 +29,18 @@ struct ArgumentTests {
     #expect(outcome.code == 64)
     #expect(outcome.errors.hasPrefix("proofgate: error: `\(name)` is not a command; "))
     #expect(outcome.errors.contains(said))
+  }
+
+  @Test("`rules` explains a rule by its id, and lists all rules without one")
+  func rules() throws {
+    let one = try Program.run("rules", "pkce-required")
+    #expect(one.code == 0)
+    #expect(one.output.hasPrefix("pkce-required\n\nThe request had no `code_challenge`.\n\n- Why: "))
+    #expect(one.output.contains("\n- Source: RFC 7636, section 4.4.1\n"))
+    let all = try Program.run("rules")
+    #expect(all.code == 0)
+    #expect(all.output.hasPrefix("Requests\n  method-not-allowed "))
+    #expect(all.output.contains("\n\nPKCE\n  pkce-required "))
   }
 
   @Test("`--version` names the linked libraries")

@@ -5,6 +5,7 @@ import Reactor
 import Synchronization
 import Telemetry
 import Testing
+import Time
 
 @testable import proofgate
 
@@ -62,9 +63,9 @@ struct ConsoleTests {
   func logEnd() async throws {
     // The writer's thread was never started, so the log is never written.
     let writer = try LogWriter(workers: 1, metrics: MetricsRegistry(workers: 1, policyVersion: "test"))
-    let time = Mutex<UInt64>(0)
+    let time = Mutex<MonotonicTime>(0)
     await writer.stop(
-      WaitClock(now: { time.withLock { $0 } }, pause: { asked in time.withLock { $0 += UInt64(asked) * 3 } }))
+      WaitClock(now: { time.withLock { $0 } }, pause: { asked in time.withLock { $0 += asked * 3 } }))
     #expect((5_000..<5_100).contains(time.withLock { $0 }))
   }
 

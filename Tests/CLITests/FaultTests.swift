@@ -8,6 +8,7 @@ import OAuth
 import Reactor
 import Synchronization
 import Testing
+import Time
 
 @Suite("Faults of the environment")
 struct FaultTests {
@@ -183,7 +184,7 @@ struct FaultTests {
     _ = first.wait()
 
     let second = try Self.serve(folder)
-    guard case .app(let delivery) = try await DemoUser().walk(&browser, from: login.address) else {
+    guard case .app(let delivery) = try await DemoUser().signIn(in: &browser, from: login.address) else {
       Issue.record("the app got no answer")
       return
     }

@@ -5,6 +5,7 @@ import HTTP
 import LegacyServer
 import TLSTestSupport
 import Testing
+import Time
 
 @Suite("proofgate serve")
 struct ServeTests {
@@ -181,7 +182,7 @@ struct ServeTests {
         + "fingerprint=\"\(chain.fingerprint.prefix(16))\"}"
     }
     let before = try await ServeTests.metric(series(gateway, "gw.example"), policy.adminPort)
-    #expect(before == "\(gateway.validity.upperBound)")
+    #expect(before == "\(gateway.validity.upperBound.seconds)")
 
     try install("other")
     served.child.signal(SIGHUP)
@@ -192,7 +193,7 @@ struct ServeTests {
     #expect(said.last?.hasSuffix("with 1 client and 1 certificate (1 new) in force") == true)
     #expect(try await ServeTests.metric(series(gateway, "gw.example"), policy.adminPort) == nil)
     let after = try await ServeTests.metric(series(other, "other.example"), policy.adminPort)
-    #expect(after == "\(other.validity.upperBound)")
+    #expect(after == "\(other.validity.upperBound.seconds)")
 
     served.child.signal(SIGHUP)
     let again = try served.child.lines(until: "in force")

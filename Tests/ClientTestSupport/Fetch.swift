@@ -3,6 +3,7 @@ public import HTTP
 import LegacyServer
 import Reactor
 import Synchronization
+import Time
 
 /// Requests to a loopback port, each from a loop on a thread of its own.
 public enum Fetch {

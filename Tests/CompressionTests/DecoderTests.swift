@@ -88,7 +88,7 @@ struct DecoderTests {
     let bomb = try #require(Encoder.gzip([UInt8](repeating: 0, count: 1_000_000)))
     #expect(bomb.count < 2_000)
     #expect(Self.failure(bomb, limit: 1 << 30) == .tooLarge)
-    let zeros = [UInt8](repeating: 0, count: Decoder.ratioFree)
+    let zeros = [UInt8](repeating: 0, count: Decoder.lengthWithoutRatioLimit)
     let small = try #require(Encoder.gzip(zeros))
     #expect(small.count * Decoder.ratioLimit < zeros.count)
     #expect(try Decoder.decode(small, .gzip, limit: 1 << 20) == zeros)

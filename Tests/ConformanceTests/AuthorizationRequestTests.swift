@@ -5,6 +5,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 import VectorsTestSupport
 
 /// RFC 6749, section 3.1, and extensions that could circumvent it.

@@ -5,6 +5,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 /// RFC 6749, section 4.1.2, RFC 9207 and RFC 9700: the responses to the app.
 @Suite("Authorization responses")

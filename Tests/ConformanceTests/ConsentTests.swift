@@ -154,7 +154,7 @@ struct ConsentTests {
       for _ in 0..<2 { _ = try await gateway.get(gateway.authorizationTarget("p1")) }
       let refused = try await gateway.expectRefused(get: gateway.authorizationTarget("p1"))
       #expect(try refused.expectErrorRedirect(to: "com.example.p1:/cb")["error"] == "temporarily_unavailable")
-      let delivery = try await DemoUser().walk(&early, from: login.address)
+      let delivery = try await DemoUser().signIn(in: &early, from: login.address)
       guard case .app(let answer) = delivery else {
         Issue.record("the earlier flow did not complete")
         return

@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 extension HTTPTests {
   // MARK: Fields

@@ -83,7 +83,7 @@ struct PolicyLintTests {
       try Data(text(origin).utf8).write(to: URL(fileURLWithPath: path))
     }
     let check = PolicyFile.check(paths: paths, PolicySources(environment: [:]))
-    #expect(check.between.contains { $0.id == .sharedRedirectURI && $0.severity == .warning })
+    #expect(check.conflicts.contains { $0.id == .sharedRedirectURI && $0.severity == .warning })
   }
 
   @Test("8252-A-selfcheck: the report names a failed point of the checklist, and the profile is not met")

@@ -8,6 +8,7 @@ import Policy
 import Stores
 import Telemetry
 import Testing
+import Time
 import VectorsTestSupport
 
 /// RFC 9126: the gateway's own endpoint for pushed authorization requests.
@@ -179,7 +180,7 @@ struct PushedAuthorizationTests {
       let uri = try await gateway.push("p1") { $0.append("login_hint", "alice") }
       let target = gateway.reference(uri, "p1") + "&redirect_uri=https%3A%2F%2Fevil.example&scope=admin&state=evil"
       var browser = gateway.browser(for: "com.example.p1:/cb")
-      let stop = try await DemoUser().walk(&browser, from: gateway.front.at(target))
+      let stop = try await DemoUser().signIn(in: &browser, from: gateway.front.at(target))
       guard case .app(let delivery) = stop else {
         Issue.record("stranded")
         return
@@ -204,7 +205,7 @@ struct PushedAuthorizationTests {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let uri = try await gateway.push("n4")
       var browser = gateway.browser(for: "http://127.0.0.1/cb")
-      let stop = try await DemoUser().walk(&browser, from: gateway.front.at(gateway.reference(uri, "n4")))
+      let stop = try await DemoUser().signIn(in: &browser, from: gateway.front.at(gateway.reference(uri, "n4")))
       guard case .app(let delivery) = stop else {
         Issue.record("stranded")
         return

@@ -7,6 +7,7 @@ import Policy
 import Sealing
 import Stores
 import Testing
+import Time
 
 /// RFC 6749, section 6, and RFC 9700, sections 2.2.2 and 4.14.2.
 @Suite("Refresh tokens of public clients")
@@ -109,7 +110,7 @@ struct RefreshTokenTests {
 
   @Test("Without the date, or after it, a refresh token that the gateway did not seal is refused")
   func rawWithoutDate() async throws {
-    for until in [nil, Int64(1)] {
+    for until in [nil, UnixTime(seconds: 1)] {
       let policy = try FixturePolicy.with { policy in
         policy.edit("n1") { client in
           client.upstream.clientID = client.id

@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Synchronization
+import Time
 
 /// A store that records all keys and values that were ever written.
 final class SpyStore: EphemeralStore {
@@ -11,31 +12,31 @@ final class SpyStore: EphemeralStore {
   var dump: [[UInt8]] { seen.withLock { $0 } }
 
   func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     seen.withLock { $0 += [key.bytes, value] }
     return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     seen.withLock { $0.append(key.bytes) }
     try await store.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     seen.withLock { $0.append(new) }
     return try await store.replace(key, old, with: new, expiry: expiry, now: now)
   }
 
-  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await store.get(key, now: now) }
+  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await store.get(key, now: now) }
 
-  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await store.take(key, now: now) }
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await store.take(key, now: now) }
 
-  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     try await store.remove(key, value, now: now)
   }
 }
@@ -57,37 +58,37 @@ final class BrittleStore: EphemeralStore {
   }
 
   func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     try check()
     return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     try check()
     try await store.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     try check()
     return try await store.replace(key, old, with: new, expiry: expiry, now: now)
   }
 
-  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try check()
     return try await store.get(key, now: now)
   }
 
-  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? {
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try check()
     return try await store.take(key, now: now)
   }
 
-  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     try check()
     return try await store.remove(key, value, now: now)
   }

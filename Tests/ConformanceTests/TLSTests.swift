@@ -5,6 +5,7 @@ import Policy
 import TLS
 import TLSTestSupport
 import Testing
+import Time
 
 /// RFC 8996, RFC 9325 and RFC 9700, section 4.13: the protection of the connections to clients and to the upstream.
 @Suite("TLS")

@@ -7,6 +7,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 /// RFC 6749, sections 3.2, 4.1.3 and 5: requests and responses of the token endpoint.
 @Suite("Token requests")

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import TLSTestSupport
 import Testing
+import Time
 
 @testable import Cryptography
 

@@ -98,7 +98,7 @@ struct BrowserPartsTests {
       Response(status: 200, body: Array(page.utf8)),
     ] {
       var browser = DemoBrowser(appRedirectURI: "http://127.0.0.1:7/cb") { _, _ in response }
-      let stop = try await DemoUser().walk(&browser, from: WebAddress(host: "h", port: 80))
+      let stop = try await DemoUser().signIn(in: &browser, from: WebAddress(host: "h", port: 80))
       guard case .app(let delivery) = stop else {
         Issue.record("the browser stopped at \(stop)")
         continue

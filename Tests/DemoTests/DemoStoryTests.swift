@@ -3,6 +3,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Testing
+import Time
 
 @Suite("The story of the demo")
 struct DemoStoryTests {

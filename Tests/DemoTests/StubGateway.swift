@@ -5,6 +5,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Synchronization
+import Time
 
 /// The part of a gateway that the demo's story needs, so that the story can be tested without one: PKCE in front of a
 /// legacy server that it calls itself.
@@ -44,7 +45,7 @@ final class StubGateway: Sendable {
     self.fault = fault
   }
 
-  func respond(to request: Request, now: Int) -> Response {
+  func respond(to request: Request, now: UnixTime) -> Response {
     switch request.path {
     case "/authorize" where request.method == "GET": authorize(request, now: now)
     case "/token": token(request, now: now)
@@ -52,7 +53,7 @@ final class StubGateway: Sendable {
     }
   }
 
-  private func authorize(_ request: Request, now: Int) -> Response {
+  private func authorize(_ request: Request, now: UnixTime) -> Response {
     let form = Form(decoding: request.query ?? "")
     if let handle = form["state"], state.withLock({ $0.transactions[handle] }) != nil {
       return complete(legacy.respond(to: request, now: now))
@@ -91,7 +92,7 @@ final class StubGateway: Sendable {
     }
   }
 
-  private func token(_ request: Request, now: Int) -> Response {
+  private func token(_ request: Request, now: UnixTime) -> Response {
     let form = Form(decoding: String(decoding: request.body, as: UTF8.self))
     let refusal = Response(
       status: 400, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"invalid_grant"}"#.utf8))

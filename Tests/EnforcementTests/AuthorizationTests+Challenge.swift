@@ -1,6 +1,7 @@
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Enforcement
 

@@ -1,6 +1,7 @@
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Enforcement
 
@@ -10,7 +11,7 @@ struct CompletionTests {
 
   private func complete(
     _ location: String, transaction: AuthorizationTransaction = Fixture.transaction, browser: Bool = true,
-    request: String = "", now: Int64 = Fixture.now, policy: Policy = Fixture.policy()
+    request: String = "", now: UnixTime = Fixture.now, policy: Policy = Fixture.policy()
   ) throws -> DecisionWithFindings<CompletionPermit> {
     let answer = try #require(UpstreamAuthorizationResponse(location: location))
     let facts = CompletionFacts(
@@ -22,7 +23,7 @@ struct CompletionTests {
   func success() throws {
     let permit = try #require(
       complete(Self.callback + "?code=abcdefghij&state=sealed&iss=https%3A%2F%2Flegacy.internal").permit)
-    #expect(permit.upstreamCode.reveal() == "abcdefghij")
+    #expect(permit.code.upstreamCode.reveal() == "abcdefghij")
     #expect(permit.code.expiry == Fixture.now + 60)
     #expect(permit.code.epoch == Fixture.epoch)
     #expect(permit.code.challenge == Fixture.transaction.challenge)
@@ -269,7 +270,7 @@ struct CompletionTests {
   }
 
   private func reenter(
-    _ query: String, body: String? = nil, browser: Bool = true, now: Int64 = Fixture.now,
+    _ query: String, body: String? = nil, browser: Bool = true, now: UnixTime = Fixture.now,
     contentType: String = "application/x-www-form-urlencoded", policy: Policy = Fixture.policy(),
     transaction: AuthorizationTransaction = Fixture.transaction
   ) -> Rejection? {

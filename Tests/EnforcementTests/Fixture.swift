@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 
 @testable import Enforcement
 
@@ -7,7 +8,7 @@ import Policy
 enum Fixture {
   static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
   static let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
-  static let now: Int64 = 1_800_000_000
+  static let now: UnixTime = 1_800_000_000
 
   static func uri(_ text: String) -> RedirectURI {
     do {
@@ -148,7 +149,7 @@ enum Fixture {
 
   static func redeem(
     _ changes: [String: String?] = [:], authorization: [String] = [], code: IssuedCode = code,
-    opened: Opened<IssuedCode>? = nil, policy: Policy = policy(), now: Int64 = now
+    opened: Opened<IssuedCode>? = nil, policy: Policy = policy(), now: UnixTime = now
   ) -> DecisionWithFindings<RedemptionPermit>? {
     let outcome = Enforcement.decideToken(tokenRequest(changes, authorization: authorization), policy: policy)
     guard case .redeem(let intent) = outcome.permit else { return nil }

@@ -6,58 +6,48 @@ import Testing
 
 @Suite("Rejections")
 struct RejectionTests {
-  /// The sections of docs/rules.md: rule id to the lines of its section.
-  private static let sections: [String: [String]] = {
-    let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-      .deletingLastPathComponent().appendingPathComponent("docs/rules.md")
-    guard let data = try? Data(contentsOf: file) else { return [:] }
-    var sections: [String: [String]] = [:]
-    var id: String?
-    for line in String(decoding: data, as: UTF8.self).split(separator: "\n") {
-      if line.hasPrefix("## ") { id = String(line.dropFirst(3)) }
-      if let id { sections[id, default: []].append(String(line)) }
+  private static let all = Rejection.subjects.flatMap(\.rejections)
+  private static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent()
+
+  @Test("docs/rules.md is equal to the page from the rejections; `make reference` writes it")
+  func manual() throws {
+    let file = Self.root.appendingPathComponent("docs/rules.md")
+    if ProcessInfo.processInfo.environment["PROOFGATE_WRITE_REFERENCE"] != nil {
+      try Data(RulesManual.page.utf8).write(to: file)
     }
-    return sections
-  }()
-
-  @Test("Every rule has a section in docs/rules.md", arguments: Rejection.allCases)
-  func documented(rejection: Rejection) {
-    #expect(Self.sections[rejection.ruleID] != nil)
-    #expect(rejection.documentation == "docs/rules.md#\(rejection.ruleID)")
+    let written = String(decoding: try Data(contentsOf: file), as: UTF8.self).split(separator: "\n")
+    let expected = RulesManual.page.split(separator: "\n")
+    let difference = zip(written, expected).first { $0 != $1 }
+    #expect(difference == nil && written.count == expected.count, "\(difference.map { "\($0)" } ?? "length")")
   }
 
-  @Test("Every section of docs/rules.md has a rule")
-  func noStaleSections() {
-    #expect(Set(Self.sections.keys) == Set(Rejection.allCases.map(\.ruleID)))
-  }
-
-  @Test("docs/rules.md gives the same source and answer for each rule as the table", arguments: Rejection.allCases)
-  func documentedAnswer(rejection: Rejection) throws {
-    let lines = try #require(Self.sections[rejection.ruleID])
-    #expect(lines.contains("- Source: \(rejection.reference)"))
-    let answer =
-      rejection.mayRedirect
-      ? "`\(rejection.errorCode.rawValue)`, by redirect where the redirect URI is verified, else status \(rejection.status)"
-      : "`\(rejection.errorCode.rawValue)`, status \(rejection.status), never a redirect"
-    let documented = try #require(lines.first { $0.hasPrefix("- Answer: ") }).dropFirst("- Answer: ".count)
-    #expect(documented == answer || documented.hasPrefix("\(answer);"))
+  @Test("Each declared rejection belongs to one subject and has an id of its own")
+  func declared() throws {
+    let folder = Self.root.appendingPathComponent("Sources/Enforcement/Rejections")
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+    let declarations = try files.flatMap { name in
+      let text = String(decoding: try Data(contentsOf: folder.appendingPathComponent(name)), as: UTF8.self)
+      return text.split(separator: "\n").filter { $0.hasSuffix(" = Rejection(") }
+    }
+    #expect(declarations.count == Self.all.count)
+    #expect(Set(Self.all.map(\.ruleID)).count == declarations.count)
   }
 
   @Test(
     "6749-4.1.2.1-charset: descriptions contain only the characters that error_description allows",
-    arguments: Rejection.allCases)
+    arguments: Self.all)
   func descriptions(rejection: Rejection) {
     #expect(ErrorDescription.sanitised(rejection.errorDescription) == rejection.errorDescription)
     #expect(rejection.reference.contains("section") || rejection.reference.contains("appendix"))
   }
 
-  @Test("Rule ids are in kebab case", arguments: Rejection.allCases)
+  @Test("Rule ids are in kebab case", arguments: Self.all)
   func ids(rejection: Rejection) {
     #expect(rejection.ruleID.utf8.allSatisfy { ($0 >= 0x61 && $0 <= 0x7a) || $0 == UInt8(ascii: "-") })
-    #expect(rejection.metricLabel == rejection.ruleID)
   }
 
-  @Test("I-failure: a failure of the gateway or the upstream is never invalid_grant", arguments: Rejection.allCases)
+  @Test("I-failure: a failure of the gateway or the upstream is never invalid_grant", arguments: Self.all)
   func faults(rejection: Rejection) {
     if rejection.status >= 500 {
       #expect(rejection.errorCode == .serverError || rejection.errorCode == .temporarilyUnavailable)

@@ -1,6 +1,7 @@
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Enforcement
 
@@ -84,8 +85,10 @@ struct ScopeTests {
     _ scope: String?, granted: String?, _ policy: Policy
   ) throws -> DecisionWithFindings<RefreshPermit> {
     let grant = RefreshGrant(
-      family: Fixture.transactionID, generation: 0, epoch: .none, clientID: ClientID("n1"),
-      scope: granted.flatMap { Scope(parsing: $0) }, upstreamClientID: ClientID("legacy-n1"),
+      family: Fixture.transactionID, generation: 0, epoch: .none,
+      binding: ClientBinding(
+        clientID: ClientID("n1"), scope: granted.flatMap { Scope(parsing: $0) },
+        upstreamClientID: ClientID("legacy-n1")),
       upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: Fixture.now)
     let request = TokenRequest(
       method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],

@@ -3,6 +3,7 @@ public import HTTP
 public import LegacyServer
 import Reactor
 public import TLS
+import Time
 
 /// The event loop that carries the requests of tests: one thread for the whole process, asleep while no request runs.
 public struct ClientLoop: Sendable {

@@ -5,6 +5,7 @@ public import Proxy
 import Reactor
 import Synchronization
 public import TLS
+import Time
 
 /// The recording upstream: the embedded legacy server on a loopback port, whose responses a script can replace.
 public final class FixtureUpstream: Sendable {
@@ -66,7 +67,7 @@ public final class FixtureUpstream: Sendable {
     recorder.record(request)
     let (legacy, script) = state.withLock { ($0.legacy, $0.script) }
     if let script, let response = await script(request) { return response }
-    return legacy.respond(to: request, now: SystemClock.realSeconds())
+    return legacy.respond(to: request, now: SystemClock.unixTime())
   }
 
   /// Lets the handlers find this object, which does not exist yet when they are created.

@@ -1,4 +1,5 @@
 import Telemetry
+import Time
 
 extension GatewayFixture {
   /// The text of `/metrics`; the facts about the process are empty.

@@ -104,7 +104,7 @@ extension GatewayFixture {
   ) async throws -> DemoBrowser.Delivery {
     browser.appRedirectURI = redirectURI ?? registered(client)
     let start = front.at(authorizationTarget(client, redirectURI, adjusting: adjust))
-    switch try await user.walk(&browser, from: start) {
+    switch try await user.signIn(in: &browser, from: start) {
     case .app(let delivery): return delivery
     case .page(let page): throw Stranded(page: page)
     }

@@ -10,6 +10,7 @@ public import Stores
 import Synchronization
 public import TLS
 public import Telemetry
+import Time
 
 /// A gateway in front of the recording upstream for one test, in this process and on loopback ports that the kernel
 /// chose.
@@ -68,7 +69,7 @@ public final class GatewayFixture: Sendable {
     do {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
-        keyRing: keyRing ?? KeyRing.ephemeral(now: Int64(SystemClock.realSeconds())), store: store ?? MemoryStore(),
+        keyRing: keyRing ?? KeyRing.ephemeral(now: SystemClock.unixTime()), store: store ?? MemoryStore(),
         clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }

@@ -4,6 +4,7 @@ import Policy
 import Sealing
 import Telemetry
 import Testing
+import Time
 
 @testable import Gateway
 

@@ -4,6 +4,7 @@ import HTTP2
 import Policy
 import Sealing
 import Testing
+import Time
 
 @testable import Gateway
 @testable import Proxy
@@ -28,8 +29,8 @@ struct LimitSettingsTests {
     let http2 = configuration.http2 ?? HTTP2Limits()
     return [
       "header bytes": limits.head.bytes, "header fields": limits.head.fields, "target length": limits.head.target,
-      "header timeout": configuration.headerTimeout, "body timeout": configuration.bodyTimeout,
-      "idle timeout": configuration.idleTimeout, "request timeout": limits.requestTimeout,
+      "header timeout": configuration.headerTimeout.count, "body timeout": configuration.bodyTimeout.count,
+      "idle timeout": configuration.idleTimeout.count, "request timeout": limits.requestTimeout.count,
       "minimum rate": limits.minimumRate, "connections": limits.connections,
       "connections per address": limits.connectionsPerAddress,
       "requests per connection": limits.requestsPerConnection, "buffer memory": limits.bufferMemory,

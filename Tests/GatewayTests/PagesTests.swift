@@ -6,6 +6,7 @@ import HTTP
 import LegacyServer
 import Policy
 import Testing
+import Time
 
 @Suite("The gateway's own pages (I-pages)")
 struct PagesTests {

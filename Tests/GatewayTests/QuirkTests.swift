@@ -10,7 +10,7 @@ import Testing
 @Suite("Legacy servers with quirks")
 struct QuirkTests {
   static let quirks: [(String, LegacyQuirks)] = [
-    ("refuses PKCE parameters", .with { $0.strictParameters = true }),
+    ("refuses PKCE parameters", .with { $0.refusesPKCEParameters = true }),
     ("shows errors as pages", .with { $0.errorsAsPages = true }),
     ("answers with forms", .with { $0.tokenFormat = .form }),
     ("hands out tokens over GET", .with { $0.tokensOverGET = true }),
@@ -22,7 +22,7 @@ struct QuirkTests {
     (
       "everything at once",
       .with {
-        $0.strictParameters = true
+        $0.refusesPKCEParameters = true
         $0.errorsAsPages = true
         $0.tokenFormat = .form
         $0.tokensOverGET = true
@@ -151,7 +151,7 @@ struct QuirkTests {
 
   @Test("An upstream that refuses challenges gets one only if the policy says that it supports PKCE")
   func glewlwyd() async throws {
-    try await GatewayFixture.run(quirks: .with { $0.strictParameters = true }) { gateway in
+    try await GatewayFixture.run(quirks: .with { $0.refusesPKCEParameters = true }) { gateway in
       let code = try await gateway.code("p1")
       #expect(try await gateway.redeem(code, "p1").status == 200)
       // If the policy is wrong about the upstream, the app gets the error with its own state.

@@ -6,6 +6,7 @@ import OAuth
 import Policy
 import Sealing
 import Testing
+import Time
 
 @Suite("Replicas")
 struct ReplicaTests {

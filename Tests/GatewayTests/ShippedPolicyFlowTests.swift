@@ -109,7 +109,7 @@ struct ShippedPolicyFlowTests {
       }
     }
     var browser = gateway.browser(for: redirectURI)
-    guard case .app(let delivery) = try await DemoUser().walk(&browser, from: attempt.url) else {
+    guard case .app(let delivery) = try await DemoUser().signIn(in: &browser, from: attempt.url) else {
       Issue.record("\(client.id.rawValue) got no answer at \(redirectURI)")
       return
     }

@@ -1,5 +1,6 @@
 import Policy
 import Testing
+import Time
 
 @testable import Gateway
 

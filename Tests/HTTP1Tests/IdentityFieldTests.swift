@@ -61,8 +61,8 @@ struct IdentityFieldTests {
   func droppedName(field: String, name: String?) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(field): x\r\n\r\n"))
     let fields = IdentityFields(strip: ["x-corp-*"])
-    #expect(fields.dropped(parsed.index[1], of: parsed.index, parsed.bytes.span, isTrusted: false) == name)
-    #expect(fields.dropped(parsed.index[0], of: parsed.index, parsed.bytes.span, isTrusted: false) == nil)
+    #expect(fields.dropReason(for: parsed.index[1], of: parsed.index, parsed.bytes.span, isTrusted: false) == name)
+    #expect(fields.dropReason(for: parsed.index[0], of: parsed.index, parsed.bytes.span, isTrusted: false) == nil)
   }
 
   @Test("Fields without a meaning for the gateway pass, from any sender")
@@ -84,7 +84,7 @@ struct IdentityFieldTests {
     ])
   func overrides(_ name: String) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(name): x\r\n\r\n"))
-    #expect(parsed.index.last?.known == (name.contains("_") ? .disguised : .assertion))
+    #expect(parsed.index.last?.known == (name.contains("_") ? .disguised : .requestOverride))
   }
 
   @Test("A policy adds globs and removes some; a glob that it adds takes precedence")

@@ -1,5 +1,6 @@
 import HTTP
 import Testing
+import Time
 
 struct MessageValueTests {
   @Test(
@@ -8,9 +9,9 @@ struct MessageValueTests {
       (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
       (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (1_709_251_199, "Thu, 29 Feb 2024 23:59:59 GMT"),
       (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
-    ])
-  func dates(_ seconds: Int, _ text: String) {
-    #expect(HTTPDate.format(seconds) == text)
+    ] as [(UnixTime, String)])
+  func dates(_ time: UnixTime, _ text: String) {
+    #expect(HTTPDate.format(time) == text)
   }
 
   @Test("Field names are compared without regard to case, and `only` needs exactly one field")

@@ -1,6 +1,7 @@
 import HTTP2
 import HTTP2TestSupport
 import Testing
+import Time
 
 /// Frames that RFC 9113, section 5.1, does not allow in the state of their stream: the cases of `h2spec --strict` that
 /// nghttp2 does not handle by itself, and similar ones.
@@ -148,7 +149,9 @@ struct ClosedStreamTests {
     let fixture = try SessionFixture()
     var reset = 0
     for stream in stride(from: 1, to: 1_000, by: 2) {
-      fixture.receive(.headers(stream, Frame.request("POST", "/"), endsStream: false), now: UInt64(stream) * 1_000)
+      fixture.receive(
+        .headers(stream, Frame.request("POST", "/"), endsStream: false),
+        now: MonotonicTime(milliseconds: UInt64(stream) * 1_000))
       if let begun = fixture.streams[Int32(stream)] { fixture.session.reset(begun, .cancel) }
       reset += fixture.frames().count { $0.kind == .reset }
     }

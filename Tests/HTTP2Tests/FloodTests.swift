@@ -1,6 +1,7 @@
 import HTTP2
 import HTTP2TestSupport
 import Testing
+import Time
 
 /// Attack class 15: frames that cost the gateway more than the client end the connection with ENHANCE_YOUR_CALM.
 struct FloodTests {
@@ -102,7 +103,7 @@ struct FloodTests {
     for second in 1..<100 {
       for offset in 0..<5 {
         let stream = 4_001 + (second * 5 + offset) * 2
-        fixture.receive(.get(stream), .reset(stream), now: UInt64(second) * 1000)
+        fixture.receive(.get(stream), .reset(stream), now: MonotonicTime(milliseconds: UInt64(second) * 1000))
       }
     }
     #expect(fixture.failure == nil)

@@ -118,7 +118,7 @@ struct FlowControlTests {
       try fixture.session.produce(into: buffer)
       fixture.buffers.giveBack(buffer)
       var told: [Int32] = []
-      fixture.session.takeNews { told.append($0.id) }
+      fixture.session.takeChangedStreams { told.append($0.id) }
       #expect(told == [1])
     }
     #expect(stream.outboundBytes == part.utf8.count - 200)

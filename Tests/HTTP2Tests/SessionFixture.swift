@@ -1,6 +1,7 @@
 import HTTP2
 import HTTP2TestSupport
 import Reactor
+import Time
 
 /// A session and the client's frames for it.
 final class SessionFixture {
@@ -24,11 +25,11 @@ final class SessionFixture {
   }
 
   /// Gives the frames to the session together.
-  func receive(_ frames: Frame..., now: UInt64 = 0) {
+  func receive(_ frames: Frame..., now: MonotonicTime = 0) {
     receive(frames.flatMap(\.bytes), now: now)
   }
 
-  func receive(_ bytes: [UInt8], now: UInt64 = 0) {
+  func receive(_ bytes: [UInt8], now: MonotonicTime = 0) {
     do throws(HTTP2Failure) {
       try session.receive(bytes.span, now: now)
     } catch {
@@ -38,7 +39,7 @@ final class SessionFixture {
   }
 
   private func news() {
-    session.takeNews { if !$0.isRefused { streams[$0.id] = $0 } }
+    session.takeChangedStreams { if !$0.isRefused { streams[$0.id] = $0 } }
   }
 
   /// Returns the frames that the session sends.

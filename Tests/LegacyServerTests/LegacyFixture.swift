@@ -3,6 +3,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Testing
+import Time
 
 /// A legacy server at `http://legacy.test:9000` with one client, in memory.
 struct LegacyFixture {
@@ -10,7 +11,7 @@ struct LegacyFixture {
   static let redirectURI = "https://gateway.test/callback"
   static let client = LegacyClient(
     id: "legacy-mail", secret: "s3cr3t:+ %", name: "Legacy <Mail>", redirectURI: redirectURI)
-  static let now = 1_700_000_000
+  static let now: UnixTime = 1_700_000_000
 
   let server: LegacyAuthorizationServer
 
@@ -40,23 +41,23 @@ struct LegacyFixture {
   /// The parameters that the app gets if the user consents.
   func answer(_ adjust: (inout Form) -> Void = { _ in }, user: DemoUser = DemoUser()) async throws -> Form {
     var browser = browser
-    let stop = try await user.walk(&browser, from: Self.authorization(adjust))
+    let stop = try await user.signIn(in: &browser, from: Self.authorization(adjust))
     return try #require(stop.delivery).parameters
   }
 
   /// Sends a token request with the secret in the body.
-  func token(now: Int = now, _ parameters: Form) -> Response {
+  func token(now: UnixTime = now, _ parameters: Form) -> Response {
     var parameters = parameters
     parameters.append("client_id", Self.client.id)
     parameters.append("client_secret", Self.client.secret.reveal())
     return post("/token", parameters, now: now)
   }
 
-  func redeem(_ code: String, now: Int = now) -> Response {
+  func redeem(_ code: String, now: UnixTime = now) -> Response {
     token(now: now, ["grant_type": "authorization_code", "code": code, "redirect_uri": Self.redirectURI])
   }
 
-  func post(_ path: String, _ form: Form, headers: Headers = Headers(), now: Int = now) -> Response {
+  func post(_ path: String, _ form: Form, headers: Headers = Headers(), now: UnixTime = now) -> Response {
     var headers = headers
     headers.append("Content-Type", "application/x-www-form-urlencoded")
     return server.respond(

@@ -4,6 +4,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Testing
+import Time
 
 @Suite("The legacy server, complete flows in memory")
 struct LegacyFlowTests {
@@ -29,7 +30,7 @@ struct LegacyFlowTests {
   func wrongPassword() async throws {
     let fixture = LegacyFixture()
     var browser = fixture.browser
-    let stop = try await DemoUser(password: "wrong").walk(&browser, from: LegacyFixture.authorization())
+    let stop = try await DemoUser(password: "wrong").signIn(in: &browser, from: LegacyFixture.authorization())
     let page = try #require(stop.page)
     #expect(page.text.contains("wrong"))
   }
@@ -164,6 +165,6 @@ struct LegacyFlowTests {
       let code = try #require(try await fixture.answer()["code"])
       #expect(fixture.redeem(code).status == 200)
     }
-    #expect(fixture.server.heldRecords <= 250)
+    #expect(fixture.server.recordCount <= 250)
   }
 }

@@ -12,7 +12,7 @@ struct LegacyQuirkTests {
 
   @Test("A strict server refuses a challenge and drops the state")
   func strict() async throws {
-    let fixture = Self.fixture { $0.strictParameters = true }
+    let fixture = Self.fixture { $0.refusesPKCEParameters = true }
     #expect(try await fixture.answer { $0.append("code_challenge", "x") } == ["error": "invalid_request"])
     let code = try #require(try await fixture.answer()["code"])
     let form: Form = [
@@ -50,7 +50,7 @@ struct LegacyQuirkTests {
   @Test("Errors can be pages with status 200 and no redirect")
   func errorPages() async throws {
     var browser = Self.fixture { $0.errorsAsPages = true }.browser
-    let stop = try await DemoUser(answer: .deny).walk(&browser, from: LegacyFixture.authorization())
+    let stop = try await DemoUser(answer: .deny).signIn(in: &browser, from: LegacyFixture.authorization())
     let page = try #require(stop.page)
     #expect(page.status == 200)
     #expect(page.text.contains("access_denied"))
@@ -67,7 +67,7 @@ struct LegacyQuirkTests {
   @Test("A remembered consent gives a code without a question")
   func remembered() async throws {
     var browser = Self.fixture { $0.remembersConsent = true }.browser
-    _ = try await DemoUser().walk(&browser, from: LegacyFixture.authorization())
+    _ = try await DemoUser().signIn(in: &browser, from: LegacyFixture.authorization())
     let delivery = try #require(try await browser.open(LegacyFixture.authorization()).delivery)
     #expect(delivery.parameters["code"] != nil)
   }

@@ -1,4 +1,5 @@
 import Policy
+import Time
 
 @testable import PolicyFile
 
@@ -32,7 +33,7 @@ enum FormatSamples {
   ]
 
   /// The value is the first second after the day.
-  private static let leapDay = (text: "2028-02-29", value: SettingValue.number(1_835_481_600))
+  private static let leapDay = (text: "2028-02-29", value: SettingValue.date(1_835_481_600))
 
   static let all = Result { try everything() }
 
@@ -77,8 +78,9 @@ enum FormatSamples {
     case .choice(let words): words.map { .text($0) }
     // `S256` cannot be omitted.
     case .choices(let words): [.texts(words), .texts(Array(words.prefix(1)))]
-    case .number(let range), .size(let range), .duration(let range), .seconds(let range, _):
-      [.number(range.lowerBound), .number(range.upperBound)]
+    case .number(let range), .size(let range): [.number(range.lowerBound), .number(range.upperBound)]
+    case .duration(let range): [.duration(range.lowerBound), .duration(range.upperBound)]
+    case .seconds(let range, _): [.seconds(range.lowerBound), .seconds(range.upperBound)]
     case .date: [leapDay.value]
     case .text: [.text("Some text")]
     case .paths: [.texts(["/one", "/two"])]

@@ -35,10 +35,10 @@ enum FormatSchema {
     var sentences = [plain(row.summary)]
     if let bounds = bounds(row.form) { sentences.append("Values: \(bounds)") }
     if let answer = row.notes.last { sentences.append("Beyond it: \(answer)") }
-    if let standard = row.standard, !row.isRequired { sentences.append("Default: \(standard)") }
+    if let standard = row.defaultText, !row.isRequired { sentences.append("Default: \(standard)") }
     var members: [(String, JSON)] = [("description", .string(sentences.joined(separator: ". ") + "."))]
     members += schema(row.form)
-    if row.standard == nil, !row.isRequired, let value = row.value {
+    if row.defaultText == nil, !row.isRequired, let value = row.defaultValue {
       members.append(("default", json(value, row.form)))
     }
     return members
@@ -122,7 +122,7 @@ enum FormatSchema {
     switch value {
     case .flag(let flag): .bool(flag)
     case .texts(let texts): .array(texts.map { .string($0) })
-    case .number, .text, .word:
+    case .number, .duration, .seconds, .date, .text, .word:
       // A number without a unit.
       Int(FormatText.text(value, form)).map { .number($0) } ?? .string(FormatText.text(value, form))
     }

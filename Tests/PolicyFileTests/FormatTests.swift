@@ -8,10 +8,10 @@ import Testing
 @Suite("The tables of the policy format")
 struct FormatTests {
   private static let root = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
-  /// True for `make settings`, which writes the texts that the tests compare.
-  private static let writes = ProcessInfo.processInfo.environment["PROOFGATE_WRITE_SETTINGS"] != nil
+  /// True for `make reference`, which writes the texts that the tests compare.
+  private static let writes = ProcessInfo.processInfo.environment["PROOFGATE_WRITE_REFERENCE"] != nil
 
-  /// Returns the text of a file of the repository, after writing it if `make settings` runs.
+  /// Returns the text of a file of the repository, after writing it if `make reference` runs.
   private static func text(_ path: String, _ update: (String) -> String) throws -> String {
     let url = URL(fileURLWithPath: root + "/" + path)
     let text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
@@ -20,7 +20,7 @@ struct FormatTests {
     return update(text)
   }
 
-  @Test("The JSON Schema is equal to the one from the tables; `make settings` writes it")
+  @Test("The JSON Schema is equal to the one from the tables; `make reference` writes it")
   func schema() throws {
     let path = "policies/proofgate.schema.json"
     let shipped = try Self.text(path) { _ in FormatSchema.text }.split(separator: "\n")
@@ -29,7 +29,7 @@ struct FormatTests {
     #expect(difference == nil && shipped.count == expected.count, "\(path): \(difference.map { "\($0)" } ?? "length")")
   }
 
-  @Test("The tables of the manual are equal to those of the format; `make settings` writes them")
+  @Test("The tables of the manual are equal to those of the format; `make reference` writes them")
   func manual() throws {
     let text = try Self.text("docs/policy.md", FormatManual.updating)
     let difference = zip(text.split(separator: "\n"), FormatManual.updating(text).split(separator: "\n"))

@@ -1,4 +1,5 @@
 import Policy
+import Time
 
 @testable import PolicyFile
 
@@ -15,7 +16,7 @@ enum FormatText {
     case .duration(let range):
       "`\(UnitParsing.duration(range.lowerBound))` to `\(UnitParsing.duration(range.upperBound))`"
     case .seconds(let range, _):
-      "whole seconds, " + values(.duration(range.lowerBound * 1_000...range.upperBound * 1_000))
+      "whole seconds, " + values(.duration(Milliseconds(range.lowerBound)...Milliseconds(range.upperBound)))
     case .date: "a date such as `2027-03-31`"
     case .text(let values, _, _): values
     case .paths: "path or list of paths"
@@ -37,9 +38,10 @@ enum FormatText {
     case (.number(0), .word(let word, _)), (.word, .word(let word, _)): word
     case (.number, .word(_, let form)): text(value, form)
     case (.number(let number), .size): size(number)
-    case (.number(let number), .duration): UnitParsing.duration(number)
-    case (.number(let number), .seconds): UnitParsing.duration(number * 1_000)
     case (.number(let number), _): "\(number)"
+    case (.duration(let time), _): UnitParsing.duration(time)
+    case (.seconds(let time), _): UnitParsing.duration(Milliseconds(time))
+    case (.date(let end), _): end.text
     case (.text(let text), _): text
     case (.texts(let texts), _): "[" + texts.joined(separator: ", ") + "]"
     case (.word, _): ""
@@ -86,8 +88,8 @@ enum FormatManual {
   }
 
   private static func cells(_ row: PolicyFormat.Row) -> [String] {
-    let value = row.value.map { "`\(FormatText.text($0, row.form))`" }
-    let standard = row.isRequired ? "required" : row.standard ?? value ?? "none"
+    let value = row.defaultValue.map { "`\(FormatText.text($0, row.form))`" }
+    let standard = row.isRequired ? "required" : row.defaultText ?? value ?? "none"
     return ["`\(row.key)`", row.summary, FormatText.values(row.form), standard] + row.notes
   }
 

@@ -149,6 +149,7 @@ struct GatewayFindings {
       expected: """
         policy.yaml:6:10: error: `store` names a user without a password; add `store_password`
         policy.yaml:7:3: error: `store_ca` has no effect without TLS; use `rediss://` in `store` or remove it
+        policy.yaml:7:13: error: certificate file `server-ca.pem` does not exist; create it, or name another
         policy.yaml:8:3: error: `store_sentinel_password` has no effect without sentinels in `store`; remove it
         """),
     FindingCase(

@@ -3,6 +3,7 @@ import OAuth
 import Policy
 import PolicyFile
 import Testing
+import Time
 
 @Suite("Values of a policy file")
 struct PolicyValuesTests {

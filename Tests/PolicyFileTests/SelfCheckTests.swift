@@ -79,13 +79,13 @@ struct SelfCheckTests {
     let check = PolicyFile.check(paths: paths, PolicySources(environment: [:]))
     #expect(check.outcomes.allSatisfy { !$0.diagnostics.hasErrors })
     #expect(
-      folder.lines(check.between) == """
+      folder.lines(check.conflicts) == """
         two.yaml:12:44: warning: client `a` has redirect URI `com.example.app:/cb` here and with issuer \
         `https://id.example.com` in `one.yaml`; an app needs one per authorization server (RFC 8252, section 8.10) \
         [shared-redirect-uri]
         """)
     #expect(
-      PolicyFile.check(paths: [paths[0], paths[0]], PolicySources(environment: [:])).between == [])
+      PolicyFile.check(paths: [paths[0], paths[0]], PolicySources(environment: [:])).conflicts == [])
   }
 
   @Test("The summary counts by severity")

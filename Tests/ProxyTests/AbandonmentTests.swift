@@ -4,6 +4,7 @@ import Proxy
 import Reactor
 import Synchronization
 import Testing
+import Time
 
 extension ProxyTests {
   struct AbandonmentTests {

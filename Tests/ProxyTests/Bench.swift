@@ -4,6 +4,7 @@ import Synchronization
 import TLS
 import Telemetry
 import Testing
+import Time
 
 /// A proxy under test with a scripted upstream behind it and clients in front of it.
 final class Bench {
@@ -109,7 +110,7 @@ final class Bench {
   }
 
   /// Returns the number of connections that were cut.
-  func drain(timeout: Int, clock: WaitClock? = nil) async -> Int {
+  func drain(timeout: Milliseconds, clock: WaitClock? = nil) async -> Int {
     isDrained = true
     return await server.drain(delay: 0, timeout: timeout, clock: clock ?? poller.waitClock)
   }
@@ -252,7 +253,7 @@ final class Bench {
         await waiter.yield()
         continue
       }
-      if poller.now > deadline.milliseconds {
+      if poller.now > deadline {
         Issue.record("never: \(what)")
         return
       }

@@ -2,6 +2,7 @@ import Proxy
 import Reactor
 import Synchronization
 import Testing
+import Time
 
 extension ProxyTests {
   struct DrainTests {
@@ -109,9 +110,9 @@ extension ProxyTests {
         let client = try await bench.connect()
         try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         await bench.eventually("the request is upstream") { bench.upstream.requests.count == 1 }
-        let time = Mutex<UInt64>(0)
+        let time = Mutex<MonotonicTime>(0)
         let clock = WaitClock(
-          now: { time.withLock { $0 } }, pause: { asked in time.withLock { $0 += UInt64(asked) * 3 } })
+          now: { time.withLock { $0 } }, pause: { asked in time.withLock { $0 += asked * 3 } })
         let left = await bench.drain(timeout: 4_000, clock: clock)
         #expect(left == 1)
         // The last two pauses: one that began in time, and the one for connections that are cut.

@@ -12,6 +12,7 @@ extension ProxyTests {
         (["application/json, text/html;q=0.9"], .problem), (["application/json;q=0.8, text/html;q=0.9"], .page),
         (["application/problem+json", "text/html;q=0.5"], .problem), (["application/json;q=0.5", "text/html"], .page),
         (["text/html;q=0"], .problem), (["text/html; charset=utf-8 ; q=0.1"], .page), (["text/html;q=x"], .problem),
+        (["text/html;q=.5"], .problem),
         (["text/html;q=0.125, application/json;q=0.12"], .page), (["text/html;q=99999"], .problem),
         (["text/html;q=9, application/json"], .page), ([",;,=,text/html;;"], .page), (["text/*, image/png"], .problem),
       ])

@@ -1,5 +1,6 @@
 import Reactor
 import Testing
+import Time
 
 @testable import Proxy
 
@@ -13,7 +14,7 @@ struct ExchangeDeadlinesTests {
   private struct Waits {
     var state: ExchangeState
     var deadlines = ExchangeDeadlines(requestTimeout: 3_600_000, now: 1_000)
-    var now: UInt64 = 1_000
+    var now: MonotonicTime = 1_000
     var taken = 0
 
     init(_ request: ExchangeState.Request, _ events: ExchangeState.Event...) {
@@ -21,14 +22,14 @@ struct ExchangeDeadlinesTests {
       for event in events { _ = state.step(event) }
     }
 
-    /// Begins a wait; milliseconds from now to its end.
-    mutating func begin() -> UInt64 {
-      deadlines.begin(state, ExchangeDeadlinesTests.settings, now: now, taken: { taken }).milliseconds - now
+    /// Begins a wait; the time from now to its end.
+    mutating func begin() -> Milliseconds {
+      deadlines.begin(state, ExchangeDeadlinesTests.settings, now: now, taken: { taken }) - now
     }
 
     /// Ends the wait after a time; the limit that was met.
-    mutating func end(_ wake: Wake, after milliseconds: UInt64) -> ExchangeState.Limit? {
-      now += milliseconds
+    mutating func end(_ wake: Wake, after time: Milliseconds) -> ExchangeState.Limit? {
+      now += time
       return deadlines.end(wake, state, ExchangeDeadlinesTests.settings, now: now, taken: { taken })
     }
   }
@@ -106,7 +107,7 @@ struct ExchangeDeadlinesTests {
     var limit: ExchangeState.Limit?
     while limit == nil, waits.now < 200_000 {
       let end = waits.deadlines.begin(waits.state, settings, now: waits.now, taken: { 7 })
-      waits.now = end.milliseconds
+      waits.now = end
       limit = waits.deadlines.end(.timedOut, waits.state, settings, now: waits.now, taken: { 7 })
     }
     #expect(limit == .stall)

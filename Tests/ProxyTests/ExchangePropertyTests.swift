@@ -1,5 +1,6 @@
 import Reactor
 import Testing
+import Time
 
 @testable import Proxy
 
@@ -79,7 +80,7 @@ private struct RandomPeers {
   private var random: RandomEvents
   private var action = ExchangeState.Action.retry
   private var deadlines = ExchangeDeadlines(requestTimeout: 3_600_000, now: 0)
-  private var now: UInt64 = 0
+  private var now: MonotonicTime = 0
   private var taken = 0
   // The events so far, as the rules need them.
   private var attempts = 0
@@ -155,9 +156,9 @@ private struct RandomPeers {
 
   private mutating func wait() -> ExchangeState.Event {
     let end = deadlines.begin(state, RandomPeers.settings, now: now, taken: { taken })
-    if end < Deadline(milliseconds: now) { broken.append("a wait that ends before it begins") }
-    let isReady = !isSilent && (isEndless || random.flip()) && now + 5_000 < end.milliseconds
-    now = isReady ? now + 5_000 : end.milliseconds
+    if end < now { broken.append("a wait that ends before it begins") }
+    let isReady = !isSilent && (isEndless || random.flip()) && now + 5_000 < end
+    now = isReady ? now + 5_000 : end
     if isReady { taken += 10_000 }
     let limit = deadlines.end(isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, taken: { taken })
     return limit.map { .expired($0) } ?? .woke

@@ -2,6 +2,7 @@ import Glibc
 import Proxy
 import Reactor
 import Testing
+import Time
 
 extension ProxyTests {
   struct FailedSendTests {

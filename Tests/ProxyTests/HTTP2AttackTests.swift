@@ -3,6 +3,7 @@ import HTTP2TestSupport
 import Proxy
 import Reactor
 import Testing
+import Time
 
 extension ProxyTests {
   struct HTTP2AttackTests {

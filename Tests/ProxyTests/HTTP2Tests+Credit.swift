@@ -4,6 +4,7 @@ import Proxy
 import Reactor
 import Telemetry
 import Testing
+import Time
 
 /// Clients that give no credit for their responses, and the effect on other clients.
 extension ProxyTests.HTTP2Tests {

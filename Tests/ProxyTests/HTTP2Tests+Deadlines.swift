@@ -2,6 +2,7 @@ import HTTP2TestSupport
 import Proxy
 import Telemetry
 import Testing
+import Time
 
 /// Clients that read or send too little.
 extension ProxyTests.HTTP2Tests {

@@ -6,6 +6,7 @@ import TLS
 import TLSTestSupport
 import Telemetry
 import Testing
+import Time
 
 extension ProxyTests {
   struct HTTP2Tests {

@@ -3,6 +3,7 @@ import Proxy
 import Reactor
 import Telemetry
 import Testing
+import Time
 
 extension ProxyTests {
   struct LimitTests {
@@ -211,7 +212,7 @@ extension ProxyTests {
         try await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\n\r\n")
         let deadline = worker.poller.patience
         // Each byte comes well within the time in which a body must make progress.
-        while client.ending == nil, await bench.count(.minimumRate) == 0, worker.poller.now < deadline.milliseconds {
+        while client.ending == nil, await bench.count(.minimumRate) == 0, worker.poller.now < deadline {
           try? await client.send("x")
           await worker.poller.pause(10)
         }

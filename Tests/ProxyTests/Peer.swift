@@ -1,4 +1,5 @@
 import Reactor
+import Time
 
 /// One end of a raw TCP connection, client or upstream, scripted by a test.
 final class Peer {

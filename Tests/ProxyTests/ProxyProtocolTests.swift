@@ -2,6 +2,7 @@ import Proxy
 import Reactor
 import Telemetry
 import Testing
+import Time
 
 extension ProxyTests {
   struct ProxyProtocolTests {

@@ -3,6 +3,7 @@ import Proxy
 import Reactor
 import Telemetry
 import Testing
+import Time
 
 extension ProxyTests {
   struct ServerLifeTests {
@@ -90,7 +91,7 @@ extension ProxyTests {
             handler: TestHandler(), metrics: CountedLimits())
         }
         let deadline = poller.patience
-        while answers < 20, poller.now < deadline.milliseconds { await poller.pause(5) }
+        while answers < 20, poller.now < deadline { await poller.pause(5) }
         #expect(answers == 20)
         _ = await server.drain(delay: 0, timeout: 1_000, clock: poller.waitClock)
       }

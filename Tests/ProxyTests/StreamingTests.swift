@@ -1,6 +1,7 @@
 import Proxy
 import Reactor
 import Testing
+import Time
 
 extension ProxyTests {
   struct StreamingTests {

@@ -3,6 +3,7 @@ import Reactor
 import TLSTestSupport
 import Telemetry
 import Testing
+import Time
 
 @testable import TLS
 
@@ -110,11 +111,11 @@ extension ProxyTests {
         let layer = try #require(peer.socket.layer as? TLSLayer)
         let buffer = peer.poller.buffers.take()
         defer { peer.poller.buffers.giveBack(buffer) }
-        while layer.budget.idle == 0 {
+        while layer.budget.recordsWithoutData == 0 {
           await peer.poller.pause(1)
           if case .failed = peer.socket.receive(into: buffer) { break }
         }
-        upstream.notes = ["\(layer.budget.idle)"]
+        upstream.notes = ["\(layer.budget.recordsWithoutData)"]
       })
       setup.upstreamTLS = try TestCertificates.server()
       let tls = try TestCertificates.client()
@@ -144,8 +145,8 @@ extension ProxyTests {
 
     @Test(
       "KeyUpdates do not renew the deadline of an idle connection, whether or not it is parked",
-      arguments: [300, 1_600])
-    func idleDeadline(timeout: Int) async throws {
+      arguments: [300, 1_600] as [Milliseconds])
+    func idleDeadline(timeout: Milliseconds) async throws {
       let tls = try TestCertificates.client()
       try await Self.bench { $0.idleTimeout = timeout }.run { _, bench in
         let client = try await bench.connect(tls)

@@ -5,6 +5,7 @@ import TLS
 import TLSTestSupport
 import Telemetry
 import Testing
+import Time
 
 /// Requests over TLS, from a client's handshake to the end of the connection.
 @Suite("TLS towards clients")

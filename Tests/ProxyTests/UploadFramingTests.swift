@@ -3,6 +3,7 @@ import Proxy
 import Reactor
 import Synchronization
 import Testing
+import Time
 
 extension ProxyTests {
   struct UploadFramingTests {

@@ -3,6 +3,7 @@ import Reactor
 import TLS
 import TLSTestSupport
 import Testing
+import Time
 
 /// An upstream over TLS: its identity, and the ends of its responses.
 @Suite("TLS towards the upstream")

@@ -1,5 +1,6 @@
 import Reactor
 import Testing
+import Time
 
 @Suite("A value from another thread")
 struct AwaitedValueTests {

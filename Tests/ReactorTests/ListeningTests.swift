@@ -1,6 +1,7 @@
 import Reactor
 import Synchronization
 import Testing
+import Time
 
 struct ListeningTests {
   @Test("A port in use is an error, whichever process uses it")

@@ -1,5 +1,6 @@
 import Reactor
 import Testing
+import Time
 
 struct ResolverTests {
   @Test("A literal needs no look-up")
@@ -19,7 +20,7 @@ struct ResolverTests {
       #expect(resolver.known(now: 0) == nil)
       let addresses = try await resolver.resolve(on: worker.poller)
       #expect(!addresses.isEmpty && addresses.allSatisfy { $0.isLoopback && $0.port == 80 })
-      #expect(resolver.known(now: SystemClock.monotonicMilliseconds()) == addresses)
+      #expect(resolver.known(now: SystemClock.monotonicTime()) == addresses)
     }
   }
 
@@ -28,7 +29,7 @@ struct ResolverTests {
     try await OnWorker.run { worker in
       let resolver = Resolver(host: "localhost", port: 80)
       let addresses = try await resolver.resolve(on: worker.poller)
-      let later = SystemClock.monotonicMilliseconds() + 10 * Resolver.freshMilliseconds
+      let later = SystemClock.monotonicTime() + Resolver.freshness * 10
       #expect(resolver.known(now: later) == addresses)
       let again = try await resolver.resolve(on: worker.poller)
       #expect(again == addresses)

@@ -1,4 +1,5 @@
 import Testing
+import Time
 
 @testable import Reactor
 
@@ -8,16 +9,16 @@ struct TimerWheelTests {
   /// Advances in steps and records when each entry fired.
   private struct Run {
     let wheel: TimerWheel
-    var now: UInt64
-    var fired: [ObjectIdentifier: UInt64] = [:]
+    var now: MonotonicTime
+    var fired: [ObjectIdentifier: MonotonicTime] = [:]
     var count = 0
 
-    init(from now: UInt64) {
+    init(from now: MonotonicTime) {
       self.now = now
       wheel = TimerWheel(now: now)
     }
 
-    mutating func advance(to time: UInt64, step: UInt64 = 1) {
+    mutating func advance(to time: MonotonicTime, step: Milliseconds = 1) {
       while now < time {
         now = min(time, now + step)
         var due: [TimerEntry] = []
@@ -29,25 +30,26 @@ struct TimerWheelTests {
       }
     }
 
-    func time(of entry: Entry) -> UInt64? { fired[ObjectIdentifier(entry)] }
+    func time(of entry: Entry) -> MonotonicTime? { fired[ObjectIdentifier(entry)] }
   }
 
-  private static let revolution = TimerWheel.slotMilliseconds * UInt64(TimerWheel.slotCount)
+  private static let slot = Milliseconds(Int(TimerWheel.slotMilliseconds))
+  private static let revolution = slot * TimerWheel.slotCount
 
   @Test(
     "An entry fires at its deadline, never early and at most one slot late",
     arguments: [
-      1, 31, 32, 33, 1000, 65_535, 65_536, 65_537, revolution + 5, 2 * revolution - 1, 3 * revolution + 77,
-    ] as [UInt64])
-  func met(_ delay: UInt64) {
-    for start in [0, 1, 31, 1_000_000] as [UInt64] {
+      1, 31, 32, 33, 1000, 65_535, 65_536, 65_537, revolution + 5, revolution * 2 - 1, revolution * 3 + 77,
+    ] as [Milliseconds])
+  func met(_ delay: Milliseconds) {
+    for start in [0, 1, 31, 1_000_000] as [MonotonicTime] {
       var run = Run(from: start)
       let entry = Entry()
-      run.wheel.arm(entry, at: Deadline(milliseconds: start + delay))
+      run.wheel.arm(entry, at: start + delay)
       run.advance(to: start + delay + 64, step: delay > 1000 ? 7 : 1)
       let fired = run.time(of: entry) ?? 0
       #expect(fired >= start + delay)
-      #expect(fired <= start + delay + TimerWheel.slotMilliseconds + 7)
+      #expect(fired <= start + delay + Self.slot + 7)
       #expect(run.count == 1)
       #expect(run.wheel.count == 0)
     }
@@ -55,21 +57,21 @@ struct TimerWheelTests {
 
   @Test("A far deadline causes no wake-up before it")
   func sleepsThrough() {
-    let start: UInt64 = 1_000_000
+    let start: MonotonicTime = 1_000_000
     let wheel = TimerWheel(now: start)
     let entries = (0..<3).map { _ in Entry() }
-    let far = 10 * TimerWheelTests.revolution
+    let far = TimerWheelTests.revolution * 10
     for (index, entry) in entries.enumerated() {
-      wheel.arm(entry, at: Deadline(milliseconds: start + far + UInt64(index) * 1000))
+      wheel.arm(entry, at: start + far + Milliseconds(index * 1_000))
     }
     wheel.disarm(entries[1])
     var due: [TimerEntry] = []
-    var wakes: [UInt64] = []
+    var wakes: [MonotonicTime] = []
     var now = start
     while wheel.count > 0, wakes.count < 10 {
       let wait = wheel.millisecondsToNext(from: now)
       #expect(wait > 0)
-      now += UInt64(max(1, wait))
+      now += Milliseconds(Int(max(1, wait)))
       wakes.append(now)
       wheel.advance(to: now, &due)
     }
@@ -82,7 +84,7 @@ struct TimerWheelTests {
   func passed() {
     var run = Run(from: 100_000)
     let entry = Entry()
-    run.wheel.arm(entry, at: Deadline(milliseconds: 5))
+    run.wheel.arm(entry, at: 5)
     run.advance(to: 100_100)
     #expect(run.time(of: entry) != nil)
   }
@@ -91,9 +93,9 @@ struct TimerWheelTests {
   func later() {
     var run = Run(from: 0)
     let entry = Entry()
-    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.wheel.arm(entry, at: 100)
     run.advance(to: 50)
-    run.wheel.arm(entry, at: Deadline(milliseconds: 90_000))
+    run.wheel.arm(entry, at: 90_000)
     run.advance(to: 89_999, step: 3)
     #expect(run.count == 0)
     run.advance(to: 90_100)
@@ -104,8 +106,8 @@ struct TimerWheelTests {
   func earlier() {
     var run = Run(from: 0)
     let entry = Entry()
-    run.wheel.arm(entry, at: Deadline(milliseconds: 90_000))
-    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.wheel.arm(entry, at: 90_000)
+    run.wheel.arm(entry, at: 100)
     run.advance(to: 200_000, step: 5)
     #expect((100...140).contains(run.time(of: entry) ?? 0))
     #expect(run.count == 1)
@@ -115,11 +117,11 @@ struct TimerWheelTests {
   func disarmed() {
     var run = Run(from: 0)
     let entry = Entry()
-    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.wheel.arm(entry, at: 100)
     run.wheel.disarm(entry)
     run.wheel.disarm(entry)
     #expect(run.wheel.millisecondsToNext(from: 0) == -1)
-    run.wheel.arm(entry, at: Deadline(milliseconds: 100))
+    run.wheel.arm(entry, at: 100)
     run.wheel.arm(entry, at: .never)
     run.advance(to: 1000)
     #expect(run.count == 0)
@@ -131,7 +133,7 @@ struct TimerWheelTests {
     var run = Run(from: 0)
     let entries = (0..<500).map { _ in Entry() }
     for (index, entry) in entries.enumerated() {
-      run.wheel.arm(entry, at: Deadline(milliseconds: UInt64(index) * 400))
+      run.wheel.arm(entry, at: MonotonicTime(milliseconds: UInt64(index) * 400))
     }
     run.advance(to: 300_000, step: 300_000)
     #expect(run.count == 500)
@@ -142,17 +144,17 @@ struct TimerWheelTests {
   func nextWait() {
     var random = SystemRandomNumberGenerator()
     let wheel = TimerWheel(now: 12_345)
-    var now: UInt64 = 12_345
+    var now: MonotonicTime = 12_345
     for _ in 0..<200 {
       let entry = Entry()
-      let deadline = now + UInt64.random(in: 0...100_000, using: &random)
-      wheel.arm(entry, at: Deadline(milliseconds: deadline))
+      let deadline = now + Milliseconds(Int.random(in: 0...100_000, using: &random))
+      wheel.arm(entry, at: deadline)
       var steps = 0
       while wheel.count > 0, steps < 10 {
         let wait = wheel.millisecondsToNext(from: now)
         #expect(wait >= 0)
-        #expect(now + UInt64(max(0, wait)) <= deadline + TimerWheel.slotMilliseconds)
-        now += UInt64(max(0, wait))
+        #expect(now + Milliseconds(Int(max(0, wait))) <= deadline + Self.slot)
+        now += Milliseconds(Int(max(0, wait)))
         var due: [TimerEntry] = []
         wheel.advance(to: now, &due)
         steps += 1
@@ -166,23 +168,23 @@ struct TimerWheelTests {
     var random = SystemRandomNumberGenerator()
     var run = Run(from: 1000)
     let entries = (0..<50).map { _ in Entry() }
-    var expected: [Int: UInt64] = [:]
+    var expected: [Int: MonotonicTime] = [:]
     var isSame = true
     for _ in 0..<5000 {
       let index = Int.random(in: 0..<entries.count, using: &random)
       if Bool.random(using: &random) {
-        let deadline = run.now + UInt64.random(in: 0...150_000, using: &random)
-        run.wheel.arm(entries[index], at: Deadline(milliseconds: deadline))
+        let deadline = run.now + Milliseconds(Int.random(in: 0...150_000, using: &random))
+        run.wheel.arm(entries[index], at: deadline)
         expected[index] = deadline
       } else if Int.random(in: 0..<4, using: &random) == 0 {
         run.wheel.disarm(entries[index])
         expected[index] = nil
       }
       run.fired = [:]
-      run.advance(to: run.now + UInt64.random(in: 0...5000, using: &random), step: 5000)
+      run.advance(to: run.now + Milliseconds(Int.random(in: 0...5000, using: &random)), step: 5000)
       for (index, entry) in entries.enumerated() {
         if let time = run.time(of: entry) {
-          if (expected[index] ?? .max) > time { isSame = false }
+          if (expected[index] ?? .never) > time { isSame = false }
           expected[index] = nil
         } else if let deadline = expected[index], deadline + 40 < run.now {
           isSame = false

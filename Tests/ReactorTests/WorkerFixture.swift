@@ -1,4 +1,5 @@
 import Reactor
+import Time
 
 /// A worker on a thread of its own that runs the body of a test, so that the body can use sockets, buffers and waiters.
 enum OnWorker {

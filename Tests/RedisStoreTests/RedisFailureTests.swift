@@ -4,6 +4,7 @@ import RedisStore
 import RedisTestSupport
 import Stores
 import Testing
+import Time
 
 @Suite("Failures of a store in Redis", .serialized)
 struct RedisFailureTests {

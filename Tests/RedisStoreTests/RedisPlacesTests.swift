@@ -6,6 +6,7 @@ import RedisTestSupport
 import Stores
 import TLSTestSupport
 import Testing
+import Time
 
 @Suite("Places of a Redis server", .serialized)
 struct RedisPlacesTests {

@@ -4,6 +4,7 @@ import RedisStore
 import RedisTestSupport
 import Stores
 import Testing
+import Time
 
 extension StoreKey {
   static func sample(_ kind: StoreKind, _ number: Int = 1) -> StoreKey {
@@ -22,10 +23,12 @@ extension StoreKind {
 }
 
 extension StoreOnWorkers {
-  func put(_ key: StoreKey, _ number: Int = 1, seconds: Int64 = 60) async throws(StoreError) -> [UInt8]? {
-    try await store.put(
-      key, key.kind.sample(number), holder: StoreHolder(address: "127.0.0.1", isLoopback: true), expiry: seconds, now: 0
-    )
+  func put(_ key: StoreKey, _ number: Int = 1, seconds: Seconds = 60) async throws(StoreError) -> [UInt8]? {
+    // Entries expire by the server's clock, so only the lifetime matters.
+    let now: UnixTime = 0
+    return try await store.put(
+      key, key.kind.sample(number), holder: StoreHolder(address: "127.0.0.1", isLoopback: true), expiry: now + seconds,
+      now: now)
   }
 
   func replace(_ key: StoreKey, _ old: Int, with new: Int) async throws(StoreError) -> Bool {

@@ -5,6 +5,7 @@ import RedisTestSupport
 import Stores
 import Synchronization
 import Testing
+import Time
 
 @Suite("A store behind sentinels", .serialized)
 struct SentinelTests {

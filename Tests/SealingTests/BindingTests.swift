@@ -1,5 +1,6 @@
 import OAuth
 import Testing
+import Time
 
 @testable import Sealing
 

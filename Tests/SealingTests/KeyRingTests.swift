@@ -1,9 +1,10 @@
 import Sealing
 import Testing
+import Time
 
 @Suite("Key rings and key files")
 struct KeyRingTests {
-  private let now: Int64 = 1_795_000_000
+  private let now: UnixTime = 1_795_000_000
 
   private func sealer(_ file: KeyFile) throws -> Sealer {
     Sealer(keyRing: try #require(file.ring), issuer: "https://id.example.com")

@@ -3,6 +3,7 @@ import Cryptography
 import OAuth
 import Sealing
 import Testing
+import Time
 
 @Suite("Payloads")
 struct PayloadTests {
@@ -33,7 +34,7 @@ struct PayloadTests {
     transaction.state = ""
     transaction.responseMode = .fragment
     transaction.browserSecretHash = []
-    transaction.expiry = Int64.max
+    transaction.expiry = UnixTime(seconds: .max)
     let challenges = [
       CodeChallenge(text: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", method: .plain),
       // Another spelling of a digest, one that is too short, and an empty one: all are kept as written.

@@ -1,6 +1,7 @@
 import OAuth
 import Sealing
 import Testing
+import Time
 
 /// Values of a typical native app's flow, the most frequent content of sealed values.
 enum Samples {
@@ -29,8 +30,7 @@ enum Samples {
     let transaction = try transaction()
     return RefreshGrant(
       family: transaction.id, generation: 3, epoch: EpochID(rawValue: 0x1234_5678_9abc_def0),
-      clientID: transaction.clientID, scope: transaction.scope,
-      upstreamClientID: transaction.upstreamClientID, upstreamRefreshToken: Secret("tGzv3JOkF0XG5Qx2TlKWIA"),
+      binding: transaction.binding.client, upstreamRefreshToken: Secret("tGzv3JOkF0XG5Qx2TlKWIA"),
       issuedAt: 1_795_000_000)
   }
 

@@ -107,7 +107,7 @@ struct SealerTests {
 
   @Test("Input that is too long is refused before it is decoded")
   func tooLong() {
-    let text = String(repeating: "A", count: Sealer.longest + 1)
+    let text = String(repeating: "A", count: Sealer.maximumLength + 1)
     #expect(throws: OpenError.malformed) { try sealer.open(text, as: .state) }
   }
 

@@ -3,10 +3,11 @@ import OAuth
 import Reactor
 import Stores
 import Synchronization
+import Time
 
 // Puts load on a store in a file, for Tests/Stores: redemptions at a given concurrency. Each line of output is one
-// answered claim, written before the client makes the next one, so that a reader knows which claims were answered before
-// the process was killed.
+// answered claim, written before the client makes the next one, so that a reader knows which claims were answered
+// before the process was killed.
 //
 //     StoreLoad PATH redeem CONCURRENCY SECONDS      prints the redemptions per second
 //     StoreLoad PATH claim CONCURRENCY FIRST         prints "c NUMBER" for each claim, until it is killed
@@ -29,7 +30,7 @@ enum Load {
   }
 
   static let holder = StoreHolder(address: "127.0.0.1", isLoopback: true)
-  static var now: Int64 { Int64(SystemClock.realSeconds()) }
+  static var now: UnixTime { SystemClock.unixTime() }
 }
 
 /// One client on a worker.
@@ -60,7 +61,7 @@ do throws(FileStoreError) {
 let store = opened
 let ledger = RedemptionLedger(store: store)
 let group = try (0..<Load.workers).map { try Worker(index: $0) }
-let next = Atomic<Int>(arguments.count > 3 && arguments[1] == "claim" ? Int(arguments[3]) ?? 0 : Int(Load.now) << 20)
+let next = Atomic<Int>(arguments.count > 3 && arguments[1] == "claim" ? Int(arguments[3]) ?? 0 : Int(Load.now.seconds) << 20)
 let done = Atomic<Int>(0)
 let failed = Atomic<Int>(0)
 

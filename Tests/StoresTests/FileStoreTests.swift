@@ -4,6 +4,7 @@ import OAuth
 import Stores
 import Synchronization
 import Testing
+import Time
 
 /// The rules of the file engine that other engines do not have.
 @Suite("The file store")

@@ -1,12 +1,15 @@
 import OAuth
 import Stores
 import Testing
+import Time
 
 @Suite("6819-4.4.1.11-exhaustion: holders in a shared store")
 struct HolderBudgetsTests {
   private let budgets = HolderBudgets()
 
-  private func charges(_ kind: StoreKind, _ holder: StoreHolder, lifetime: Int64 = 600, now: Int64 = 0) -> Int {
+  private func charges(
+    _ kind: StoreKind, _ holder: StoreHolder, lifetime: Seconds = 600, now: MonotonicTime = 0
+  ) -> Int {
     var count = 0
     while count < 1_000_000, budgets.charge(kind, to: holder, lifetime: lifetime, now: now) { count += 1 }
     return count

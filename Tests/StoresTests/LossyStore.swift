@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Synchronization
+import Time
 
 /// A store that loses its entries and begins another epoch on demand.
 final class LossyStore: EphemeralStore {
@@ -13,28 +14,28 @@ final class LossyStore: EphemeralStore {
   func loseEntries() { current.withLock { $0 = MemoryStore(size: MemoryStore.minimumSize) } }
 
   func put(
-    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     try await memory.put(key, value, holder: holder, expiry: expiry, now: now)
   }
 
   func reserve(
-    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: Int64, now: Int64
+    _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     try await memory.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
   }
 
   func replace(
-    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: Int64, now: Int64
+    _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     try await memory.replace(key, old, with: new, expiry: expiry, now: now)
   }
 
-  func get(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await memory.get(key, now: now) }
+  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await memory.get(key, now: now) }
 
-  func take(_ key: StoreKey, now: Int64) async throws(StoreError) -> [UInt8]? { try await memory.take(key, now: now) }
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await memory.take(key, now: now) }
 
-  func remove(_ key: StoreKey, _ value: [UInt8], now: Int64) async throws(StoreError) -> Bool {
+  func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     try await memory.remove(key, value, now: now)
   }
 }

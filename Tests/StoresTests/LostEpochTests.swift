@@ -1,5 +1,6 @@
 import OAuth
 import Testing
+import Time
 
 @testable import Stores
 
@@ -17,8 +18,9 @@ struct LostEpochTests {
   /// A token of the family that was sealed in `epoch`.
   private func use(_ generation: Int, sealedIn epoch: EpochID, family: TransactionID? = nil) -> RefreshUse {
     let grant = RefreshGrant(
-      family: family ?? self.family, generation: generation, epoch: epoch, clientID: ClientID("mail"), scope: nil,
-      upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+      family: family ?? self.family, generation: generation, epoch: epoch,
+      binding: ClientBinding(clientID: ClientID("mail"), scope: nil, upstreamClientID: ClientID("mail")),
+      upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
     var use = RefreshUse(grant, token: Secret("r\(generation)"), address: "192.0.2.1", isLoopback: false)
     use.idle = 1_000
     return use
@@ -87,7 +89,7 @@ struct LostEpochTests {
   func limit() throws {
     let ends = EndedFamilies()
     let old = EpochID(rawValue: 1)
-    func end(_ number: Int, expiry: Int64) throws -> EndedFamilies.End {
+    func end(_ number: Int, expiry: UnixTime) throws -> EndedFamilies.End {
       let bytes = (0..<16).map { UInt8(truncatingIfNeeded: $0 < 8 ? number >> (8 * $0) : 0) }
       return EndedFamilies.End(family: try #require(TransactionID(bytes: bytes)), generation: 1, expiry: expiry)
     }

@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Testing
+import Time
 
 @Suite("The memory store")
 struct MemoryStoreTests {
@@ -11,17 +12,19 @@ struct MemoryStoreTests {
   private let store = MemoryStore(size: 32 << 20)
 
   private func put(
-    _ key: StoreKey, _ number: Int = 1, expiry: Int64 = 10, now: Int64 = 0
+    _ key: StoreKey, _ number: Int = 1, expiry: UnixTime = 10, now: UnixTime = 0
   ) async throws -> [UInt8]? {
     try await store.put(key, key.kind.sample(number), holder: MemoryStoreTests.unlimited, expiry: expiry, now: now)
   }
+
+  private func time(_ seconds: Int) -> UnixTime { UnixTime(seconds: Int64(seconds)) }
 
   @Test("After a pause of any length expired entries are cleared, and later entries stay", arguments: kinds)
   func pause(kind: StoreKind) async throws {
     // Beyond the last slot of the wheel, and far beyond it.
     let late = StoreKey.sample(kind, 1_000)
     _ = try await put(late, expiry: 40_000_000)
-    for number in 0..<40 { _ = try await put(.sample(kind, number), expiry: Int64(100 + number * 100)) }
+    for number in 0..<40 { _ = try await put(.sample(kind, number), expiry: time(100 + number * 100)) }
     for number in 0..<200 {
       let key = StoreKey.sample(kind, 5_000 + number)
       _ = try await put(key, expiry: 30_000_001, now: 30_000_000)

@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Testing
+import Time
 
 @Suite("Rate limits")
 struct RateLimiterTests {

@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Testing
+import Time
 
 @Suite("I-token: the single use of a code")
 struct RedemptionLedgerTests {
@@ -14,7 +15,7 @@ struct RedemptionLedgerTests {
   }
 
   private func claim(
-    _ verifier: String = "verifier", client: String = "mail", now: Int64 = 0
+    _ verifier: String = "verifier", client: String = "mail", now: UnixTime = 0
   ) async throws -> RedemptionLedger.Claim {
     try await ledger.claim(
       transaction, client: ClientID(client), verifier: Secret(verifier), holder: .sample(), epoch: store.epoch,
@@ -147,8 +148,9 @@ struct RedemptionLedgerTests {
   @Test("I-token: after its lease a claim may be taken over by the same client with the same verifier, one at a time")
   func lease() async throws {
     let first = try granted(await claim())
-    let end = 20 + store.clockTolerance
-    #expect(try await claim(now: end - 1) == .claimed)
+    let last = UnixTime(seconds: 19) + store.clockTolerance
+    let end = last + 1
+    #expect(try await claim(now: last) == .claimed)
     #expect(try await claim("another", now: end) == .claimed)
     #expect(try await claim(client: "other", now: end) == .claimed)
     let retry = try granted(await claim(now: end))
@@ -171,7 +173,7 @@ struct RedemptionLedgerTests {
   @Test("A claim outlives its code by the clock tolerance of the store")
   func margin() async throws {
     _ = try await claim()
-    let last = 60 + store.clockTolerance - 1
+    let last = UnixTime(seconds: 59) + store.clockTolerance
     let late = try await ledger.claim(
       transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
       expiry: 60, now: last)

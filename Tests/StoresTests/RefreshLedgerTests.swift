@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Testing
+import Time
 
 /// A family for tests: tokens by name, with the generation that the gateway sealed into them.
 struct FamilyFixture {
@@ -9,8 +10,8 @@ struct FamilyFixture {
   let family: TransactionID
   let epoch: EpochID
   var address = "192.0.2.1"
-  var window: Int64 = 0
-  var adoptedUntil: Int64 = 0
+  var window: Seconds = 0
+  var adoptedUntil: UnixTime = 0
   var isAdopted = false
   var acceptsAnyNetwork = false
 
@@ -25,8 +26,9 @@ struct FamilyFixture {
 
   func use(_ token: String, _ generation: Int) -> RefreshUse {
     let grant = RefreshGrant(
-      family: family, generation: generation, epoch: epoch, clientID: ClientID("mail"), scope: nil,
-      upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+      family: family, generation: generation, epoch: epoch,
+      binding: ClientBinding(clientID: ClientID("mail"), scope: nil, upstreamClientID: ClientID("mail")),
+      upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
     var use = RefreshUse(grant, token: Secret(token), address: address, isLoopback: false, isAdopted: isAdopted)
     use.idle = 1_000
     use.window = window
@@ -36,15 +38,15 @@ struct FamilyFixture {
   }
 
   /// Claims the token of a generation; the tokens of a family are r0, r1 and so on.
-  func claim(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Claim {
+  func claim(_ generation: Int, now: UnixTime = 0) async throws -> RefreshLedger.Claim {
     try await ledger.claim(use("r\(generation)", generation), lease: 10, now: now)
   }
 
-  func counted(_ generation: Int, isAnswered: Bool = true, now: Int64 = 0) async throws -> RefreshLedger.FirstUse? {
+  func counted(_ generation: Int, isAnswered: Bool = true, now: UnixTime = 0) async throws -> RefreshLedger.FirstUse? {
     try await ledger.countRepeat(use("r\(generation)", generation), isAnswered: isAnswered, now: now)
   }
 
-  func granted(_ generation: Int, now: Int64 = 0) async throws -> RefreshLedger.Attempt {
+  func granted(_ generation: Int, now: UnixTime = 0) async throws -> RefreshLedger.Attempt {
     let claim = try await claim(generation, now: now)
     guard case .granted(let attempt) = claim else {
       Issue.record("\(claim) is no grant")
@@ -53,7 +55,7 @@ struct FamilyFixture {
     return attempt
   }
 
-  func rotate(_ generation: Int, now: Int64 = 0) async throws {
+  func rotate(_ generation: Int, now: UnixTime = 0) async throws {
     let attempt = try await granted(generation, now: now)
     #expect(try await ledger.settle(attempt, successor: Secret("r\(generation + 1)"), now: now))
   }
@@ -314,8 +316,8 @@ struct RefreshRepeatTests {
     #expect(try await family.claim(0) == .reused)
   }
 
-  @Test("I-renewal: from another network a repeat is accepted for 10 seconds", arguments: [10, 11] as [Int64])
-  func network(now: Int64) async throws {
+  @Test("I-renewal: from another network a repeat is accepted for 10 seconds", arguments: [10, 11] as [UnixTime])
+  func network(now: UnixTime) async throws {
     var elsewhere = family
     elsewhere.address = "198.51.100.1"
     var neighbour = family

@@ -1,6 +1,7 @@
 import OAuth
 import Stores
 import Testing
+import Time
 
 /// The rules of `EphemeralStore`, for every engine.
 @Suite("The rules of a store")
@@ -240,8 +241,9 @@ struct StoreConformanceTests {
       let family = try #require(TransactionID(bytes: Array(1...16)))
       let ledger = RefreshLedger(store: store)
       let grant = RefreshGrant(
-        family: family, generation: 0, epoch: store.epoch, clientID: client, scope: nil,
-        upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+        family: family, generation: 0, epoch: store.epoch,
+        binding: ClientBinding(clientID: client, scope: nil, upstreamClientID: ClientID("mail")),
+        upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
       var use = RefreshUse(grant, token: Secret("r0"), address: "192.0.2.1", isLoopback: false, isAdopted: false)
       use.idle = 1_000
       guard case .granted(let attempt) = try await ledger.claim(use, lease: 10, now: now) else {
@@ -267,8 +269,9 @@ struct StoreConformanceTests {
       for token in ["r0", "r1"] {
         let generation = token == "r0" ? 0 : 1
         let grant = RefreshGrant(
-          family: family, generation: generation, epoch: store.epoch, clientID: client, scope: nil,
-          upstreamClientID: ClientID("mail"), upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
+          family: family, generation: generation, epoch: store.epoch,
+          binding: ClientBinding(clientID: client, scope: nil, upstreamClientID: ClientID("mail")),
+          upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
         let use = RefreshUse(grant, token: Secret(token), address: "192.0.2.1", isLoopback: false, isAdopted: false)
         guard case .ended = try await ledger.claim(use, lease: 10, now: now) else {
           Issue.record("\(token) is good again")

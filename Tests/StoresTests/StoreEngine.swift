@@ -7,6 +7,7 @@ import RedisStore
 import RedisTestSupport
 import Stores
 import Testing
+import Time
 
 /// The engines on which the suites run. A new engine is one more case and the store that a test gets for it.
 enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
@@ -48,7 +49,7 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
       settings.keyPrefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
       let store = RedisStore(settings)
       try await StoreFixture.run(
-        store, now: Int64(SystemClock.realSeconds()), sleeps: true, start: { try await store.startAndConnect(on: $0) },
+        store, now: SystemClock.unixTime(), sleeps: true, start: { try await store.startAndConnect(on: $0) },
         stop: { await store.stop() }, body)
     }
   }
@@ -58,11 +59,10 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
 final class StoreFixture {
   let store: any EphemeralStore
   private let workers: [Worker]
-  /// Seconds since 1970.
-  private(set) var now: Int64
+  private(set) var now: UnixTime
   private let sleeps: Bool
 
-  private init(_ store: any EphemeralStore, _ workers: [Worker], now: Int64, sleeps: Bool) {
+  private init(_ store: any EphemeralStore, _ workers: [Worker], now: UnixTime, sleeps: Bool) {
     self.store = store
     self.workers = workers
     self.now = now
@@ -72,12 +72,12 @@ final class StoreFixture {
   /// Runs `body` on the first of two workers.
   ///
   /// - Parameters:
-  ///   - now: the time at which the test's clock starts, in seconds since 1970.
+  ///   - now: the time at which the test's clock starts.
   ///   - sleeps: true if the engine reads its own clock, so that the test has to wait.
   ///   - start: prepares the store for use on the workers.
   ///   - stop: ends the store.
   static func run(
-    _ store: any EphemeralStore, now: Int64 = 0, sleeps: Bool = false,
+    _ store: any EphemeralStore, now: UnixTime = 0, sleeps: Bool = false,
     start: ([Worker]) async throws -> Void = { _ in }, stop: () async -> Void = {},
     _ body: @escaping @Sendable (StoreFixture) async throws -> Void
   ) async throws {
@@ -94,9 +94,9 @@ final class StoreFixture {
   }
 
   /// Advances the clock.
-  func pass(seconds: Int64) async {
+  func pass(seconds: Seconds) async {
     now += seconds
-    if sleeps, let poller = Poller.current { await poller.pause(Int(seconds) * 1_000) }
+    if sleeps, let poller = Poller.current { await poller.pause(Milliseconds(seconds)) }
   }
 
   /// Runs `body` `count` times at the same time, on both workers, and returns all results.
@@ -116,7 +116,7 @@ final class StoreFixture {
 
   /// Stores a sample value of the kind. Returns the existing value, or `nil` if there was none.
   func put(
-    _ key: StoreKey, _ number: Int = 1, holder: StoreHolder? = nil, seconds: Int64 = 10
+    _ key: StoreKey, _ number: Int = 1, holder: StoreHolder? = nil, seconds: Seconds = 10
   ) async throws -> [UInt8]? {
     try await store.put(
       key, key.kind.sample(number), holder: holder ?? StoreHolder(address: "127.0.0.1", isLoopback: true),
@@ -124,7 +124,7 @@ final class StoreFixture {
   }
 
   /// Stores a sample value of the kind under a key without an entry.
-  func add(_ key: StoreKey, _ holder: StoreHolder, seconds: Int64 = 1_000) async throws {
+  func add(_ key: StoreKey, _ holder: StoreHolder, seconds: Seconds = 1_000) async throws {
     let existing = try await put(key, holder: holder, seconds: seconds)
     #expect(existing == nil)
   }
@@ -136,7 +136,7 @@ final class StoreFixture {
     try await store.remove(key, key.kind.sample(number), now: now)
   }
 
-  func replace(_ key: StoreKey, _ old: Int, with new: Int, seconds: Int64 = 10) async throws -> Bool {
+  func replace(_ key: StoreKey, _ old: Int, with new: Int, seconds: Seconds = 10) async throws -> Bool {
     try await store.replace(key, key.kind.sample(old), with: key.kind.sample(new), expiry: now + seconds, now: now)
   }
 

@@ -2,6 +2,7 @@ import OAuth
 import Stores
 import Synchronization
 import Testing
+import Time
 
 @Suite("The epochs of a store")
 struct StoreEpochTests {

@@ -3,6 +3,7 @@ import OAuth
 import Stores
 import Synchronization
 import Testing
+import Time
 
 /// The shares of the kinds, and of the holders within a kind.
 @Suite("6819-4.4.1.11-exhaustion: shares of a store")
@@ -83,7 +84,7 @@ struct StoreShareTests {
       var puts = 0
       while try store.usage(kind).evictions < 10 {
         // Later entries expire earlier, so only the age can decide.
-        try await store.add(.sample(kind, puts), .sample(2), seconds: Int64(20_000 - puts))
+        try await store.add(.sample(kind, puts), .sample(2), seconds: Seconds(20_000 - puts))
         puts += 1
         try #require(puts < 10_000)
       }
@@ -106,7 +107,8 @@ struct StoreShareTests {
           number += 1
         }
       }
-      // The next entries come from new holders: 4 evict from the largest, then one from each in turn, and none below 16.
+      // The next entries come from new holders: 4 evict from the largest, then one from each in turn, and none below
+      // 16.
       for step in 0..<12 { try await store.add(.sample(kind, 1_000 + step), .sample(100 + step)) }
       #expect(try store.usage(kind).evictions == 12)
       var live: [Int] = []
@@ -216,7 +218,7 @@ struct StoreShareTests {
     try await engine.run { store async throws in
       for second in 0..<500 {
         for number in 0..<3 {
-          try await store.add(.sample(kind, second * 3 + number), .sample(second), seconds: Int64(1 + number * 7))
+          try await store.add(.sample(kind, second * 3 + number), .sample(second), seconds: Seconds(1 + number * 7))
         }
         await store.pass(seconds: 1)
       }

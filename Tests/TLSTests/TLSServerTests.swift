@@ -10,11 +10,11 @@ struct TLSServerTests {
   func protocols() throws {
     let server = try TestCertificates.server { $0.applicationProtocols = ["h2", "http/1.1"] }
     func list(_ names: String...) -> [UInt8] { names.flatMap { [UInt8($0.utf8.count)] + $0.utf8 } }
-    #expect(server.choose(from: list("http/1.1", "h2")) == 10..<12)
-    #expect(server.choose(from: list("http/1.0", "http/1.1")) == 10..<18)
-    #expect(server.choose(from: list("imap")) == nil)
-    #expect(server.choose(from: []) == nil)
-    #expect(server.choose(from: [3, 0x68, 0x32]) == nil)
+    #expect(server.selectProtocol(from: list("http/1.1", "h2")) == 10..<12)
+    #expect(server.selectProtocol(from: list("http/1.0", "http/1.1")) == 10..<18)
+    #expect(server.selectProtocol(from: list("imap")) == nil)
+    #expect(server.selectProtocol(from: []) == nil)
+    #expect(server.selectProtocol(from: [3, 0x68, 0x32]) == nil)
   }
 
   @Test("A wildcard matches one label, and the first certificate serves all other names")

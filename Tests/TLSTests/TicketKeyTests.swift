@@ -1,14 +1,15 @@
 import Synchronization
 import Testing
+import Time
 
 @testable import TLS
 
 @Suite("Session ticket keys")
 struct TicketKeyTests {
   private final class SystemClock: Sendable {
-    private let seconds = Mutex<Int64>(1_000)
-    var now: Int64 { seconds.withLock { $0 } }
-    func advance(_ by: Int64) { seconds.withLock { $0 += by } }
+    private let time = Mutex<MonotonicTime>(1_000_000)
+    var now: MonotonicTime { time.withLock { $0 } }
+    func advance(_ by: Seconds) { time.withLock { $0 += Milliseconds(by) } }
   }
 
   @Test("A key seals for an hour, and then the next one seals")
@@ -16,7 +17,7 @@ struct TicketKeyTests {
     let clock = SystemClock()
     let keys = TicketKeys { clock.now }
     let first = keys.current().name
-    clock.advance(TicketKeys.sealing - 1)
+    clock.advance(TicketKeys.encryptionPeriod - 1)
     #expect(keys.current().name == first)
     clock.advance(1)
     #expect(keys.current().name != first)
@@ -28,9 +29,9 @@ struct TicketKeyTests {
     let keys = TicketKeys { clock.now }
     let name = keys.current().name
     #expect(keys.find(name)?.isCurrent == true)
-    clock.advance(TicketKeys.sealing)
+    clock.advance(TicketKeys.encryptionPeriod)
     #expect(keys.find(name)?.isCurrent == false)
-    clock.advance(TicketKeys.lifetime - 1)
+    clock.advance(TicketKeys.sessionLifetime - 1)
     #expect(keys.find(name)?.isCurrent == false)
     clock.advance(1)
     #expect(keys.find(name) == nil)

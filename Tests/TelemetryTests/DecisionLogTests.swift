@@ -1,4 +1,5 @@
 import Testing
+import Time
 
 @testable import Telemetry
 
@@ -196,7 +197,7 @@ struct DecisionLogTests {
     merge.sort()
     #expect(merge.next()?.client == "first")
     #expect(merge.next() == nil)
-    #expect(merge.count == 1)
+    #expect(merge.unwrittenCount == 1)
     merge.begin(below: counter.next)
     _ = merge.collect(early)
     _ = merge.collect(late)
@@ -204,7 +205,7 @@ struct DecisionLogTests {
     #expect(merge.next()?.client == "second")
     #expect(merge.next()?.client == "third")
     #expect(merge.next() == nil)
-    #expect(merge.count == 0)
+    #expect(merge.unwrittenCount == 0)
   }
 
   @Test("A record for a worker that does not exist is ignored")

@@ -1,5 +1,6 @@
 import Telemetry
 import Testing
+import Time
 
 @Suite("Metrics")
 struct MetricsTests {
@@ -15,8 +16,8 @@ struct MetricsTests {
 
   @Test("Requests of all workers are summed by handling and by status class")
   func requests() {
-    registry.workers[0].requestPassed(durationNanoseconds: 300_000, status: 200)
-    registry.workers[1].requestPassed(durationNanoseconds: 100_000, status: 404)
+    registry.workers[0].requestFinished(.pass, status: 200, durationNanoseconds: 300_000)
+    registry.workers[1].requestFinished(.pass, status: 404, durationNanoseconds: 100_000)
     registry.workers[1].requestFinished(.answer, status: 302, durationNanoseconds: 20_000_000_000)
     registry.workers[1].requestFinished(.refuse, status: 0, durationNanoseconds: 0)
     #expect(
@@ -132,8 +133,8 @@ struct MetricsTests {
   @Test("Each certificate in use has its expiry once, and a removed certificate has no series")
   func certificates() {
     #expect(lines("proofgate_certificate_expiry_timestamp_seconds").isEmpty)
-    let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", seconds: 1_800_000_000)
-    let new = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "082f", seconds: 1_900_000_000)
+    let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", end: 1_800_000_000)
+    let new = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "082f", end: 1_900_000_000)
     registry.certificatesServed([old])
     registry.certificatesServed([new, new])
     #expect(

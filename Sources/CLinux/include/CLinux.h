@@ -4,11 +4,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Plain functions over <stdint.h> types for system calls and thread-local variables that Swift cannot use through
-// glibc's headers (epoll and accept4 need _GNU_SOURCE, sockaddr needs casts). Unless a comment says otherwise, a
-// negative result is -errno.
+// Functions for system calls and thread-local variables that Swift cannot use, or only with difficulty, through glibc's
+// headers: for example, accept4 needs _GNU_SOURCE, struct epoll_event is packed, and struct sockaddr needs casts.
+// Unless a comment says otherwise, a negative result is -errno.
 
-/// An IPv4 (family 4, first 4 bytes) or IPv6 (family 6) address in network byte order, and a port in host byte order.
+/// An IPv4 address (`family` 4, in the first 4 bytes) or an IPv6 address (`family` 6, with its scope id) in network
+/// byte order, and a port in host byte order.
 typedef struct {
   uint8_t bytes[16];
   uint32_t scope;
@@ -16,15 +17,15 @@ typedef struct {
   uint8_t family;
 } cl_address;
 
-// Functions of an epoll instance. Events are read through accessors because the kernel's struct is packed.
+// epoll. The events are read through functions because struct epoll_event is packed.
 int32_t cl_epoll_create(void);
-/// Registers a descriptor for all events, edge-triggered. `key` identifies it in the events.
+/// Registers a descriptor for all events, edge-triggered. Each of its events has this `key`.
 int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key);
 /// Registers a descriptor for input, level-triggered.
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key);
 int32_t cl_epoll_wait(int32_t epoll, void *_Nonnull events, int32_t capacity, int32_t timeout_ms);
 uint64_t cl_event_key(const void *_Nonnull events, int32_t index);
-/// Returns the reported events as a combination of CL_READABLE and the other CL_ bits.
+/// Returns an event as a combination of the bits below.
 uint32_t cl_event_bits(const void *_Nonnull events, int32_t index);
 int32_t cl_event_size(void);
 enum { CL_READABLE = 1, CL_WRITABLE = 2, CL_READ_CLOSED = 4, CL_BROKEN = 8, CL_URGENT = 16 };
@@ -35,15 +36,15 @@ void cl_eventfd_signal(int32_t fd);
 void cl_eventfd_clear(int32_t fd);
 /// Blocks the calling thread until the counter is above zero, and resets it to zero.
 void cl_eventfd_wait(int32_t fd);
-/// Blocks until the counter is above zero, at most for the given time, and leaves the counter unchanged. May return
-/// early.
+/// Blocks until the counter is above zero or the time has passed. A signal may end the wait early. The counter does not
+/// change.
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
-// The event loop of the calling thread, or NULL.
+// A thread-local variable: the event loop of the calling thread, or NULL.
 void *_Nullable cl_current(void);
 void cl_set_current(void *_Nullable loop);
 
-// Sockets. All are non-blocking and closed on exec.
+// TCP sockets. All are non-blocking and closed on exec.
 int32_t cl_socket(uint8_t family);
 int32_t cl_bind(int32_t fd, const cl_address *_Nonnull address);
 int32_t cl_listen(int32_t fd, int32_t backlog);
@@ -62,35 +63,38 @@ int32_t cl_set_ipv6_only(int32_t fd);
 int32_t cl_set_no_delay(int32_t fd);
 /// Keeps urgent data in its place in the stream (RFC 6093, section 5).
 int32_t cl_set_urgent_inline(int32_t fd);
-/// Makes the next close send a reset, so that the peer does not accept a truncated message as complete.
+/// Makes cl_close send a reset, so that the peer does not accept a truncated message as complete.
 int32_t cl_set_reset_on_close(int32_t fd);
 int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);
-/// Like cl_receive, but leaves the bytes in the queue.
+/// Like cl_receive, but leaves the bytes in the receive queue.
 int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
-/// Returns the number of bytes that were passed to the kernel and that the peer has not acknowledged yet.
+/// Returns the number of sent bytes that the peer has not acknowledged yet.
 int64_t cl_unacknowledged(int32_t fd);
-/// Sends bytes. With `more`, the kernel may hold them back until the next send without it or until cl_push.
+/// Sends bytes. If `more` is true, the kernel may hold them back until a send with `more` false, or until cl_push.
 int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count, bool more);
 /// Like cl_send, for two blocks in one system call.
 int64_t cl_send2(
   int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count,
   bool more);
-/// Sends the bytes that the kernel holds back after a send with `more`.
+/// Sends the bytes that the kernel holds back.
 int32_t cl_push(int32_t fd);
 int32_t cl_shutdown_write(int32_t fd);
 void cl_close(int32_t fd);
 
 // Names and addresses.
 int32_t cl_parse_address(const char *_Nonnull text, cl_address *_Nonnull address);
-/// Writes the address as text, without the port; an empty text if it cannot be formatted. `capacity` is at least 46
+/// Writes the address without the port into `text`, or an empty text if that fails. `capacity` must be at least 46
 /// bytes.
 void cl_format_address(const cl_address *_Nonnull address, char *_Nonnull text, int32_t capacity);
-/// Resolves a host name; blocks. Writes at most `capacity` addresses and returns their number, or -(EAI code).
+/// Resolves a host name. Blocks the calling thread. Writes at most `capacity` addresses and returns their number, or
+/// the negative error code of getaddrinfo.
 int32_t cl_resolve(const char *_Nonnull host, uint16_t port, cl_address *_Nonnull addresses, int32_t capacity);
+/// Returns the text of an error code of cl_resolve.
 const char *_Nonnull cl_resolve_error(int32_t code);
 
-// Clocks, in nanoseconds: since an arbitrary time, and since 1970.
+/// Returns the nanoseconds since an arbitrary time. Changes of the system clock do not affect it.
 uint64_t cl_monotonic(void);
+/// Returns the nanoseconds since 1970.
 uint64_t cl_realtime(void);
 
 // Threads and the process.
@@ -98,24 +102,24 @@ uint64_t cl_realtime(void);
 int32_t cl_thread_start(void (*_Nonnull body)(void *_Nonnull), void *_Nonnull argument, const char *_Nonnull name);
 /// Returns the number of processors on which the calling thread may run.
 int32_t cl_affinity_count(void);
-/// Raises the soft limit on descriptors to the hard limit, if possible, and returns the limit now in force.
+/// Raises the soft limit on descriptors to the hard limit, if possible. Returns the new soft limit.
 int32_t cl_raise_descriptor_limit(void);
 void cl_ignore_sigpipe(void);
-/// Forbids core dumps, and debuggers without CAP_SYS_PTRACE.
+/// Forbids core dumps. Debuggers need CAP_SYS_PTRACE after this call.
 void cl_set_undumpable(void);
-/// Releases the pages of the program's own code; the kernel maps those that are used again from its cache.
+/// Releases the memory pages of the program's own code. The kernel maps a page again when its code runs again.
 void cl_release_code(void);
 /// Returns freed heap memory to the system.
 void cl_release_memory(void);
-/// Makes malloc map blocks of 1 MiB or more directly from the system. By default malloc raises this threshold when such
-/// a block is freed; with this call it stays the same.
+/// Makes malloc allocate blocks of 1 MiB or more with mmap, so that freeing one returns its memory to the system. By
+/// default malloc raises this threshold when such a block is freed. After this call the threshold stays the same.
 void cl_map_large_blocks(void);
 /// Gives the calling thread the lowest priority (nice 19).
 void cl_lower_priority(void);
-/// Returns the memory of all pages that lie completely within the block to the system; their content is lost.
+/// Returns the pages that lie completely within the block to the system. Their content is lost.
 void cl_discard(void *_Nonnull block, size_t count);
-/// Blocks TERM, INT, HUP and USR1 in the calling thread and in the threads that it starts later, and returns a
-/// descriptor that reads these signals.
+/// Blocks TERM, INT, HUP and USR1 in the calling thread and in the threads that it starts later. Returns a descriptor
+/// from which these signals can be read.
 int32_t cl_signal_descriptor(void);
 /// Returns the number of the next signal, or -EAGAIN.
 int32_t cl_signal_next(int32_t fd);
@@ -125,15 +129,17 @@ int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count
 int32_t cl_open_log(const char *_Nonnull path);
 const char *_Nonnull cl_error_text(int32_t code);
 
-// The arguments of the process, as the kernel passed them. They are also available without /proc.
+// The arguments of the process, which are also available if /proc is not mounted.
 int32_t cl_argument_count(void);
 const char *_Nullable cl_argument(int32_t index);
+/// Returns the version of glibc.
 const char *_Nonnull cl_library_version(void);
 /// Ends the process immediately, without running exit handlers.
 void cl_exit_now(int32_t code) __attribute__((noreturn));
 int32_t cl_is_terminal(int32_t fd);
-/// Writes a file with secrets, completely or not at all. Without `replaces`, creates a file with mode 0600 and fails
-/// with EEXIST if the name exists. With `replaces`, replaces a file and fails with ENOENT if there is no file; the new
-/// file keeps the owner, the group and their permissions to read and write, or has mode 0600 if the process may not set
-/// owner and group.
+/// Writes a file with secrets, completely or not at all.
+///
+/// If `replaces` is 0, creates a file with mode 0600, and fails with EEXIST if the file exists. Otherwise replaces the
+/// file, and fails with ENOENT if it does not exist. The new file then has the owner and the group of the old one, and
+/// gives them the same permissions to read and write. If the process may not set them, the mode is 0600.
 int32_t cl_write_secret_file(const char *_Nonnull path, const void *_Nonnull bytes, size_t count, int32_t replaces);

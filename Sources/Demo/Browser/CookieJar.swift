@@ -1,9 +1,11 @@
 public import HTTP
 public import LegacyServer
 
-/// A browser's cookies, stored by host and port. Browsers ignore the port; with it, a test sees a cookie only at the
-/// server that set it. The jar supports names, values and removal by `Max-Age=0`. It ignores all other attributes of
-/// `Set-Cookie`, which do not matter for a sign-in of a few minutes.
+/// A browser's cookies, stored by host and port. Browsers ignore the port. This jar does not, so that a test can find
+/// out which server set a cookie.
+///
+/// The jar supports names, values and removal by `Max-Age=0`. It ignores all other attributes of `Set-Cookie`, because
+/// they do not matter for a sign-in of a few minutes.
 public struct CookieJar: Sendable {
   private struct Cookie: Sendable {
     var name: String
@@ -17,8 +19,8 @@ public struct CookieJar: Sendable {
 
   /// Returns the value of the `Cookie` field for a request to this address; `nil` if the jar has no cookie for it.
   public func field(for address: WebAddress) -> String? {
-    guard let found = cookies[address.authority], !found.isEmpty else { return nil }
-    return found.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
+    guard let stored = cookies[address.authority], !stored.isEmpty else { return nil }
+    return stored.map { "\($0.name)=\($0.value)" }.joined(separator: "; ")
   }
 
   /// Applies the `Set-Cookie` fields of a response.
@@ -34,7 +36,7 @@ public struct CookieJar: Sendable {
     }
   }
 
-  /// Returns the cookie's value, for tests.
+  /// Returns the value of a cookie; `nil` if the jar does not have it.
   public func value(of name: String, at address: WebAddress) -> String? {
     cookies[address.authority]?.first { $0.name == name }?.value
   }

@@ -3,16 +3,16 @@ public import LegacyServer
 
 /// A scripted browser that keeps cookies, follows redirects and submits forms. The caller provides the transport.
 public struct DemoBrowser {
-  /// Sends a request to the server of the address and returns the response. The request already has its target and
-  /// `Host`.
+  /// Sends a request to the server at the address and returns the response. The request already contains its target and
+  /// its `Host` field.
   public typealias Send = (WebAddress, Request) async throws -> Response
 
-  /// The point at which the browser stops.
+  /// The result of opening an address or submitting a form.
   public enum Stop: Sendable {
     /// The browser shows a page.
     case page(Page)
-    /// The app received the authorization response: the operating system opened the app, or a request went to the
-    /// redirect URI of the app.
+    /// The app received the authorization response. In reality, the operating system would open the app, or the browser
+    /// would send a request to the app's redirect URI.
     case app(Delivery)
   }
 
@@ -29,7 +29,7 @@ public struct DemoBrowser {
     public var html: String { String(decoding: response.body, as: UTF8.self) }
     /// The forms on the page, in order.
     public var forms: [HTMLForm] { HTMLForm.forms(in: html) }
-    /// The words on the page, without markup.
+    /// The text of the page, without markup.
     public var text: String { HTMLForm.text(of: html) }
   }
 
@@ -41,11 +41,11 @@ public struct DemoBrowser {
     public var parameters: Form
   }
 
-  /// An error of a redirect chain.
+  /// The reason why the browser cannot follow a redirect or submit a form.
   public enum Failure: Error, Equatable {
-    /// The server redirected the browser more than 19 times in a row.
+    /// The browser was redirected 20 times in a row.
     case tooManyRedirects
-    /// The target of a redirect or form is not an http or https URL, and does not lead to the app.
+    /// The target of a redirect or form is an invalid http or https URL, and is not the app's redirect URI.
     case badLocation(String)
   }
 
@@ -53,12 +53,12 @@ public struct DemoBrowser {
   public var cookies = CookieJar()
   /// The `User-Agent` of every request; `nil` for none.
   public var userAgent: String? = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-  /// The redirect URI of the app. Addresses that consist of it and parameters lead to the app, and so do all addresses
-  /// with schemes other than http and https.
+  /// The redirect URI of the app. The browser delivers to the app every URL that consists of this URI and parameters,
+  /// and every URL whose scheme is neither http nor https.
   public var appRedirectURI: String?
-  /// All requests and responses, in order, as in the network panel of a browser. Empty unless ``keepsLog`` is true.
+  /// All requests and responses since ``keepsLog`` was set, in order.
   public private(set) var log: [(address: WebAddress, request: Request, response: Response)] = []
-  /// True to record ``log``.
+  /// True to append each request and its response to ``log``.
   public var keepsLog = false
 
   private let send: Send
@@ -81,8 +81,8 @@ public struct DemoBrowser {
     let sent = form.submission(values, button: button)
     let reference = page.address.resolving(form.action)
     guard form.method == "POST" else {
-      let bare = String(reference.prefix { $0 != "?" })
-      return try await go(to: sent.added(to: bare), method: "GET", body: nil)
+      let withoutQuery = String(reference.prefix { $0 != "?" })
+      return try await go(to: sent.added(to: withoutQuery), method: "GET", body: nil)
     }
     return try await go(to: reference, method: "POST", body: sent)
   }
@@ -95,18 +95,20 @@ public struct DemoBrowser {
 
   private func delivery(of address: String, body: Form?) -> Delivery? {
     let isWeb = address.hasPrefix("http://") || address.hasPrefix("https://")
-    guard !isWeb || isApp(address) else { return nil }
+    guard !isWeb || isAppRedirectURI(address) else { return nil }
     var parameters = Form()
-    let bare = address.prefix { $0 != "#" }
-    if let mark = bare.firstIndex(of: "?") { parameters = Form(decoding: bare[bare.index(after: mark)...]) }
-    if let mark = address.firstIndex(of: "#") {
-      parameters.fields += Form(decoding: address[address.index(after: mark)...]).fields
+    let withoutFragment = address.prefix { $0 != "#" }
+    if let mark = withoutFragment.firstIndex(of: "?") {
+      parameters = Form(decoding: withoutFragment[withoutFragment.index(after: mark)...])
+    }
+    if let hash = address.firstIndex(of: "#") {
+      parameters.fields += Form(decoding: address[address.index(after: hash)...]).fields
     }
     parameters.fields += body?.fields ?? []
     return Delivery(address: address, parameters: parameters)
   }
 
-  private func isApp(_ address: String) -> Bool {
+  private func isAppRedirectURI(_ address: String) -> Bool {
     guard let appRedirectURI, address.hasPrefix(appRedirectURI) else { return false }
     let next = address.dropFirst(appRedirectURI.count).first
     return next == nil || next == "?" || next == "&" || next == "#"

@@ -1,6 +1,6 @@
 public import LegacyServer
 
-/// The user of the browser: fills in login pages and answers consent pages.
+/// A user who signs in with a ``DemoBrowser``.
 public struct DemoUser: Sendable {
   /// The user's decision on consent pages.
   public enum Answer: Sendable {
@@ -22,13 +22,13 @@ public struct DemoUser: Sendable {
     self.answer = answer
   }
 
-  /// Opens an address, signs in and answers consent pages, until the app has the response or a page cannot be answered:
-  /// it has no usable form, or refused the login.
-  public func walk(_ browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Stop {
+  /// Opens an address, fills in the login page and answers consent pages. Returns when the app has the response, at a
+  /// page without a form that the user can submit, and if the login fails.
+  public func signIn(in browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Stop {
     var stop = try await browser.open(address)
     var hasSignedIn = false
-    // A sign-in has at most four pages: the consent page of the gateway, the login page and the consent page of the
-    // legacy server, and a form_post page. Twice as many are a loop.
+    // A sign-in has at most four pages: the gateway's consent page, the legacy server's login page and consent page,
+    // and a form_post page. More than twice as many mean that the pages repeat.
     for _ in 0..<8 {
       guard case .page(let page) = stop, let form = page.forms.first else { return stop }
       if let password = form.names(of: "password").first {
@@ -49,8 +49,8 @@ public struct DemoUser: Sendable {
   }
 
   private func button(of form: HTMLForm) -> HTMLForm.Control? {
-    let wanted = answer == .allow ? ["approve", "allow", "yes", "accept"] : ["deny", "no", "cancel", "reject"]
-    return form.buttons.first { wanted.contains($0.value.lowercased()) }
-      ?? form.buttons.first { button in wanted.contains { button.label.lowercased().hasPrefix($0) } }
+    let labels = answer == .allow ? ["approve", "allow", "yes", "accept"] : ["deny", "no", "cancel", "reject"]
+    return form.buttons.first { labels.contains($0.value.lowercased()) }
+      ?? form.buttons.first { button in labels.contains { button.label.lowercased().hasPrefix($0) } }
   }
 }

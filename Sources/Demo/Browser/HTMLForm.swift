@@ -14,7 +14,7 @@ public struct HTMLForm: Sendable, Equatable {
     public var label: String
   }
 
-  /// The address to which the form is sent; empty for the page's own address.
+  /// The URL to which the form is sent; empty for the URL of the page.
   public var action: String
   /// The method, `GET` or `POST`.
   public var method: String
@@ -44,7 +44,7 @@ public struct HTMLForm: Sendable, Equatable {
 }
 
 extension HTMLForm {
-  /// Returns the forms of a page. The parser supports tags with quoted and unquoted attributes, and runs no scripts.
+  /// Returns the forms of a page. Attributes may be quoted or unquoted. Scripts are ignored.
   public static func forms(in html: String) -> [HTMLForm] {
     var scanner = HTMLScanner(html)
     var forms: [HTMLForm] = []

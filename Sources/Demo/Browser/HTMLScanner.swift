@@ -1,4 +1,4 @@
-/// Splits HTML into tags and text, and decodes character references.
+/// Splits HTML into tags and text. Decodes character references.
 struct HTMLScanner {
   enum Token {
     /// A start tag: its name in lower case, and its attributes.
@@ -64,12 +64,12 @@ struct HTMLScanner {
       if attributes[key] == nil { attributes[key] = HTMLScanner.decoded(value) }
     }
     index += 1
-    if name == "style" || name == "script" { skipRaw(name) }
+    if name == "style" || name == "script" { skipRawText(of: name) }
     return .start(name, attributes)
   }
 
-  /// Skips the content of a style or script element up to its end tag: the content is not markup.
-  private mutating func skipRaw(_ name: String) {
+  /// Skips the content of a style or script element, which is not markup, up to the end tag.
+  private mutating func skipRawText(of name: String) {
     let end = Array("</\(name)".utf8)
     while index < bytes.count, !bytes[index...].starts(with: end) { index += 1 }
   }
@@ -94,7 +94,7 @@ struct HTMLScanner {
     String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Decodes the character references that servers often use. Keeps all others as they are.
+  /// Decodes the character references that servers often use. Does not change others.
   private static func decoded(_ bytes: [UInt8]) -> String {
     let text = text(bytes)
     guard bytes.contains(UInt8(ascii: "&")) else { return text }
@@ -103,7 +103,7 @@ struct HTMLScanner {
     while let ampersand = rest.firstIndex(of: "&") {
       result += rest[..<ampersand]
       rest = rest[rest.index(after: ampersand)...]
-      guard let end = rest.prefix(10).firstIndex(of: ";"), let scalar = reference(rest[..<end]) else {
+      guard let end = rest.prefix(10).firstIndex(of: ";"), let scalar = character(named: rest[..<end]) else {
         result += "&"
         continue
       }
@@ -113,7 +113,7 @@ struct HTMLScanner {
     return result + rest
   }
 
-  private static func reference(_ name: Substring) -> Unicode.Scalar? {
+  private static func character(named name: Substring) -> Unicode.Scalar? {
     switch name {
     case "amp": "&"
     case "lt": "<"

@@ -2,9 +2,10 @@ public import HTTP
 public import HTTP1
 public import LegacyServer
 public import Reactor
+public import Time
 
-/// A small HTTP/1.1 client for the demo and for tests. It opens one connection per request, connects only to loopback
-/// addresses, and keeps the whole response in memory.
+/// A small HTTP/1.1 client for the demo and for tests. It connects only to loopback addresses, opens a new connection
+/// for each request, and keeps the whole response in memory.
 ///
 /// The client may be used only on the worker of its poller.
 public final class LoopbackClient {
@@ -16,7 +17,7 @@ public final class LoopbackClient {
     /// The response was not complete at the deadline.
     case timedOut
     /// The connection ended before the response was complete.
-    case cutOff
+    case incomplete
     case malformed(MessageError)
     /// The body of the response is longer than ``LoopbackClient/bodyLimit``.
     case tooLong
@@ -28,29 +29,28 @@ public final class LoopbackClient {
       case .connect(.timedOut), .timedOut: "no response in time"
       case .connect(.abandoned): "the connection attempt was abandoned"
       case .connect(.failed(let error)): error.description
-      case .cutOff: "the connection ended before the response was complete"
+      case .incomplete: "the connection ended before the response was complete"
       case .malformed(let error): error.description
       case .tooLong: "the response is longer than \(LoopbackClient.bodyLimit) bytes"
       }
     }
   }
 
-  /// The maximum length of a response body, in bytes: more than any page or token response has. For longer bodies, use
-  /// another client.
+  /// The maximum length of a response body, in bytes. Pages and token responses are much shorter.
   public static let bodyLimit = 1024 * 1024
 
   private let poller: Poller
-  /// The time for a request and its response, in milliseconds.
-  private let timeout: Int
+  /// The maximum time for a request and its response.
+  private let timeout: Milliseconds
 
-  /// Creates a client whose requests may take `timeout` milliseconds.
-  public init(_ poller: Poller, timeout: Int = 10_000) {
+  /// Creates a client. A request and its response may take the time `timeout`.
+  public init(_ poller: Poller, timeout: Milliseconds = 10_000) {
     self.poller = poller
     self.timeout = timeout
   }
 
-  /// Sends a request to the server of `address` and waits for the complete response. The target comes from the request,
-  /// not from `address`. `Host` is added if it is missing.
+  /// Sends a request to the server at `address` and waits for the complete response. The path and query are those of
+  /// the request, not of `address`. Adds a `Host` field if the request has none.
   public func send(_ address: WebAddress, _ request: Request) async throws(Failure) -> Response {
     let host = address.host == "localhost" ? "127.0.0.1" : address.host.filter { $0 != "[" && $0 != "]" }
     guard !address.isSecure, let target = Address(literal: host, port: address.port), target.isLoopback else {
@@ -66,8 +66,8 @@ public final class LoopbackClient {
       throw .connect(error)
     }
     defer { socket.close() }
-    let exchange = LoopbackConnection(socket, waiter, poller.buffers, deadline)
-    try await exchange.write(request, to: address)
-    return try await exchange.read(isHead: request.method == "HEAD")
+    let connection = LoopbackConnection(socket, waiter, poller.buffers, deadline)
+    try await connection.write(request, to: address)
+    return try await connection.read(isHead: request.method == "HEAD")
   }
 }

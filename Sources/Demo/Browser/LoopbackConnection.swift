@@ -3,14 +3,14 @@ import HTTP1
 package import LegacyServer
 package import Reactor
 
-/// A connection for one request and its response.
+/// A connection of a ``LoopbackClient`` for one request and its response.
 package final class LoopbackConnection {
   private let socket: Socket
   private let waiter: Waiter
   private let buffers: BufferPool
   private let deadline: Deadline
 
-  /// Uses a connected socket. The caller closes it.
+  /// Creates a connection over a connected socket, which the caller closes.
   package init(_ socket: Socket, _ waiter: Waiter, _ buffers: BufferPool, _ deadline: Deadline) {
     self.socket = socket
     self.waiter = waiter
@@ -18,8 +18,8 @@ package final class LoopbackConnection {
     self.deadline = deadline
   }
 
-  /// Sends the request. Adds `Connection: close`, `Host` if it is missing, and `Content-Length` for a body and for
-  /// every POST. Returns without an error if the connection ends early.
+  /// Sends the request. Adds `Connection: close`, a `Host` field if there is none, and `Content-Length` if there is a
+  /// body or the method is POST. Does not throw if the server closes the connection early.
   package func write(_ request: Request, to address: WebAddress) async throws(LoopbackClient.Failure) {
     var text = "\(request.method) \(request.target) HTTP/1.1\r\n"
     if !request.headers.contains("Host") { text += "Host: \(address.authority)\r\n" }
@@ -39,7 +39,7 @@ package final class LoopbackConnection {
       switch socket.send(buffer) {
       case .moved: continue
       case .wouldBlock: try await wait(.writable)
-      // The server may have sent its response without reading the whole request.
+      // The server may have sent a response before it closed the connection.
       case .ended, .failed: return
       }
     }
@@ -54,7 +54,7 @@ package final class LoopbackConnection {
     while !decoder.isFinished {
       if buffer.isEmpty {
         guard try await receive(buffer) else {
-          guard decoder.close() else { throw .cutOff }
+          guard decoder.close() else { throw .incomplete }
           break
         }
       }
@@ -93,7 +93,7 @@ package final class LoopbackConnection {
         throw .malformed(error)
       }
       guard buffer.readRoom > 0 else { throw .malformed(MessageError(status: 502, "a head that is too long")) }
-      guard try await receive(buffer) else { throw .cutOff }
+      guard try await receive(buffer) else { throw .incomplete }
     }
   }
 

@@ -6,9 +6,10 @@ import OAuth
 import Proxy
 import Reactor
 
-/// The user interface of the demo's native app. A real app would have a window; this app has web pages.
+/// The user interface of the demo's native app. A real app would have a window. This one has web pages.
 final class DemoAppHandler: RequestHandler {
-  /// The maximum number of sign-in attempts in progress. Beyond it, the oldest is dropped: the user has abandoned it.
+  /// The maximum number of sign-in attempts in progress. If there are more, the user has probably abandoned the oldest,
+  /// and it is dropped.
   private static let attemptLimit = 16
 
   private let app: NativeApp
@@ -38,8 +39,8 @@ final class DemoAppHandler: RequestHandler {
     }
   }
 
-  /// Starts an attempt and redirects to the authorization endpoint. A real app would open the browser of the system
-  /// here (RFC 8252, section 6).
+  /// Starts an attempt and redirects the browser to the authorization endpoint. A real app would open the system's
+  /// browser instead (RFC 8252, section 6).
   private func start() -> Response {
     let attempt = app.start()
     attempts.append(attempt)
@@ -48,27 +49,29 @@ final class DemoAppHandler: RequestHandler {
   }
 
   /// Handles the authorization response: redeems the code and calls the protected resource.
-  private func finish(_ answer: Form) async -> Response {
-    guard let index = attempts.firstIndex(where: { $0.state == answer["state"] }) else {
+  private func finish(_ parameters: Form) async -> Response {
+    guard let index = attempts.firstIndex(where: { $0.state == parameters["state"] }) else {
       return DemoAppPage.message(400, "Not expected", "The app did not request this response, or has already used it.")
     }
     let attempt = attempts.remove(at: index)
     let code: Secret
     do throws(NativeApp.Refusal) {
-      code = try app.code(in: answer, for: attempt)
+      code = try app.code(in: parameters, for: attempt)
     } catch {
-      return DemoAppPage.refused(error, answer)
+      return DemoAppPage.refused(error, parameters)
     }
     do throws(LoopbackClient.Failure) {
-      let token = try await client.send(
+      let tokenResponse = try await client.send(
         app.server.tokenEndpoint, app.tokenRequest(code: code, verifier: attempt.verifier))
-      guard let tokens = NativeApp.tokens(in: token) else { return DemoAppPage.result(answer, token, nil) }
-      let user = try await client.send(
+      guard let tokens = NativeApp.tokens(in: tokenResponse) else {
+        return DemoAppPage.result(parameters, tokenResponse, nil)
+      }
+      let resourceResponse = try await client.send(
         resource,
         Request(
           method: "GET", target: resource.target,
           headers: ["Authorization": "Bearer \(tokens.accessToken.reveal())", "Accept": "application/json"]))
-      return DemoAppPage.result(answer, token, user)
+      return DemoAppPage.result(parameters, tokenResponse, resourceResponse)
     } catch {
       return DemoAppPage.message(502, "No answer", "The gateway does not answer: \(error)")
     }

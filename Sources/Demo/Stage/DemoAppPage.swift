@@ -17,31 +17,31 @@ enum DemoAppPage {
       """)
   }
 
-  static func result(_ answer: Form, _ token: Response, _ resource: Response?) -> Response {
-    let code = String((answer["code"] ?? "").prefix(24))
+  static func result(_ parameters: Form, _ tokenResponse: Response, _ resourceResponse: Response?) -> Response {
+    let code = String((parameters["code"] ?? "").prefix(24))
     let user: HTML =
-      resource.map {
+      resourceResponse.map {
         "<h2>3. The legacy server's response to that token</h2><pre>\($0.status) \(String(decoding: $0.body, as: UTF8.self))</pre>"
       } ?? ""
-    let isDone = resource?.status == 200
+    let isSignedIn = resourceResponse?.status == 200
     return page(
-      200, isDone ? "Signed in" : "Not signed in",
+      200, isSignedIn ? "Signed in" : "Not signed in",
       """
       <h2>1. The response to the app</h2>
       <pre>code=\(code)…
-      iss=\(answer["iss"] ?? "")</pre>
+      iss=\(parameters["iss"] ?? "")</pre>
       <p class="small">The code is sealed by the gateway: it is useless without the app's verifier.</p>
       <h2>2. The token endpoint's response to the code and the verifier</h2>
-      <pre>\(token.status) \(String(decoding: token.body, as: UTF8.self))</pre>
+      <pre>\(tokenResponse.status) \(String(decoding: tokenResponse.body, as: UTF8.self))</pre>
       \(user)
       <p><a class="button" href="/">Again</a></p>
       """)
   }
 
-  static func refused(_ refusal: NativeApp.Refusal, _ answer: Form) -> Response {
+  static func refused(_ refusal: NativeApp.Refusal, _ parameters: Form) -> Response {
     let reason =
       switch refusal {
-      case .error(let code): "\(code): \(answer["error_description"] ?? "")"
+      case .error(let code): "\(code): \(parameters["error_description"] ?? "")"
       case .wrongState: "The answer belongs to another attempt."
       case .wrongIssuer: "The answer comes from another server."
       case .noCode: "The answer has no code."

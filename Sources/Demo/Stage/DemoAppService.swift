@@ -15,11 +15,12 @@ final class DemoAppService {
     let settings = CompiledProxyConfiguration(ProxyConfiguration())
     // The handler forwards no request, so the resolver is never used.
     let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
-    let unbound = NativeApp(clientID: DemoPolicy.appID, redirectURI: "", server: server)
+    // The handler is replaced as soon as the port, and so the redirect URI, is known.
+    let placeholder = NativeApp(clientID: DemoPolicy.appID, redirectURI: "", server: server)
     service = try await ProxyServer(workers: 1, addresses: addresses, threadName: "app") { worker in
       ProxyWorker(
         poller: worker.poller, resolver: unusedResolver, settings: settings,
-        handler: DemoAppHandler(unbound, resource, worker.poller), metrics: NoMetrics())
+        handler: DemoAppHandler(placeholder, resource, worker.poller), metrics: NoMetrics())
     }
     port = service.addresses.first?.port ?? 0
     let app = NativeApp(

@@ -8,8 +8,8 @@ public enum DemoPolicy {
   static let legacyID = "legacy-web"
   static let legacySecret = "the-gateway-keeps-this"
   static let appID = "demo-app"
-  static let otherID = "other-app"
-  static let otherURI = "com.example.other:/callback"
+  static let otherAppID = "other-app"
+  static let otherAppRedirectURI = "com.example.other:/callback"
 
   static func make(gatewayPort: Int, upstreamPort: Int) throws(RedirectURIError) -> Policy {
     let origin = Origin(scheme: .http, host: "127.0.0.1", port: gatewayPort)
@@ -21,7 +21,7 @@ public enum DemoPolicy {
       endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"]))
     let clients = [
       try client(appID, "Demo App", ["http://127.0.0.1/callback", "com.example.demo:/callback"]),
-      try client(otherID, "Other App", [otherURI]),
+      try client(otherAppID, "Other App", [otherAppRedirectURI]),
     ]
     return Policy(
       gateway: gateway, upstream: upstream, unknownClients: .reject, mode: .enforce,

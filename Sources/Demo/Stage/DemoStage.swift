@@ -8,42 +8,47 @@ import TLS
 
 /// The servers of the demo, each on a loopback port: the legacy server, the gateway and the native app.
 public final class DemoStage {
-  /// The participants of the story, with the ports of the servers.
+  /// The participants of the story, with the addresses of the servers.
   public let cast: DemoStory.Cast
   private let legacy: LegacyService
   private let gateway: GatewayServer
   private let app: DemoAppService
 
-  /// Starts the servers. Throws `ServerError` if the port is in use.
+  /// Starts the servers. Throws `ServerError` if a server cannot listen, for example because `port` is in use.
   ///
   /// - Parameters:
   ///   - port: The gateway's port; 0 lets the kernel choose.
   ///   - resources: The store, metrics and decision log of the gateway's only worker.
   public init(port: UInt16, resources: GatewayResources) async throws {
-    // The servers need the ports of each other. So they first bind their ports, and get their final settings later.
+    // The legacy server and the gateway each need the port of the other. So both first listen with preliminary
+    // settings.
     let placeholder = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
     legacy = try await LegacyService(placeholder)
-    let keyRing = KeyRing.ephemeral(now: Int64(SystemClock.realSeconds()))
-    let first = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
-    let tls = try GatewayTLS(first, tickets: TicketKeys())
-    gateway = try await GatewayServer(policy: first, keyRing: keyRing, tls: tls, workers: 1, resources: resources)
-    let bound = gateway.server.addresses.first?.port ?? 0
-    let policy = try DemoPolicy.make(gatewayPort: bound, upstreamPort: legacy.port)
+    let keyRing = KeyRing.ephemeral(now: SystemClock.unixTime())
+    let preliminaryPolicy = try DemoPolicy.make(gatewayPort: Int(port), upstreamPort: legacy.port)
+    let tls = try GatewayTLS(preliminaryPolicy, tickets: TicketKeys())
+    gateway = try await GatewayServer(
+      policy: preliminaryPolicy, keyRing: keyRing, tls: tls, workers: 1, resources: resources)
+    let gatewayPort = gateway.server.addresses.first?.port ?? 0
+    let policy = try DemoPolicy.make(gatewayPort: gatewayPort, upstreamPort: legacy.port)
     await gateway.reload(GatewaySnapshot(policy: policy, keyRing: keyRing), tls: tls)
 
-    let known = LegacyClient(
+    let legacyClient = LegacyClient(
       id: DemoPolicy.legacyID, secret: DemoPolicy.legacySecret, name: "The gateway",
       redirectURI: policy.callback)
     let recorder = RequestRecorder()
-    await legacy.serve(LegacyAuthorizationServer(LegacyConfiguration(clients: [known]), recorder: recorder))
+    await legacy.serve(LegacyAuthorizationServer(LegacyConfiguration(clients: [legacyClient]), recorder: recorder))
 
-    let front = WebAddress(host: "127.0.0.1", port: bound)
+    let gatewayAddress = WebAddress(host: "127.0.0.1", port: gatewayPort)
     let server = NativeApp.Server(
-      authorizationEndpoint: front.at("/authorize"), tokenEndpoint: front.at("/token"), issuer: policy.gateway.issuer)
-    app = try await DemoAppService(server: server, resource: front.at("/api/me"))
+      authorizationEndpoint: gatewayAddress.at("/authorize"), tokenEndpoint: gatewayAddress.at("/token"),
+      issuer: policy.gateway.issuer)
+    app = try await DemoAppService(server: server, resource: gatewayAddress.at("/api/me"))
     cast = DemoStory.Cast(
-      app: app.app, otherApp: NativeApp(clientID: DemoPolicy.otherID, redirectURI: DemoPolicy.otherURI, server: server),
-      resource: front.at("/api/me"), legacy: legacy.address, legacyClient: known, recorder: recorder)
+      app: app.app,
+      otherApp: NativeApp(
+        clientID: DemoPolicy.otherAppID, redirectURI: DemoPolicy.otherAppRedirectURI, server: server),
+      resource: gatewayAddress.at("/api/me"), legacy: legacy.address, legacyClient: legacyClient, recorder: recorder)
   }
 
   /// The text for the user, with the address at which to open the demo.

@@ -12,7 +12,7 @@ public struct DemoStep: Sendable {
   public var title: String
   /// The lines, in order.
   public var lines: [Line] = []
-  /// The result of the step; if it failed, the expectation that was not met.
+  /// The result of the step. If the step failed, this is the expectation that was not met.
   public var verdict = ""
   /// True if the step went as expected.
   public var isAsExpected = false

@@ -5,18 +5,18 @@ import LegacyServer
 import OAuth
 
 extension DemoStory {
-  func success(_ step: inout DemoStep) async throws {
+  func tellSuccess(_ step: inout DemoStep) async throws {
     let attempt = cast.app.start()
     step.say("app", "opens " + DemoTranscript.line(address: attempt.url.description))
     let code = try await signIn(attempt, by: cast.app, &step)
     let response = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
-    guard let tokens = NativeApp.tokens(in: response) else { throw DemoProblem(text: "a token for the app") }
+    guard let tokens = NativeApp.tokens(in: response) else { throw UnmetExpectation("a token for the app") }
     let user = try await useToken(tokens.accessToken, &step)
     step.conclude(user.status == 200, "the legacy server accepts the app's token")
   }
 
-  func noChallenge(_ step: inout DemoStep) async throws {
-    let contacts = contactCount
+  func tellNoChallenge(_ step: inout DemoStep) async throws {
+    let contactsBefore = contactCount
     let attempt = cast.app.start { parameters in
       parameters.remove("code_challenge")
       parameters.remove("code_challenge_method")
@@ -25,32 +25,33 @@ extension DemoStory {
     var browser = browser(for: cast.app)
     let stop = try await browser.open(attempt.url)
     step.say("gateway", describe(stop, browser))
-    guard case .app(let answer) = stop else { throw DemoProblem(text: "an error redirect to the app") }
+    guard case .app(let answer) = stop else { throw UnmetExpectation("an error redirect to the app") }
     let isRight =
       answer.parameters["error"] == "invalid_request" && answer.parameters["state"] == attempt.state
       && answer.parameters["code"] == nil
-    step.conclude(isRight && contactCount == contacts, "the app learns why" + untouched)
+    step.conclude(isRight && contactCount == contactsBefore, "the app learns why" + noContact)
   }
 
-  func stolenCode(_ step: inout DemoStep) async throws {
+  func tellStolenCode(_ step: inout DemoStep) async throws {
     let attempt = cast.app.start()
     let code = try await signIn(attempt, by: cast.app)
     step.say("thief", "has intercepted the app's code: code=\(code.reveal().prefix(6))…")
-    let contacts = contactCount
+    let contactsBefore = contactCount
     let guess = Secret(Base64URL.encode(randomBytes(32)))
     let guessed = try await redeem(code, guess, by: cast.app, as: "thief", &step)
     let other = try await redeem(code, guess, by: cast.otherApp, as: "thief", &step)
-    let isUntouched = contactCount == contacts
+    let hasThiefNoContact = contactCount == contactsBefore
     step.say("app", "redeems the same code with its own verifier")
     let own = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
     let isRight =
       [guessed, other].allSatisfy { $0.status == 400 && NativeApp.error(in: $0) == "invalid_grant" }
       && NativeApp.tokens(in: own) != nil
-    step.conclude(isRight && isUntouched, "no token for the thief, and the app still gets its own" + untouchedByThief)
+    step.conclude(
+      isRight && hasThiefNoContact, "no token for the thief, and the app still gets its own" + noContactByThief)
   }
 
-  func wrongRedirectURI(_ step: inout DemoStep) async throws {
-    let contacts = contactCount
+  func tellWrongRedirectURI(_ step: inout DemoStep) async throws {
+    let contactsBefore = contactCount
     let attempt = cast.app.start { $0.set("redirect_uri", "https://attacker.example/callback") }
     step.say("thief", "opens " + DemoTranscript.line(address: attempt.url.description))
     var browser = browser(for: cast.app)
@@ -58,12 +59,13 @@ extension DemoStory {
     browser.appRedirectURI = "https://attacker.example/callback"
     let stop = try await browser.open(attempt.url)
     step.say("gateway", describe(stop, browser))
-    guard case .page(let page) = stop else { throw DemoProblem(text: "a page, and no redirect to the attacker") }
+    guard case .page(let page) = stop else { throw UnmetExpectation("a page, and no redirect to the attacker") }
     step.conclude(
-      page.status == 400 && contactCount == contacts, "the user sees a page, and nothing is redirected" + untouched)
+      page.status == 400 && contactCount == contactsBefore,
+      "the user sees a page, and nothing is redirected" + noContact)
   }
 
-  func replay(_ step: inout DemoStep) async throws {
+  func tellReplay(_ step: inout DemoStep) async throws {
     let attempt = cast.app.start()
     let code = try await signIn(attempt, by: cast.app)
     let first = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
@@ -71,25 +73,27 @@ extension DemoStory {
     let second = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
     let isRight =
       NativeApp.tokens(in: first) != nil && second.status == 400 && NativeApp.error(in: second) == "invalid_grant"
-    let isUntouched = cast.recorder.map { $0.requests(to: "/token").count == redemptions } ?? true
+    let isSecondNotForwarded = cast.recorder.map { $0.requests(to: "/token").count == redemptions } ?? true
     step.conclude(
-      isRight && isUntouched, "the second use is refused, and the tokens of the first are revoked at the legacy server")
+      isRight && isSecondNotForwarded,
+      "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// Tries the sign-in at the legacy server without the gateway, and then redeems the code as a thief.
-  func legacyAlone(_ step: inout DemoStep) async throws {
+  /// Shows that a native app cannot sign in at the legacy server without the gateway, and that a thief can redeem the
+  /// code of an app that uses the legacy server's client.
+  func tellLegacyAlone(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: cast.legacy.at("/authorize"), tokenEndpoint: cast.legacy.at("/token"), issuer: nil)
     var app = cast.app
     app.clientID = cast.legacyClient.id
     app.server = direct
-    let native = app.start()
-    step.say("app", "opens " + DemoTranscript.line(address: native.url.description))
+    let firstAttempt = app.start()
+    step.say("app", "opens " + DemoTranscript.line(address: firstAttempt.url.description))
     var browser = browser(for: app)
-    let refusal = try await browser.open(native.url)
+    let refusal = try await browser.open(firstAttempt.url)
     step.say("legacy", describe(refusal, browser))
     guard case .page(let page) = refusal, page.status == 400 else {
-      throw DemoProblem(text: "the legacy server to refuse the app's redirect URI")
+      throw UnmetExpectation("the legacy server to refuse the app's redirect URI")
     }
 
     app.redirectURI = cast.legacyClient.redirectURI
@@ -109,13 +113,15 @@ extension DemoStory {
 }
 
 extension DemoStory {
+  /// The number of requests that have reached the legacy server; 0 if they are not recorded.
   private var contactCount: Int { cast.recorder?.count ?? 0 }
 
-  private var untouched: String {
+  /// The statement that the legacy server got no request; empty if the requests are not recorded.
+  private var noContact: String {
     cast.recorder == nil ? "" : "; the legacy server was contacted 0 times"
   }
 
-  private var untouchedByThief: String {
+  private var noContactByThief: String {
     cast.recorder == nil ? "" : "; no request of the thief reached the legacy server"
   }
 
@@ -130,7 +136,7 @@ extension DemoStory {
     _ attempt: NativeApp.Attempt, by app: NativeApp, _ step: inout DemoStep
   ) async throws -> Secret {
     var browser = browser(for: app)
-    let stop = try await cast.user.walk(&browser, from: attempt.url)
+    let stop = try await cast.user.signIn(in: &browser, from: attempt.url)
     for entry in browser.log {
       let path = entry.request.target.prefix { $0 != "?" }
       let answer =
@@ -138,19 +144,19 @@ extension DemoStory {
         ?? DemoTranscript.line(entry.response)
       step.say("browser", "\(entry.request.method) \(path) → \(answer)")
     }
-    guard case .app(let delivery) = stop else { throw DemoProblem(text: "the browser to return to the app") }
+    guard case .app(let delivery) = stop else { throw UnmetExpectation("the browser to return to the app") }
     step.say("app", "receives " + DemoTranscript.line(address: delivery.address))
     do {
       return try app.code(in: delivery.parameters, for: attempt)
     } catch {
-      throw DemoProblem(text: "an answer that the app accepts, got \(error)")
+      throw UnmetExpectation("an answer that the app accepts, got \(error)")
     }
   }
 
-  /// Signs in without adding lines to the story.
+  /// Signs the user in without adding lines to the story.
   private func signIn(_ attempt: NativeApp.Attempt, by app: NativeApp) async throws -> Secret {
-    var unheard = DemoStep("")
-    return try await signIn(attempt, by: app, &unheard)
+    var discardedStep = DemoStep("")
+    return try await signIn(attempt, by: app, &discardedStep)
   }
 
   private func redeem(

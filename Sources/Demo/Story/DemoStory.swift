@@ -2,8 +2,8 @@ public import LegacyServer
 
 /// The demo's story: a native app signs in at a legacy server through the gateway, and attacks on the sign-in fail.
 ///
-/// The caller provides the transport for the requests: `proofgate demo --headless` runs the story over sockets, and
-/// tests run it in memory.
+/// The caller provides the function that sends the requests: `proofgate demo --headless` sends them over sockets, and
+/// tests pass them to the servers in memory.
 public struct DemoStory {
   /// The participants.
   public struct Cast: Sendable {
@@ -19,8 +19,8 @@ public struct DemoStory {
     public var legacyClient: LegacyClient
     /// The user who signs in.
     public var user: DemoUser
-    /// Records the requests that reach the legacy server, to show that refused requests do not. `nil` to omit these
-    /// checks.
+    /// The record of the requests that reached the legacy server, with which the story checks that refused requests did
+    /// not reach it. `nil` to omit these checks.
     public var recorder: RequestRecorder?
 
     /// Creates the participants.
@@ -94,15 +94,15 @@ public struct DemoStory {
     var step = DemoStep(chapter.title)
     do {
       switch chapter {
-      case .success: try await success(&step)
-      case .noChallenge: try await noChallenge(&step)
-      case .stolenCode: try await stolenCode(&step)
-      case .wrongRedirectURI: try await wrongRedirectURI(&step)
-      case .replay: try await replay(&step)
-      case .legacyAlone: try await legacyAlone(&step)
+      case .success: try await tellSuccess(&step)
+      case .noChallenge: try await tellNoChallenge(&step)
+      case .stolenCode: try await tellStolenCode(&step)
+      case .wrongRedirectURI: try await tellWrongRedirectURI(&step)
+      case .replay: try await tellReplay(&step)
+      case .legacyAlone: try await tellLegacyAlone(&step)
       }
-    } catch let problem as DemoProblem {
-      step.conclude(false, problem.text)
+    } catch let unmet as UnmetExpectation {
+      step.conclude(false, unmet.expectation)
     } catch {
       step.conclude(false, "an answer, but the connection failed: \(error)")
     }
@@ -111,7 +111,10 @@ public struct DemoStory {
 }
 
 /// The error of a step that cannot continue because an expectation was not met.
-struct DemoProblem: Error {
-  /// The expectation.
-  let text: String
+struct UnmetExpectation: Error {
+  let expectation: String
+
+  init(_ expectation: String) {
+    self.expectation = expectation
+  }
 }

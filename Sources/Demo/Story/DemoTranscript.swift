@@ -35,7 +35,7 @@ public struct DemoTranscript: Sendable {
       : styled("1;31", "\(failed) of \(steps.count) steps did not go as expected.") + "\n"
   }
 
-  /// Wraps text between words. A word that is longer than a line is not split, so that the user can copy it.
+  /// Wraps text between words. A word that is longer than a line stays whole, so that the user can copy it.
   private func wrapped(_ text: String) -> [String] {
     var rows = [""]
     for word in text.split(separator: " ", omittingEmptySubsequences: false) {
@@ -77,15 +77,15 @@ extension DemoTranscript {
     return address[..<mark] + " " + line(Form(decoding: address[address.index(after: mark)...]))
   }
 
-  /// Returns a request on one line: the method, the target and the parameters of the body.
+  /// Returns a request on one line: the method, the path, and the parameters of the query and the body.
   static func line(_ request: Request) -> String {
     let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
     let head = "\(request.method) \(line(address: request.target))"
     return body.isEmpty ? head : head + " " + line(body)
   }
 
-  /// Returns a response on one line: the status, and the target of a redirect, the heading of a page or the members of
-  /// JSON.
+  /// Returns a response on one line: the status, followed by the target of a redirect, the heading of a page, or the
+  /// members of a JSON object.
   static func line(_ response: Response) -> String {
     if let location = response.headers["Location"] { return "\(response.status) to \(line(address: location))" }
     let body = String(decoding: response.body, as: UTF8.self)
@@ -101,7 +101,7 @@ extension DemoTranscript {
     return "\(response.status) \(members.joined(separator: " "))"
   }
 
-  /// Returns the heading of the main part of a page, or else its first heading or its title.
+  /// Returns the heading of the `main` element of a page. If there is none, returns the first heading or the title.
   private static func heading(of html: String) -> String {
     for (open, close) in [("<main>\n<h1>", "</h1>"), ("<h1>", "</h1>"), ("<title>", "</title>")] {
       guard let start = html.firstRange(of: open), let end = html[start.upperBound...].firstRange(of: close) else {

@@ -9,7 +9,7 @@ public import OAuth
 public struct NativeApp: Sendable {
   /// The authorization server as the app sees it.
   public struct Server: Sendable {
-    /// The authorization endpoint, which the app opens in the browser.
+    /// The authorization endpoint.
     public var authorizationEndpoint: WebAddress
     /// The token endpoint.
     public var tokenEndpoint: WebAddress
@@ -38,9 +38,9 @@ public struct NativeApp: Sendable {
 
   /// The reason why the app rejects a response.
   public enum Refusal: Error, Equatable {
-    /// The response belongs to another attempt (RFC 6749, section 10.12).
+    /// The `state` is not that of the attempt (RFC 6749, section 10.12).
     case wrongState
-    /// The response comes from another server (RFC 9207, section 2.4).
+    /// The `iss` is not the expected one (RFC 9207, section 2.4).
     case wrongIssuer
     /// The response is an error; the value is its `error` parameter.
     case error(String)
@@ -93,8 +93,7 @@ public struct NativeApp: Sendable {
     self.server = server
   }
 
-  /// Starts an attempt: creates a verifier of 43 characters (RFC 7636, section 4.1), a state, and the authorization
-  /// request.
+  /// Starts an attempt: creates a verifier, a `state` and the authorization request.
   ///
   /// - Parameter adjust: Changes the parameters of the request, for steps that show a refusal.
   public func start(adjusting adjust: (inout Form) -> Void = { _ in }) -> Attempt {
@@ -113,11 +112,11 @@ public struct NativeApp: Sendable {
   }
 
   /// Checks an authorization response and returns its code.
-  public func code(in answer: Form, for attempt: Attempt) throws(Refusal) -> Secret {
-    guard answer["state"] == attempt.state else { throw .wrongState }
-    if let issuer = server.issuer, answer["iss"] != issuer { throw .wrongIssuer }
-    if let error = answer["error"] { throw .error(error) }
-    guard let code = answer["code"] else { throw .noCode }
+  public func code(in parameters: Form, for attempt: Attempt) throws(Refusal) -> Secret {
+    guard parameters["state"] == attempt.state else { throw .wrongState }
+    if let issuer = server.issuer, parameters["iss"] != issuer { throw .wrongIssuer }
+    if let error = parameters["error"] { throw .error(error) }
+    guard let code = parameters["code"] else { throw .noCode }
     return Secret(code)
   }
 
@@ -158,9 +157,9 @@ public struct NativeApp: Sendable {
 
   /// Returns the error code in a token response (RFC 6749, section 5.2); `nil` if the body has none.
   public static func error(in response: Response) -> String? {
-    struct Answer: Decodable {
+    struct ErrorBody: Decodable {
       var error: String
     }
-    return try? JSONDecoder().decode(Answer.self, from: Data(response.body)).error
+    return try? JSONDecoder().decode(ErrorBody.self, from: Data(response.body)).error
   }
 }

@@ -85,13 +85,3 @@ final class AuthorizationContext: FormContext {
     return RejectionResponse(rejection, delivery: redirect.isUntrusted ? .here : redirect.delivery, detail: detail)
   }
 }
-
-extension Client {
-  /// True if all characters are printable ASCII (RFC 6749, appendix A.1). Swift compares strings by Unicode
-  /// equivalence; with this restriction, only equal bytes are equal.
-  static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
-
-  static func find(_ text: String, in policy: Policy) -> Client? {
-    isIdentifier(text) ? policy.clients[ClientID(text)] : nil
-  }
-}

@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// Permission to send an authorization request upstream. The request has passed all rules. Only `Enforcement` can
 /// create a permit.
@@ -103,11 +104,11 @@ public final class AuthorizationPermit: Sendable {
   ///
   /// - Parameters:
   ///   - id: The id of the transaction: new random bits, or the id that the consent page already used.
-  ///   - expiry: The time at which the transaction expires, in seconds since 1970.
+  ///   - expiry: The time at which the transaction expires.
   ///   - browserSecretHash: The SHA-256 digest of the secret in the browser's cookie.
   ///   - upstreamVerifier: The verifier whose challenge is sent upstream; `nil` if the upstream does not support PKCE.
   public func transaction(
-    id: TransactionID, expiry: Int64, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
+    id: TransactionID, expiry: UnixTime, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
   ) -> AuthorizationTransaction {
     AuthorizationTransaction(
       id: id,

@@ -53,4 +53,31 @@ extension Enforcement {
       }
     return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
+
+  // MARK: Mode
+
+  /// Returns the mode of an authorization request (`I-observe`). An observed request is forwarded even if a rule
+  /// refuses it.
+  ///
+  /// The result does not apply if the gateway can decrypt `state` as a state that it sealed. Such a request comes from
+  /// a login or consent page of the upstream, and is always enforced.
+  public static func mode(of request: AuthorizationRequest, policy: Policy) -> EnforcementMode {
+    guard policy.isObserving else { return .enforce }
+    return policy.mode(forClientIDs: Set(request.all(.clientID)), isUnambiguous: request.namesOneClient)
+  }
+}
+
+extension AuthorizationRequest {
+  /// True if every server finds the same single client id in the request.
+  fileprivate var namesOneClient: Bool {
+    problem == nil && !hasNonFormBody && all(.clientID).count == 1
+      && sources.allSatisfy { $0.isUnambiguous(for: .atAuthorization) }
+  }
+}
+
+extension FormParameters {
+  /// True if no parameter of `known` occurs under a second spelling, and every name and value can be decoded.
+  func isUnambiguous(for known: ParameterNames) -> Bool {
+    !hasMalformedName && namesWithMalformedValue.isEmpty && alternativeSpelling(of: known) == nil
+  }
 }

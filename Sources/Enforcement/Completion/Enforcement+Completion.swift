@@ -1,21 +1,133 @@
 internal import ByteText
 public import OAuth
 public import Policy
+public import Time
 
-/// The facts about an authorization response of the upstream.
+/// An authorization response of the upstream. It is in the `Location` of a response that the gateway forwards, or in a
+/// request to the gateway's callback.
+public struct UpstreamAuthorizationResponse: Sendable {
+  /// The place where the response was found.
+  public enum Place: Sendable {
+    /// The value of a `Location` field in a response of the upstream.
+    case location(String)
+    /// A request to the callback, in which the parameters are in the query or in a posted form.
+    case callback
+  }
+
+  /// The place where the response was found.
+  public let place: Place
+  /// The parameters of the response, decoded.
+  public let parameters: FormParameters
+  /// The address in the `Location`, without its fragment and without the parameters of the response. It is compared
+  /// with the redirect URI that was sent upstream. `nil` at the callback.
+  let address: String?
+
+  /// Parses the value of a `Location` field; `nil` if its query has more than `FormParameters.maximumCount` parameters.
+  public init?(location: String) {
+    place = .location(location)
+    // The fragment is ignored. It contains an implicit response, or the server added it so that browsers do not attach
+    // an earlier fragment.
+    //
+    // Bytes are compared, as in browsers: Swift's `Character` may combine a separator with a combining mark after it.
+    let bytes = location.utf8.span
+    let target = bytes.extracting(0..<(bytes.firstIndex(of: UInt8(ascii: "#")) ?? bytes.count))
+    let mark = target.firstIndex(of: UInt8(ascii: "?")) ?? target.count
+    let query = target.extracting(min(mark + 1, target.count)...)
+    guard let parameters = FormParameters(parsing: query) else { return nil }
+    self.parameters = parameters
+    let rest = UpstreamAuthorizationResponse.withoutResponse(query)
+    var address = [UInt8](copying: target.extracting(0..<mark))
+    if rest.contains(where: { $0 != UInt8(ascii: "&") }) {
+      address.append(UInt8(ascii: "?"))
+      address += rest
+    }
+    self.address = String(decoding: address, as: UTF8.self)
+  }
+
+  /// Returns the query without the parameters of the response; the rest is unchanged.
+  private static func withoutResponse(_ query: Span<UInt8>) -> [UInt8] {
+    var rest: [UInt8] = []
+    var isFirst = true
+    var start = 0
+    while start <= query.count {
+      let end = query.firstIndex(of: UInt8(ascii: "&"), from: start) ?? query.count
+      let pair = query.extracting(start..<end)
+      start = end + 1
+      if ParameterNames.inResponse.contains(FormParameters.parameter(of: pair)) { continue }
+      if !isFirst { rest.append(UInt8(ascii: "&")) }
+      isFirst = false
+      rest.append(copying: pair)
+    }
+    return rest
+  }
+
+  /// Creates the response from the parameters of a request to the callback.
+  public init(atCallback parameters: FormParameters) {
+    place = .callback
+    self.parameters = parameters
+    address = nil
+  }
+
+  /// The value of `state`; `nil` if the response contains none or several.
+  public var state: String? { parameters[.state] }
+}
+
+/// The facts for the rules on a running transaction, both for a re-entry and for an authorization response of the
+/// upstream.
+struct TransactionContext: Sendable {
+  let transaction: AuthorizationTransaction
+  let policy: Policy
+  let now: UnixTime
+  /// True if the request contains the secret whose hash is in the transaction, or if it is the request that began the
+  /// transaction.
+  let browserMatches: Bool
+  /// The client in the current policy; `nil` if the policy no longer contains it.
+  let client: Client?
+  /// The destination of the response; `nil` if the current policy does not permit it.
+  let redirect: VerifiedRedirect?
+
+  init(transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool) {
+    self.transaction = transaction
+    self.policy = policy
+    self.now = now
+    self.browserMatches = browserMatches
+    let client = policy.clients[transaction.clientID]
+    self.client = client
+    redirect = client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) }
+  }
+
+  /// Returns the destination of the response. The redirect URI is compared with the registered ones again, because the
+  /// policy may have changed since the state was sealed.
+  private static func redirect(
+    to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
+  ) -> VerifiedRedirect? {
+    guard client.registers(transaction.redirectURI),
+      client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)
+    else { return nil }
+    if case .localhost = transaction.redirectURI.kind, client.localhost == .reject { return nil }
+    let mode = transaction.responseMode
+    let isAllowed = client.responseModes.contains(mode) && mode.reaches(transaction.redirectURI)
+    return VerifiedRedirect(
+      redirectURI: transaction.redirectURI, mode: isAllowed ? mode : .query, state: transaction.state,
+      issuer: policy.gateway.issuer, isUntrusted: client.registration == .dynamic,
+      guardsFragment: client.fragmentGuard)
+  }
+}
+
+/// The facts on which the completion of an authorization response depends.
 public struct CompletionFacts: Sendable {
   /// True if the request contains the secret of the browser that began the transaction, or if it is the request that
   /// began it.
   public var browserMatches: Bool
-  /// The request to which the upstream responded. A code that already occurs in it was not issued now.
+  /// The request to which the upstream responded. A code that is already in it was not issued by this response.
   public var request: ReflectedCodeScanner
   /// The epoch of the store, read before the upstream code is claimed.
   public var epoch: EpochID
-  /// The current time in seconds since 1970.
-  public var now: Int64
+  /// The current time.
+  public var now: UnixTime
 
   /// Creates the facts.
-  public init(browserMatches: Bool, request: ReflectedCodeScanner, epoch: EpochID, now: Int64) {
+  public init(browserMatches: Bool, request: ReflectedCodeScanner, epoch: EpochID, now: UnixTime) {
     self.browserMatches = browserMatches
     self.request = request
     self.epoch = epoch
@@ -24,53 +136,52 @@ public struct CompletionFacts: Sendable {
 }
 
 /// Permission to send an authorization response to the client. Only `Enforcement` can create it. Before the caller
-/// sends the response, it records in the store that the upstream code belongs to this transaction.
+/// sends the response, it must record in the store that the upstream code belongs to this transaction.
 public final class CompletionPermit: Sendable {
   /// The client that receives the response.
   public let client: Client
   /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
-  /// The upstream code. The client gets it sealed only, so that browsers never see it.
-  public let upstreamCode: Secret
   /// The content of the code that is sent to the client, before sealing. It expires after the client's `codeLifetime`.
+  /// The client gets the upstream code sealed only, so that browsers never see it.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
-  let extra: [FormParameters.Entry]
+  let extraParameters: [FormParameters.Entry]
 
   init(
-    client: Client, transaction: AuthorizationTransaction, upstreamCode: Secret, code: IssuedCode,
-    redirect: VerifiedRedirect, extra: [FormParameters.Entry]
+    client: Client, transaction: AuthorizationTransaction, code: IssuedCode, redirect: VerifiedRedirect,
+    extraParameters: [FormParameters.Entry]
   ) {
     self.client = client
     self.transaction = transaction
-    self.upstreamCode = upstreamCode
     self.code = code
     self.redirect = redirect
-    self.extra = extra
+    self.extraParameters = extraParameters
   }
 
-  /// Returns the error response for the client if the caller cannot record that the code belongs to the transaction.
+  /// Returns the error response for the client, for a caller that cannot record that the code belongs to the
+  /// transaction.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
 
   /// Returns the response with the sealed code.
   public func response(code: String) -> AuthorizationResponse {
-    redirect.response([FormParameters.Entry(.code, code)] + extra)
+    redirect.response([FormParameters.Entry(.code, code)] + extraParameters)
   }
 }
 
 extension Enforcement {
-  /// Decides how an authorization response of the upstream completes a transaction (`I-completion`; RFC 6749, sections
-  /// 4.1.2 and 4.1.2.1; RFC 9207).
+  /// Decides how an authorization response of the upstream completes a transaction (invariant `I-completion`; RFC 6749,
+  /// sections 4.1.2 and 4.1.2.1; RFC 9207).
   ///
-  /// An error of the upstream becomes a refusal that is delivered to the client.
+  /// If the response is an error, the decision is a refusal that is delivered to the client.
   ///
   /// - Parameters:
-  ///   - answer: The response of the upstream. Its `state` is the sealed state of `transaction`; or it has none, and is
-  ///     the response to a request of `transaction`.
+  ///   - answer: The response of the upstream. Its `state` is the sealed state of `transaction`. A response without a
+  ///     `state` is the response to a request of `transaction`.
   ///   - transaction: The transaction of the response.
-  ///   - facts: The facts that the caller has looked up.
+  ///   - facts: The facts that the caller has found.
   ///   - policy: The current policy.
   public static func decideCompletion(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
@@ -125,15 +236,15 @@ extension Enforcement {
   ) -> Decision<CompletionPermit> {
     switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
     case (.value(let code), .absent):
-      let extra = [ParameterName.sessionState, .scope].compactMap { name in
+      let extraParameters = [ParameterName.sessionState, .scope].compactMap { name in
         answer.parameters[name].map { FormParameters.Entry(name, $0) }
       }
       return .forward(
         CompletionPermit(
-          client: client, transaction: transaction, upstreamCode: Secret(code),
+          client: client, transaction: transaction,
           code: transaction.issuing(
-            Secret(code), expiry: facts.now + Int64(client.codeLifetime), epoch: facts.epoch),
-          redirect: redirect, extra: extra))
+            Secret(code), expiry: facts.now + client.codeLifetime, epoch: facts.epoch),
+          redirect: redirect, extraParameters: extraParameters))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
       let words = answer.parameters[.errorDescription] ?? answer.parameters[.errorMessage]
@@ -149,7 +260,7 @@ extension Enforcement {
 }
 
 extension AuthorizationTransaction {
-  func issuing(_ upstreamCode: Secret, expiry: Int64, epoch: EpochID) -> IssuedCode {
+  func issuing(_ upstreamCode: Secret, expiry: UnixTime, epoch: EpochID) -> IssuedCode {
     IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
   }
 }

@@ -1,13 +1,13 @@
 import OAuth
 import Policy
 
-/// The check of the user agent that a transaction requires on every page of the upstream until it is completed. The
-/// gateway keeps it in the browser's cookie, combined for all transactions of the browser.
+/// The check of the user agent that a transaction requires on every page of the upstream until the transaction is
+/// completed. The gateway keeps it in a cookie of the browser, which combines the checks of all its transactions.
 public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   /// True if embedded user agents are refused.
   public var blocks: Bool
-  /// True if a client receives its response at `msapp://`. For it, the Windows Web Authentication Broker is an external
-  /// user agent (RFC 8252, appendix B.3).
+  /// True if the response of a transaction goes to `msapp://`. The Windows Web Authentication Broker then counts as an
+  /// external user agent (RFC 8252, appendix B.3).
   public var usesBroker: Bool
 
   /// Creates a guard. Without arguments, it restricts nothing.
@@ -16,8 +16,8 @@ public struct EmbeddedUserAgentGuard: Sendable, Hashable {
     self.usesBroker = usesBroker
   }
 
-  /// Returns a guard that combines both: it blocks if one of them blocks, and permits the broker if one of them permits
-  /// it.
+  /// Returns a guard that combines both: it blocks embedded user agents if one of the two does, and accepts the broker
+  /// if one of the two does.
   public func union(_ other: EmbeddedUserAgentGuard) -> EmbeddedUserAgentGuard {
     EmbeddedUserAgentGuard(blocks: blocks || other.blocks, usesBroker: usesBroker || other.usesBroker)
   }
@@ -31,8 +31,8 @@ struct InteractionContext: Sendable {
 }
 
 extension Enforcement {
-  /// Decides a request that belongs to a sign-in and is no OAuth request, such as a request for a login page; `nil` if
-  /// no rule refuses it.
+  /// Decides a request that belongs to a sign-in but is not an OAuth request, such as a request for a login page.
+  /// Returns `nil` if no rule refuses it.
   ///
   /// - Parameters:
   ///   - userAgent: The value of `User-Agent`; empty if the request has none.

@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+public import Time
 
 /// The facts for the rules on a re-entry: a request that a login or consent page of the upstream sends to the
 /// authorization endpoint, with the sealed state.
@@ -12,8 +13,8 @@ struct ReentryContext: Sendable {
   /// The scope that was sent upstream; `nil` if none was.
   let sentScope: Scope?
 
-  /// The parameters that may only come back with these values: those that were sent upstream, and `response_mode`,
-  /// whose default `query` applies because it was not sent.
+  /// The parameters that may come back only with these values: those that were sent upstream, and `response_mode`,
+  /// which was not sent and therefore has its default `query`.
   var sent: [(parameter: ParameterName, value: String)] {
     var sent: [(ParameterName, String)] = [
       (.clientID, transaction.upstreamClientID.rawValue), (.redirectURI, transaction.upstreamRedirectURI),
@@ -45,52 +46,55 @@ public struct ReentryPermit: Sendable {
 }
 
 extension Enforcement {
-  /// Decides a re-entry: a request at the authorization endpoint whose `state` the gateway can decrypt (`I-reentry`).
+  /// Decides a re-entry: a request to the authorization endpoint whose `state` the gateway can decrypt (invariant
+  /// `I-reentry`).
   ///
   /// - Parameters:
-  ///   - request: The request. Its `states` contain `sealedState`.
+  ///   - request: The request. One of its `states` is `sealedState`.
   ///   - sealedState: The value of `state` that was sent upstream: the sealed state, or a handle for it.
   ///   - transaction: The content of that state.
   ///   - browserMatches: True if the request contains the secret of the browser that began the transaction.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideReentry(
     _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
-    browserMatches: Bool, policy: Policy, now: Int64
+    browserMatches: Bool, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<ReentryPermit> {
     guard request.problem != .method else {
       return DecisionWithFindings(decision: .reject(.here(.methodNotAllowed)), findings: [])
     }
-    let running = TransactionContext(
+    let transactionContext = TransactionContext(
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
-    let context = ReentryContext(
-      request: request, transaction: transaction, sealedState: sealedState, client: running.client,
+    let reentryContext = ReentryContext(
+      request: request, transaction: transaction, sealedState: sealedState, client: transactionContext.client,
       sentScope: UpstreamScope(
-        transaction.scope, client: running.client, policy: policy, appliesDefault: true
+        transaction.scope, client: transactionContext.client, policy: policy, appliesDefault: true
       ).scope)
     // A re-entry is enforced in every mode, because the gateway began the transaction.
     var run = RuleRun(mode: .enforce)
-    for outcome in [run.run(RuleTable.transaction, on: running), run.run(RuleTable.reentry, on: context)] {
+    for outcome in [
+      run.run(RuleTable.transaction, on: transactionContext), run.run(RuleTable.reentry, on: reentryContext),
+    ] {
       if case .refused(let rejection, let detail) = outcome {
         return DecisionWithFindings(
           decision: .reject(RejectionResponse(rejection, detail: detail)), findings: run.findings)
       }
     }
     return DecisionWithFindings(
-      decision: .forward(ReentryPermit(transaction: transaction, redirect: running.redirect)), findings: run.findings)
+      decision: .forward(ReentryPermit(transaction: transaction, redirect: transactionContext.redirect)),
+      findings: run.findings)
   }
 
   /// Decides a POST to the authorization endpoint without OAuth parameters: a login or consent form of the upstream
-  /// (`I-reentry`).
+  /// (invariant `I-reentry`).
   ///
-  /// If no transaction of the browser runs, the form may belong to the sign-in of an observed client. It then passes if
-  /// the policy observes any requests. While the policy also enforces a client, a form that cannot be read does not
-  /// pass, because it could name that client.
+  /// If the browser has no transaction in progress, the form may belong to the sign-in of an observed client. Then it
+  /// passes if the policy observes any requests. If the policy also enforces a client, a form that cannot be read does
+  /// not pass, because it could contain the id of that client.
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - hasLiveTransaction: True if a transaction of the browser has not expired yet, according to the browser's
-  ///     cookie.
+  ///   - hasLiveTransaction: True if the browser has a transaction that has not expired, according to its cookie.
   ///   - policy: The current policy.
   public static func decideForm(
     _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy

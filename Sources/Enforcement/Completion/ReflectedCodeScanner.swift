@@ -1,16 +1,17 @@
 internal import ByteText
 
-/// The target, cookies and body of a request, in which the gateway searches for authorization codes (`I-completion`).
+/// The target, cookies and body of a request, in which the gateway searches for authorization codes (invariant
+/// `I-completion`).
 ///
 /// An open redirect of the upstream can send back a value of the request as if it were an authorization response. The
-/// upstream may read this value more leniently than the gateway's parser, and decode it several times. So the complete
-/// texts are searched, as sent and after each decoding, and not only the parameters that the parser finds.
+/// upstream may read this value more leniently than the gateway's parser, and decode it several times. So the gateway
+/// searches the complete texts, as sent and after each decoding, and not only the parameters that its parser finds.
 public struct ReflectedCodeScanner: Sendable {
-  /// The maximum number of single decodings before the completely decoded text is the only one left to search. Two
-  /// nested return addresses need fewer, and no server decodes more often.
+  /// The maximum number of decodings after each of which a text is searched; the completely decoded text is always
+  /// searched, too. Two nested return addresses need fewer, and no server decodes more often.
   private static let maximumDecodings = 4
-  /// The length in bytes from which a code is found anywhere in a text. A shorter code may be part of another value by
-  /// chance, so it is found only if no letter, digit, `-` or `_` is next to it.
+  /// The length in bytes from which a code is found anywhere in a text. A shorter code may occur by chance within
+  /// another value, so it is found only if no letter, digit, `-` or `_` is next to it.
   private static let distinctiveLength = 8
 
   private let texts: [[UInt8]]
@@ -28,8 +29,8 @@ public struct ReflectedCodeScanner: Sendable {
     self.texts = texts.filter { !$0.isEmpty }
   }
 
-  /// True if a value of the request, completely decoded, contains both a parameter `code` and one of the addresses: a
-  /// forged authorization response, which an open redirect could deliver.
+  /// True if a value of the request, completely decoded, contains both a parameter `code` and one of the addresses.
+  /// Such a value is a forged authorization response, which an open redirect could deliver.
   func containsResponse(to addresses: @autoclosure () -> [String]) -> Bool {
     // Few requests contain such a parameter, so `addresses` is evaluated only if one does.
     let values = texts.flatMap { ReflectedCodeScanner.valuesWithCode($0.span) }
@@ -49,7 +50,7 @@ public struct ReflectedCodeScanner: Sendable {
       start = end + 1
       // A value with a parameter contains an equals sign, plain or escaped.
       guard value.contains(UInt8(ascii: "=")) || value.contains(UInt8(ascii: "%")) else { continue }
-      let decoded = PercentDecoding.toTheEnd(value)
+      let decoded = PercentDecoding.repeated(value)
       if hasCodeParameter(decoded.span) { found.append(lowercased(decoded)) }
     }
     return found
@@ -87,14 +88,14 @@ public struct ReflectedCodeScanner: Sendable {
     let isUnreserved = wanted.allSatisfy(\.isUnreserved)
     // A code that contains escapes itself is found only if both texts are completely decoded.
     let decodedCode =
-      isUnreserved ? wanted : ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(code.utf8.span))
+      isUnreserved ? wanted : ReflectedCodeScanner.withoutPlus(PercentDecoding.repeated(code.utf8.span))
     let isPlain = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
       if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
       var text = ReflectedCodeScanner.withoutPlus(text)
-      let decodedText = ReflectedCodeScanner.withoutPlus(PercentDecoding.toTheEnd(text.span))
+      let decodedText = ReflectedCodeScanner.withoutPlus(PercentDecoding.repeated(text.span))
       if ReflectedCodeScanner.occurs(decodedCode, in: decodedText) { return true }
       for _ in 0...ReflectedCodeScanner.maximumDecodings {
         // This text was already searched for these bytes.
@@ -109,9 +110,10 @@ public struct ReflectedCodeScanner: Sendable {
   }
 
   /// True if every percent sign in the text begins an escape of a byte that is neither unreserved nor a percent sign.
-  /// Then decoding, even repeated, produces only other bytes in place of escapes, so a code of unreserved characters
-  /// occurs in the decoded text only if it occurs in the original. The result is true for nearly all requests: browsers
-  /// and libraries do not escape unreserved characters (RFC 3986, section 2.3).
+  ///
+  /// Then no decoding, even a repeated one, adds unreserved characters to the text. So a code of unreserved characters
+  /// is in the decoded text only if it is in the original. The result is true for nearly all requests: browsers and
+  /// libraries do not escape unreserved characters (RFC 3986, section 2.3).
   private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
@@ -121,7 +123,7 @@ public struct ReflectedCodeScanner: Sendable {
     return true
   }
 
-  /// Replaces each plus with a space. Some servers read a plus as a space and others as a plus, so both must compare
+  /// Replaces each plus with a space. Some servers read a plus as a space and others as a plus, so both must compare as
   /// equal.
   private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "+")) else { return text }

@@ -2,6 +2,7 @@ internal import ByteText
 import Cryptography
 public import OAuth
 public import Policy
+public import Time
 
 /// The first 128 bits of a SHA-256 digest. It is stored in place of a value that must not be stored itself.
 public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
@@ -80,16 +81,16 @@ extension Enforcement {
   /// - Parameters:
   ///   - flow: The record of the authorization request for which the code was issued.
   ///   - isSecondUse: True if a token request with the code was observed before.
-  ///   - age: The time in seconds since the gateway forwarded the code.
+  ///   - age: The time since the gateway forwarded the code.
   public static func rejections(
-    of request: TokenRequest, redeeming flow: ObservedFlow, isSecondUse: Bool, age: Int64, policy: Policy
+    of request: TokenRequest, redeeming flow: ObservedFlow, isSecondUse: Bool, age: Seconds, policy: Policy
   ) -> [Rejection] {
     let id = (try? request.clientAuthentication())?.clientID
     let client = id.flatMap { policy.clients[$0] }
     var rejections: [Rejection] = []
     if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeIssuedToOtherClient) }
     if isSecondUse { rejections.append(.codeUsed) }
-    if let client, age >= Int64(client.codeLifetime) { rejections.append(.codeExpired) }
+    if let client, age >= client.codeLifetime { rejections.append(.codeExpired) }
     let isExcused = client?.profile == .oauth21 && flow.challenge != .none
     switch request.parameters[.redirectURI].map({ ShortDigest($0) }) {
     case nil where flow.redirectURI == nil || isExcused: break

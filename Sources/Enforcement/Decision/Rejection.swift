@@ -1,116 +1,89 @@
-/// The reasons for which a request is refused. The raw value is the id of the rule. It appears in logs, metrics, error
-/// pages and `docs/rules.md`, and its meaning never changes.
+public import OAuth
+
+/// A reason for which a request is refused, with the response to the client and the text of its section in
+/// `docs/rules.md`.
 ///
-/// `Rejection+Table.swift` has the response to each case.
-public enum Rejection: String, Sendable, CaseIterable {
-  case methodNotAllowed = "method-not-allowed"
-  case bodyType = "body-type"
-  case parametersTooMany = "parameters-too-many"
-  case parametersSplit = "parameters-split"
-  case parameterNameMalformed = "parameter-name-malformed"
-  case parameterSpelling = "parameter-spelling"
-  case clientIDRepeated = "client-id-repeated"
-  case clientIDMalformed = "client-id-malformed"
-  case redirectURIRepeated = "redirect-uri-repeated"
-  case redirectURIMalformed = "redirect-uri-malformed"
-  case clientIDMissing = "client-id-missing"
-  case clientUnknown = "client-unknown"
-  case clientIDOfUpstream = "client-id-of-upstream"
-  case redirectURIMissing = "redirect-uri-missing"
-  case redirectURISyntax = "redirect-uri-syntax"
-  case redirectURIMismatch = "redirect-uri-mismatch"
-  case redirectURILocalhost = "redirect-uri-localhost"
-  case redirectURIEnforced = "redirect-uri-enforced"
-  case userAgentEmbedded = "user-agent-embedded"
-  case parameterRepeated = "parameter-repeated"
-  case parameterMalformed = "parameter-malformed"
-  case stateForeign = "state-foreign"
-  case requestAndRequestURI = "request-objects-both"
-  case requestObject = "request-object"
-  case requestURI = "request-uri"
-  case registrationParameter = "registration-parameter"
-  case pushedNotAllowed = "pushed-not-allowed"
-  case pushedReference = "pushed-reference"
-  case pushedRequired = "pushed-required"
-  case pushedUnknown = "pushed-unknown"
-  case responseTypeMissing = "response-type-missing"
-  case responseTypeMalformed = "response-type-malformed"
-  case responseTypeUnsupported = "response-type-unsupported"
-  case responseTypeForNative = "response-type-for-native"
-  case grantNotAllowed = "grant-not-allowed"
-  case responseModeUnsupported = "response-mode-unsupported"
-  case responseModeUnreachable = "response-mode-unreachable"
-  case challengeMissing = "pkce-required"
-  case challengeMethodUnsupported = "pkce-method"
-  case challengeMalformed = "pkce-challenge"
-  case scopeMalformed = "scope-malformed"
-  case promptNoneCombined = "prompt-none-combined"
-  case consentRequired = "consent-required"
-  case stateMissing = "state-required"
-  case tokenParametersInQuery = "token-parameters-in-query"
-  case multipleAuthenticationMethods = "client-authentication-several"
-  case clientAuthenticationMalformed = "client-authentication-malformed"
-  case clientUnidentified = "client-unidentified"
-  case clientNotKnownAtToken = "client-not-known"
-  case clientIsUpstream = "client-is-upstream"
-  case clientUnauthenticated = "client-unauthenticated"
-  case clientAuthenticationFailed = "client-authentication-failed"
-  case senderConstraint = "sender-constraint"
-  case passwordGrant = "password-grant"
-  case grantTypeMissing = "grant-type-missing"
-  case grantTypeUnsupported = "grant-type-unsupported"
-  case clientCredentialsPublic = "client-credentials-public"
-  case codeMissing = "code-missing"
-  case codeNotSealed = "code-unbound"
-  case codeKeyUnknown = "code-key-unknown"
-  case codeIssuedToOtherClient = "code-foreign"
-  case codeExpired = "code-expired"
-  case codeUsed = "code-used"
-  case codeOutdated = "code-outdated"
-  case codeRedirectURIMismatch = "code-redirect-uri"
-  case verifierMissing = "pkce-verifier-required"
-  case verifierMalformed = "pkce-verifier-syntax"
-  case verifierMismatch = "pkce-verifier-mismatch"
-  case unexpectedVerifier = "pkce-downgrade"
-  case refreshTokenMissing = "refresh-token-missing"
-  case refreshTokenUnbound = "refresh-token-unbound"
-  case refreshTokenForeign = "refresh-token-foreign"
-  case refreshTokenOutdated = "refresh-token-outdated"
-  case refreshTokenExpired = "refresh-token-expired"
-  case refreshTokenBusy = "refresh-token-busy"
-  case refreshTokenReused = "refresh-token-reused"
-  case refreshAnswerMissing = "refresh-answer-missing"
-  case familyMissing = "family-missing"
-  case refreshScopeWider = "refresh-scope-wider"
-  case deviceCodeMissing = "device-code-missing"
-  case reentryChanged = "reentry-changed"
-  case reentryScope = "reentry-scope-wider"
-  case reentryBody = "reentry-body"
-  case browserUnbound = "browser-unbound"
-  case transactionExpired = "transaction-expired"
-  case transactionOutdated = "transaction-outdated"
-  case formWithoutTransaction = "form-without-transaction"
-  case responseToOtherURI = "answer-elsewhere"
-  case codeReflectedFromRequest = "answer-echoed"
-  case answerReplayed = "answer-replayed"
-  case answerUnusable = "answer-unusable"
-  case answerToEnforced = "answer-to-enforced"
-  case responseUnlisted = "response-unlisted"
-  case callbackClosed = "callback-closed"
-  case upstreamDenied = "upstream-denied"
-  case upstreamError = "upstream-error"
-  case upstreamFailed = "upstream-failed"
-  case upstreamUnavailable = "upstream-unavailable"
-  case upstreamTimedOut = "upstream-timed-out"
-  case storeUnavailable = "store-unavailable"
-  case consentDenied = "consent-denied"
-  case pathAmbiguous = "path-ambiguous"
-  case pathResemblesEndpoint = "path-resembles-endpoint"
-  case endpointDisabled = "path-closed"
-  case metadataBypassesGateway = "metadata-leads-around"
-  case pathNotPassed = "path-not-passed"
-  case hostUnknown = "host-unknown"
-  case transportInsecure = "transport-insecure"
-  case unlistedOAuth = "unlisted-oauth"
-  case tooManyRequests = "too-many-requests"
+/// The rejections of one subject are in one file of `Rejections/`. Each has an explanation as part of its value, and
+/// therefore no doc comment.
+public final class Rejection: Sendable {
+  /// The id of the rule. It appears in logs, metrics, error pages and `docs/rules.md`, and its meaning never changes.
+  public let ruleID: String
+  /// The error code that a client receives (RFC 6749, sections 4.1.2.1 and 5.2).
+  public let errorCode: OAuthErrorCode
+  /// The HTTP status of a page or a JSON response. The error redirect to a client has another status.
+  public let status: Int
+  /// True if the error may be sent to the client's redirect URI, after that URI has been verified (RFC 6749, section
+  /// 4.1.2.1). `RejectionResponse.delivery` says whether it is.
+  public let mayRedirect: Bool
+  /// The text of `error_description`, in the character set of RFC 6749, section 5.2.
+  public let errorDescription: String
+  /// The section of the specification that the rule comes from.
+  public let reference: String
+  /// The refused property, the reason for the rule, and the change that makes the request pass, in Markdown.
+  public let explanation: Explanation
+
+  /// The text of a section of `docs/rules.md`.
+  public struct Explanation: Sendable {
+    /// The property of the request or the response for which it was refused.
+    public let refused: String
+    /// The reason for the rule.
+    public let why: String
+    /// The change that the developer or the operator can make.
+    public let remedy: String
+  }
+
+  /// The ways in which an error can reach the client.
+  enum Delivery {
+    /// An error page or a JSON response, never a redirect.
+    case page
+    /// A redirect to the client if its redirect URI has been verified and errors may be redirected there; otherwise a
+    /// page.
+    case redirect
+  }
+
+  init(
+    _ ruleID: String, _ errorCode: OAuthErrorCode, _ status: Int, _ delivery: Delivery, _ errorDescription: String,
+    source: String, refused: String, why: String, remedy: String
+  ) {
+    self.ruleID = ruleID
+    self.errorCode = errorCode
+    self.status = status
+    self.mayRedirect = delivery == .redirect
+    self.errorDescription = errorDescription
+    self.reference = source
+    self.explanation = Explanation(refused: refused, why: why, remedy: remedy)
+  }
+}
+
+/// Each rejection exists once, so its identity is that of the object.
+extension Rejection: Hashable, CustomStringConvertible {
+  /// Returns true for the same rejection.
+  public static func == (left: Rejection, right: Rejection) -> Bool { left === right }
+
+  /// Hashes the identity of the object.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+
+  /// The id of the rule.
+  public var description: String { ruleID }
+}
+
+extension Rejection {
+  /// The rejections of one subject, in the order of `docs/rules.md`.
+  public struct Subject: Sendable {
+    /// The heading of the subject.
+    public let title: String
+    /// The rejections.
+    public let rejections: [Rejection]
+
+    init(_ title: String, _ rejections: [Rejection]) {
+      self.title = title
+      self.rejections = rejections
+    }
+  }
+
+  /// All rejections by subject, in the order of `docs/rules.md`.
+  public static let subjects = [
+    requests, requestReferences, clients, redirectURIs, responses, pkce, grants, scopes, userInteraction, codes,
+    refreshTokens, signIns, upstreamResponses, gateway,
+  ]
 }

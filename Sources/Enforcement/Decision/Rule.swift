@@ -1,3 +1,6 @@
+import OAuth
+import Policy
+
 /// One check: a name, and a pure function of the context (the request, the policy, and the facts that the caller has
 /// looked up).
 ///
@@ -28,4 +31,54 @@ public struct TraceStep: Sendable {
   public let rule: String
   /// The result of the rule.
   public let verdict: Verdict
+}
+
+/// The facts for rules that apply at several endpoints.
+protocol FormContext: Sendable {
+  var policy: Policy { get }
+  var client: Client? { get }
+  var parameters: FormParameters { get }
+  /// The parameters that are defined for the endpoint.
+  var names: ParameterNames { get }
+  /// The scope that is requested; `nil` if the request has no scope, the scope is malformed, or the request is a
+  /// redemption of a code, in which a scope has no meaning.
+  var requestedScope: Scope? { get }
+  /// The reason why two servers could read different parameters in the request; `nil` if there is no such reason.
+  var problem: FormProblem? { get }
+}
+
+/// Runs rules in order until one refuses. In observe mode, it runs all rules and records each refusal as a finding.
+struct RuleRun {
+  enum Outcome {
+    case refused(Rejection, Detail?)
+    case allowed
+  }
+
+  private(set) var findings: [Finding] = []
+  private(set) var trace: [TraceStep] = []
+  let mode: EnforcementMode
+  let keepsTrace: Bool
+
+  init(mode: EnforcementMode, keepsTrace: Bool = false) {
+    self.mode = mode
+    self.keepsTrace = keepsTrace
+  }
+
+  mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> Outcome {
+    // Reads the rules in place: a copy of a rule would retain its name and its closure.
+    let rules = rules.span
+    for index in rules.indices {
+      if RuleRun.skips(rules[index]) { continue }
+      let verdict = rules[index].check(context)
+      if keepsTrace { trace.append(TraceStep(rule: rules[index].name, verdict: verdict)) }
+      switch verdict {
+      case .pass: continue
+      case .note(let note): findings.append(.note(note))
+      case .refuse(let rejection, let detail):
+        guard mode == .observe else { return .refused(rejection, detail) }
+        findings.append(.wouldReject(rejection))
+      }
+    }
+    return .allowed
+  }
 }

@@ -1,11 +1,22 @@
 import OAuth
 import Policy
 
-// Rules on the identity and the authentication of the client.
+// Rules on the identity and the authentication of a client.
+
+extension Client {
+  /// True if all characters are printable ASCII (RFC 6749, appendix A.1). Swift compares strings by Unicode
+  /// equivalence; with this restriction, only equal bytes are equal.
+  static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
+
+  static func find(_ text: String, in policy: Policy) -> Client? {
+    isIdentifier(text) ? policy.clients[ClientID(text)] : nil
+  }
+}
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1: if the client is uncertain, no redirect URI can be trusted. Client ids are
-  /// printable ASCII (appendix A.1), so that no two ids are equal under Unicode equivalence only.
+  /// RFC 6749, sections 3.1 and 4.1.2.1: if it is not clear which client sent the request, no redirect URI can be
+  /// trusted. Client ids are printable ASCII (appendix A.1), so that two different ids are never equal under Unicode
+  /// equivalence.
   static var clientIDOnce: Rule {
     Rule(name: "client_id occurs once") { context in
       switch context.parameters.reading(.clientID) {
@@ -17,8 +28,9 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. An unlisted id has its own rejection
-  /// if it is an upstream id for which the gateway holds a secret: with it, any client could act as the gateway.
+  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. If an unlisted id is an upstream id
+  /// for which the gateway holds a secret, it has a rejection of its own: with this id, any client could act as the
+  /// gateway.
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
@@ -29,8 +41,8 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 3.2.1 and 5.2. An unlisted id has its own rejection if it is an upstream id for which the
-  /// gateway holds a secret.
+  /// RFC 6749, sections 3.2.1 and 5.2. If an unlisted id is an upstream id for which the gateway holds a secret, it has
+  /// a rejection of its own.
   static var tokenClientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
@@ -50,8 +62,8 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain it, so it
-  /// would prove nothing (RFC 8252, section 8.5). A secret that it sends is not compared.
+  /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain the secret,
+  /// so it would prove nothing (RFC 8252, section 8.5). If a public client sends a secret, it is not compared.
   static var clientAuthenticated: Rule {
     Rule(name: "a confidential client is authenticated") { context in
       guard let client = context.client else { return .pass }
@@ -74,11 +86,73 @@ extension Rule where Context == TokenContext {
     }
   }
 
-  /// RFC 8705, section 3. The client may expect a token that is bound to its certificate. The gateway cannot know this,
-  /// so the operator gets a finding.
+  /// RFC 8705, section 3. A client that has sent a certificate may expect a token that is bound to it. The gateway
+  /// cannot know this, so the operator gets a finding.
   static var clientCertificateNoted: Rule {
     Rule(name: "a client certificate is noted, because it is not forwarded") { context in
       context.request.hasClientCertificate ? .note(.clientCertificateDropped) : .pass
+    }
+  }
+}
+
+// Rules on the grant type and the grants that a client may use.
+
+extension Rule where Context == AuthorizationContext {
+  /// RFC 6749, section 4.1.2.1. A device client does not use this endpoint (RFC 8628, section 3.1).
+  static var authorizationCodeGrantAllowed: Rule {
+    Rule(name: "the client may use the authorization code grant") { context in
+      guard let client = context.client else { return .pass }
+      let isAllowed = client.grants.contains(.authorizationCode) && client.application != .device
+      return isAllowed ? .pass : .refuse(.grantNotAllowed)
+    }
+  }
+}
+
+extension Rule where Context == TokenContext {
+  /// RFC 6749, sections 4.1.3 and 5.2. In enforce mode, the gateway never forwards a grant type that it does not know.
+  static var grantTypeKnown: Rule {
+    Rule(name: "the grant type is known") { context in
+      guard let text = context.parameters[.grantType] else { return .refuse(.grantTypeMissing) }
+      return GrantType(rawValue: text) == nil ? .refuse(.grantTypeUnsupported) : .pass
+    }
+  }
+
+  /// RFC 6749, section 5.2. For the client credentials grant, the gateway forwards only the client's own upstream
+  /// credentials, as the client presented them (invariant `I-credentials`). It does not add credentials that it holds,
+  /// and never forwards the secret with which a client authenticates to the gateway.
+  static var grantAllowed: Rule {
+    Rule(name: "the client may use the grant") { context in
+      guard let client = context.client, let grant = context.grant, grant != .password else { return .pass }
+      guard client.grants.contains(grant) else { return .refuse(.grantNotAllowed) }
+      let lacksCredentials = grant == .clientCredentials && !client.presentsUpstreamCredentials
+      return lacksCredentials ? .refuse(.grantNotAllowed) : .pass
+    }
+  }
+
+  /// RFC 6749, sections 4.1.3 and 6; RFC 8628, section 3.4.
+  static var requiredGrantParameterPresent: Rule {
+    Rule(name: "the parameter that the grant requires is present") { context in
+      switch context.grant {
+      case .authorizationCode: context.parameters[.code] == nil ? .refuse(.codeMissing) : .pass
+      case .refreshToken: context.parameters[.refreshToken] == nil ? .refuse(.refreshTokenMissing) : .pass
+      case .deviceCode: context.parameters[.deviceCode] == nil ? .refuse(.deviceCodeMissing) : .pass
+      case .clientCredentials, .password, nil: .pass
+      }
+    }
+  }
+
+  /// RFC 9700, section 2.4. In enforce mode, the password grant is refused for every client.
+  static var noPasswordGrant: Rule {
+    Rule(name: "the grant is not the password grant") { context in
+      context.parameters[.grantType] == GrantType.password.rawValue ? .refuse(.passwordGrant) : .pass
+    }
+  }
+
+  /// RFC 6749, section 4.4.
+  static var noClientCredentialsForPublic: Rule {
+    Rule(name: "a public client does not use client credentials") { context in
+      guard context.grant == .clientCredentials, context.client?.kind == .public else { return .pass }
+      return .refuse(.clientCredentialsPublic)
     }
   }
 }

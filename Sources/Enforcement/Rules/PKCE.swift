@@ -1,12 +1,47 @@
 import OAuth
 import Policy
 
-// Rules on the code challenge and the code verifier (RFC 7636).
+// Rules on the code challenge and the code verifier (RFC 7636), and the challenge that they read.
+
+/// The code challenge of a request, or the reason why the request has no usable one.
+enum ParsedChallenge: Sendable {
+  /// The request has no challenge, or its client is unknown. A method without a challenge is ignored.
+  case absent
+  case unsupportedMethod
+  case malformed
+  case value(CodeChallenge)
+
+  init(_ parameters: FormParameters, client: Client?) {
+    guard let client, let text = parameters[.codeChallenge] else {
+      self = .absent
+      return
+    }
+    // Without a method, the challenge is `plain`, never `S256` (RFC 7636, section 4.3). Method names are
+    // case-sensitive.
+    let name = parameters[.codeChallengeMethod] ?? CodeChallengeMethod.plain.rawValue
+    guard let method = CodeChallengeMethod(rawValue: name), client.pkceMethods.contains(method) else {
+      self = .unsupportedMethod
+      return
+    }
+    let challenge = CodeChallenge(parsing: text, method: method, syntax: client.verifierSyntax)
+    self = challenge.map(ParsedChallenge.value) ?? .malformed
+  }
+
+  var value: CodeChallenge? {
+    guard case .value(let challenge) = self else { return nil }
+    return challenge
+  }
+}
+
+extension Client {
+  /// The syntax in which the client may send challenges and verifiers.
+  var verifierSyntax: VerifierSyntax { self.pkceSyntax == .lenient ? .lenient : .strict }
+}
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 7636, section 4.4.1; RFC 8252, section 8.1. A policy cannot exempt native apps. Under the OAuth 2.1 profile, a
-  /// policy can exempt only a confidential client that checks the `nonce` of OpenID Connect, for requests with a
-  /// `nonce` (OAuth 2.1, section 7.5.1.1).
+  /// RFC 7636, section 4.4.1; RFC 8252, section 8.1. A policy cannot permit native apps to omit the challenge. Under
+  /// the OAuth 2.1 profile, a policy can permit this only to a confidential client that checks the `nonce` of OpenID
+  /// Connect, and only for requests with a `nonce` (OAuth 2.1, section 7.5.1.1).
   static var challengePresent: Rule {
     Rule(name: "a code challenge is present") { context in
       guard let client = context.client, case .absent = context.challenge else { return .pass }
@@ -14,8 +49,8 @@ extension Rule where Context == AuthorizationContext {
       case .standard:
         if client.pkce != .required { return .pass }
       case .oauth21:
-        let isExcused = client.kind == .confidential && client.reliesOnNonce
-        if isExcused, client.pkce != .required, context.parameters[.nonce] != nil { return .pass }
+        let mayOmit = client.kind == .confidential && client.reliesOnNonce
+        if mayOmit, client.pkce != .required, context.parameters[.nonce] != nil { return .pass }
       }
       return .refuse(.challengeMissing)
     }
@@ -42,7 +77,7 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 7636, section 4.1. The verifier is form-decoded once, and no character is removed.
+  /// RFC 7636, section 4.1. The verifier is form-decoded once, and no character is removed from it.
   static var verifierWellFormed: Rule {
     Rule(name: "the code verifier is well-formed") { context in
       guard let client = context.client, context.grant == .authorizationCode,
@@ -54,8 +89,9 @@ extension Rule where Context == TokenContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 7636, section 4.6. The method is always that of the authorization request. A verifier for a code without a
-  /// challenge is refused, because an attacker may have removed the challenge (RFC 9700, section 4.8.2).
+  /// RFC 7636, section 4.6. The challenge method is that of the authorization request. A verifier for a code without a
+  /// challenge is refused, because an attacker may have removed the challenge from the authorization request (RFC 9700,
+  /// section 4.8.2).
   static var verifierMatches: Rule {
     Rule(name: "the verifier matches the challenge") { context in
       switch (context.code.challenge, context.request.verifier) {

@@ -1,12 +1,97 @@
 internal import ByteText
-import OAuth
-import Policy
+public import OAuth
+public import Policy
 
-// Rules on the redirect URI, at the authorization endpoint and when a code is redeemed.
+// Rules on the redirect URI, at the authorization endpoint and when a code is redeemed, and the redirect URI that they
+// read.
+
+/// The redirect URI of an authorization request, or the reason why it is refused.
+enum RedirectResolution: Sendable {
+  case verified(RedirectURI, wasSent: Bool)
+  case refused(Rejection, Detail?)
+
+  init(_ parameter: FormParameters.ParameterValue, client: Client?) {
+    guard let client else {
+      self = .refused(.clientUnknown, nil)
+      return
+    }
+    switch parameter {
+    case .repeated: self = .refused(.redirectURIRepeated, nil)
+    case .malformed: self = .refused(.redirectURIMalformed, nil)
+    case .absent:
+      // RFC 6749, section 3.1.2.3: an omitted redirect URI is the only registered one.
+      guard let only = RedirectURI.onlyUsable(of: client.redirectURIs) else {
+        self = .refused(.redirectURIMissing, nil)
+        return
+      }
+      self = .verified(only, wasSent: false)
+    case .value(let text):
+      self = RedirectResolution.resolve(text, client: client)
+    }
+  }
+
+  private static func resolve(_ text: String, client: Client) -> RedirectResolution {
+    let requested: RedirectURI
+    do {
+      requested = try RedirectURI(parsing: text)
+    } catch {
+      return .refused(.redirectURISyntax, .redirectURI(error))
+    }
+    guard client.registers(requested) else {
+      return .refused(.redirectURIMismatch, nearest(to: requested, among: client.redirectURIs))
+    }
+    if case .localhost = requested.kind, client.localhost == .reject { return .refused(.redirectURILocalhost, nil) }
+    return .verified(requested, wasSent: true)
+  }
+
+  private static func nearest(to requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
+    if case .localhost = requested.kind, !registered.contains(where: \.isLocalhost) { return .localhost }
+    var best: (index: Int, offset: Int)?
+    for (index, uri) in registered.enumerated() {
+      guard let offset = requested.difference(from: uri) else { continue }
+      if offset > best?.offset ?? -1 { best = (index, offset) }
+    }
+    return best.map { .differingByte(registered: $0.index, offset: $0.offset) }
+  }
+
+  var verified: RedirectURI? {
+    guard case .verified(let uri, _) = self else { return nil }
+    return uri
+  }
+
+  var wasSent: Bool {
+    guard case .verified(_, let wasSent) = self else { return false }
+    return wasSent
+  }
+}
+
+extension Client {
+  /// The permitted differences between a requested and a registered redirect URI. For a native app, the port of a
+  /// loopback literal may differ (RFC 8252, section 7.3), and, if the policy permits it, the port of `localhost`
+  /// (section 8.3).
+  var allowedVariance: RedirectURI.AllowedVariance {
+    guard self.application == .native else { return [] }
+    return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
+  }
+
+  /// True if the URI matches a registered one, except for the permitted differences.
+  func registers(_ uri: RedirectURI) -> Bool {
+    self.redirectURIs.contains { uri.matches(registered: $0, variance: allowedVariance) }
+  }
+
+  /// True if the identity of the client is proven, by its redirect URI now or by its authentication later: the operator
+  /// vouches for the client, and the client is confidential or the redirect URI is https.
+  public func identityIsProven(by redirectURI: RedirectURI?) -> Bool {
+    guard self.registration == .policy else { return false }
+    if self.kind == .confidential { return true }
+    guard case .https = redirectURI?.kind else { return false }
+    return true
+  }
+}
 
 extension Rule where Context == AuthorizationContext {
-  /// RFC 6749, sections 3.1 and 4.1.2.1. An absent URI passes here; a malformed one is refused. If there are several,
-  /// none can be trusted.
+  /// RFC 6749, sections 3.1 and 4.1.2.1. If there are several URIs, none can be trusted. A request without a URI passes
+  /// this rule.
   static var redirectURIOnce: Rule {
     Rule(name: "redirect_uri occurs once") { context in
       switch context.parameters.reading(.redirectURI) {
@@ -40,7 +125,7 @@ extension Rule where Context == RedemptionContext {
       switch context.request.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass
-      // With PKCE, a token request may omit the URI (OAuth 2.1 draft, section 10.2). A URI that is present is still
+      // With PKCE, a token request may omit the URI (OAuth 2.1 draft, section 10.2). If it has one, the URI is
       // compared.
       case .none where context.request.client.profile == .oauth21 && context.code.challenge != nil: .pass
       case .some, .none: .refuse(.codeRedirectURIMismatch)

@@ -2,13 +2,13 @@ internal import ByteText
 import OAuth
 import Policy
 
-// Rules on a re-entry (`I-reentry`): a request that a login or consent page of the upstream sends to the authorization
-// endpoint, with the sealed state. If it passes, it is forwarded unchanged.
+// Rules on a re-entry (invariant `I-reentry`): a request that a login or consent page of the upstream sends to the
+// authorization endpoint, with the sealed state. A re-entry that passes is forwarded unchanged.
 
 extension Rule where Context == ReentryContext {
-  /// Otherwise the upstream could read a parameter that the gateway has not compared: in a body that is not a form,
-  /// among too many parameters, in a name that some server maps to an OAuth parameter, or in a value that cannot be
-  /// decoded.
+  /// The gateway compares only parameters that it can read. The upstream could read others: in a body that is not a
+  /// form, among too many parameters, under a name that some server maps to an OAuth parameter, or with a value that
+  /// cannot be decoded.
   static var reentryReadable: Rule {
     Rule(name: "every OAuth parameter can be read") { context in
       if context.request.hasNonFormBody || context.request.problem == .tooManyParameters {
@@ -27,8 +27,8 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// `I-completion`. A page of the upstream has no reason to send an authorization response with a code. An open
-  /// redirect of the upstream could turn it into a real response.
+  /// Invariant `I-completion`. A page of the upstream has no reason to send an authorization response with a code. An
+  /// open redirect of the upstream could turn such a request into a real response.
   static var reentryCarriesNoAnswer: Rule {
     Rule(name: "the request contains no response with a code") { context in
       let content = ReflectedCodeScanner(texts: context.request.texts)
@@ -36,8 +36,8 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// `I-reentry`. All values of a parameter, in the query and in the body, must equal the value that was sent upstream.
-  /// A parameter may also be absent or empty (RFC 6749, section 3.1: empty means omitted).
+  /// Invariant `I-reentry`. All values of a parameter, in the query and in the body, must equal the value that was sent
+  /// upstream. A parameter may also be absent or empty, because an empty one counts as omitted (RFC 6749, section 3.1).
   static var reentryUnchanged: Rule {
     Rule(name: "the parameters that went upstream come back unchanged") { context in
       for (parameter, value) in context.sent where context.request.contains(parameter) {

@@ -13,7 +13,7 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B. Two servers could use different parameters if there are some in
-  /// both the query and the body, if there are too many, or if the body is not a form.
+  /// the query and some in the body, if there are too many, or if the body is not a form.
   static var oneSetOfParameters: Rule {
     Rule(name: "there is a single set of parameters") { context in
       switch context.problem {
@@ -26,8 +26,8 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// A server could read a parameter that the gateway does not see: under a name that cannot be decoded, or under a
-  /// name that the server maps to another one.
+  /// A server could read a parameter that the gateway does not see: its name cannot be decoded, or the server maps it
+  /// to another name.
   static var namesMeanOneThing: Rule {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
@@ -52,11 +52,55 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, appendix B. A value with a control character counts as malformed, because no parameter may contain one
-  /// (appendix A). Nothing is removed to make a value valid (RFC 7636, section 4.1).
+  /// (appendix A). The gateway removes nothing to make a value valid (RFC 7636, section 4.1).
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter can be decoded") { context in
       guard let name = context.parameters.namesWithMalformedValue.first else { return .pass }
       return .refuse(.parameterMalformed, context.names.contains(ParameterName(name)) ? .parameter(name) : nil)
+    }
+  }
+}
+
+// Rules on request objects and pushed authorization requests, whose parameters are not in the request itself.
+
+extension Rule where Context == AuthorizationContext {
+  /// RFC 9101, sections 5 and 7. The rule also refuses `registration`, a parameter in which a client describes itself
+  /// (OpenID Connect Core, section 7.2.1).
+  static var noRequestObject: Rule {
+    Rule(name: "no request object replaces the parameters") { context in
+      switch (context.parameters.contains(.request), context.parameters.contains(.requestURI)) {
+      case (true, true): .refuse(.requestAndRequestURI)
+      case (true, false): .refuse(.requestObject)
+      case (false, true): .refuse(.requestURI)
+      case (false, false): context.parameters.contains(.registration) ? .refuse(.registrationParameter) : .pass
+      }
+    }
+  }
+
+  /// RFC 9126, section 6.
+  static var pushedAsRequired: Rule {
+    Rule(name: "the request was pushed if the client has to push it") { context in
+      guard context.client?.pushedAuthorization == .required, !context.isPushed else { return .pass }
+      return .refuse(.pushedRequired)
+    }
+  }
+}
+
+extension Rule where Context == TokenContext {
+  /// RFC 9126, sections 2 and 2.3. A client whose credentials only the upstream can verify may not push, because the
+  /// gateway does not forward pushed requests.
+  static var clientMayPush: Rule {
+    Rule(name: "the client may push its requests") { context in
+      guard let client = context.client else { return .pass }
+      let isProven = context.proof == .identified || context.proof == .verified
+      return isProven && client.pushedAuthorization != .off ? .pass : .refuse(.pushedNotAllowed)
+    }
+  }
+
+  /// RFC 9126, section 2.1: a pushed request must not refer to another one.
+  static var noReferencePushed: Rule {
+    Rule(name: "the pushed request has no request_uri") { context in
+      context.parameters.contains(.requestURI) ? .refuse(.pushedReference) : .pass
     }
   }
 }

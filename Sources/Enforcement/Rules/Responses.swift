@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on the response type and the response mode.
+// Rules on the parameters that determine the response: its type, its mode, and `state`.
 
 extension Rule where Context == AuthorizationContext {
   /// RFC 6749, section 3.1.1; RFC 8252, section 8.2; RFC 9700, section 2.1.2. Hybrid types are refused for every
@@ -12,8 +12,8 @@ extension Rule where Context == AuthorizationContext {
         return .refuse(context.parameters[.responseType] == nil ? .responseTypeMissing : .responseTypeMalformed)
       }
       guard type != .code else { return .pass }
-      // The error tells a public native app that it may not use the type, and any other client that the gateway does
-      // not support it.
+      // The error for a public native app says that the app may not use the type. For any other client, it says that
+      // the gateway does not support the type.
       let isNative = context.client?.application == .native && context.client?.kind == .public
       return .refuse(type.isKnown && type.returnsTokens && isNative ? .responseTypeForNative : .responseTypeUnsupported)
     }
@@ -29,6 +29,23 @@ extension Rule where Context == AuthorizationContext {
       }
       guard let uri = context.redirect.verified, !mode.reaches(uri) else { return .pass }
       return .refuse(.responseModeUnreachable)
+    }
+  }
+
+  /// A sealed state belongs to a sign-in in progress. A request that continues this sign-in is decided by the rules for
+  /// a re-entry. In a new request, a sealed state may be stolen.
+  static var stateNotSealed: Rule {
+    Rule(name: "state was not sealed by the gateway") { context in
+      context.stateIsSealed ? .refuse(.stateForeign) : .pass
+    }
+  }
+
+  /// RFC 8252, section 8.9. `state` is recommended but not required, because PKCE also binds the response to the
+  /// client.
+  static var statePresent: Rule {
+    Rule(name: "state is present") { context in
+      guard let client = context.client, client.state != .off, context.parameters[.state] == nil else { return .pass }
+      return client.state == .require ? .refuse(.stateMissing) : .note(.stateMissing)
     }
   }
 }

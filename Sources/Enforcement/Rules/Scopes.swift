@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on scope, and on other parameters that limit what a token may do.
+// Rules on scope, and on other parameters that limit what a token may do, and the scope that is sent upstream.
 
 extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3.
@@ -13,7 +13,7 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
-  /// finding. A redemption of a code has no finding, because its scope has no meaning.
+  /// finding. The redemption of a code gives no finding, because a scope in this request has no meaning.
   static var scopeDropNoted: Rule {
     Rule(name: "a scope that is not forwarded is noted") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
@@ -47,9 +47,9 @@ extension FormContext {
 }
 
 extension Rule where Context == RefreshContext {
-  /// RFC 6749, section 6. The comparison uses the scope that is sent upstream, because a token of `scopes.drop` was
-  /// never granted there. If neither the authorization request nor the upstream's response contained a scope, only the
-  /// upstream knows the granted one.
+  /// RFC 6749, section 6. The scope that is sent upstream is compared, because a token of `scopes.drop` was never
+  /// granted there. If neither the authorization request nor the upstream's response contained a scope, only the
+  /// upstream knows the granted scope, and the rule passes.
   static var refreshScopeWithin: Rule {
     Rule(name: "scope is not widened") { context in
       guard let asked = context.upstreamScope, let granted = context.grant.scope else { return .pass }
@@ -59,9 +59,9 @@ extension Rule where Context == RefreshContext {
 }
 
 extension Rule where Context == ReentryContext {
-  /// `I-reentry`. A consent form may omit scope tokens that the user did not select, but may not add any. If no scope
-  /// was sent upstream, any scope passes: the upstream selects a default (RFC 6749, section 3.3), which the form may
-  /// contain.
+  /// Invariant `I-reentry`. A consent form may omit scope tokens that the user did not select, but may not add any. If
+  /// no scope was sent upstream, any scope passes: the upstream chooses a default (RFC 6749, section 3.3), which the
+  /// form may contain.
   static var reentryScopeWithin: Rule {
     Rule(name: "scope is only narrowed") { context in
       guard let sent = context.sentScope else { return .pass }
@@ -71,5 +71,39 @@ extension Rule where Context == ReentryContext {
       }
       return .pass
     }
+  }
+}
+
+/// The scope that is sent upstream for the scope of a request: without the tokens of `scopes.drop`, and with
+/// `scopes.default` if no token is left.
+///
+/// The consent page, the sealed state and the sealed code contain the scope as the client sent it.
+struct UpstreamScope {
+  /// The scope for the upstream; `nil` to send none.
+  let scope: Scope?
+  /// True if a scope token of the request is not sent upstream.
+  let isNarrowed: Bool
+
+  /// Applies the scope rules of the policy.
+  /// - Parameters:
+  ///   - requested: The scope of the request; `nil` if it has none.
+  ///   - client: The client. Its own `drop` and `default` each replace the list of the server.
+  ///   - appliesDefault: True if the default is used when no scope is left. It is false in a refresh, in which an
+  ///     omitted scope means the granted scope (RFC 6749, section 6).
+  init(_ requested: Scope?, client: Client?, policy: Policy, appliesDefault: Bool) {
+    let own = client?.upstream.scopes
+    let server = policy.upstream.scopes
+    guard own != nil || server != nil else {
+      scope = requested
+      isNarrowed = false
+      return
+    }
+    let drop = own?.drop ?? server?.drop ?? []
+    let tokens = requested?.text.split(separator: " ") ?? []
+    let kept = tokens.filter { !drop.contains(String($0)) }
+    isNarrowed = kept.count < tokens.count
+    let rest = isNarrowed ? Scope(parsing: kept.joined(separator: " ")) : requested
+    let defaults = own?.hasDefault == true ? own : server
+    scope = rest ?? (appliesDefault ? defaults?.defaultScope : nil)
   }
 }

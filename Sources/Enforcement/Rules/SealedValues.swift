@@ -1,25 +1,26 @@
 import OAuth
 import Policy
+import Time
 
 // Rules on the content of sealed values (transactions, codes and refresh tokens): their owner, their age, and whether
 // the current policy still permits them.
 
 extension Rule where Context == TransactionContext {
-  /// `I-browser`; RFC 6749, section 10.12.
+  /// Invariant `I-browser`; RFC 6749, section 10.12.
   static var transactionOfThisBrowser: Rule {
     Rule(name: "the browser is the one that began the transaction") { context in
       context.browserMatches ? .pass : .refuse(.browserUnbound)
     }
   }
 
-  /// The lifetime limits the time in which another person at the same browser could finish the sign-in.
+  /// The expiry limits the time in which another person at the same browser could finish the sign-in.
   static var transactionNotExpired: Rule {
     Rule(name: "the transaction has not expired") { context in
       context.now < context.transaction.expiry ? .pass : .refuse(.transactionExpired)
     }
   }
 
-  /// `I-completion`. The policy may have changed since the transaction began.
+  /// Invariant `I-completion`. The policy may have changed since the transaction began.
   static var transactionStillAuthorized: Rule {
     Rule(name: "the current policy still permits the response") { context in
       context.redirect == nil ? .refuse(.transactionOutdated) : .pass
@@ -35,15 +36,16 @@ extension Rule where Context == RedemptionContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2. A code is valid for a minute by default, so differences between clocks are not tolerated.
+  /// RFC 6749, section 4.1.2. A code is valid only for a minute by default. So no tolerance for differences between
+  /// clocks is added to its expiry.
   static var codeNotExpired: Rule {
     Rule(name: "the code has not expired") { context in
       context.now < context.code.expiry ? .pass : .refuse(.codeExpired)
     }
   }
 
-  /// `I-credentials`. The gateway uses an upstream secret only for codes that were issued to the upstream id that the
-  /// client has now.
+  /// Invariant `I-credentials`. The gateway uses an upstream secret only for codes that were issued to the upstream id
+  /// that the client has now.
   static var codeStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials") { context in
       guard context.code.upstreamClientID == context.request.client.upstream.clientID else {
@@ -68,13 +70,13 @@ extension Rule where Context == RefreshContext {
   /// RFC 9700, section 4.14.2. Each refresh issues a new sealed token, so the age of the token is the time without use.
   static var refreshTokenNotExpired: Rule {
     Rule(name: "the refresh token was used recently") { context in
-      let lifetime = Int64(context.request.client.refreshIdle)
-      return context.now < context.grant.issuedAt + lifetime ? .pass : .refuse(.refreshTokenExpired)
+      let end = context.grant.issuedAt + context.request.client.refreshIdle
+      return context.now < end ? .pass : .refuse(.refreshTokenExpired)
     }
   }
 
-  /// `I-credentials`. The gateway uses an upstream secret only for refresh tokens that were issued to the upstream id
-  /// that the client has now.
+  /// Invariant `I-credentials`. The gateway uses an upstream secret only for refresh tokens that were issued to the
+  /// upstream id that the client has now.
   static var refreshTokenStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials") { context in
       let upstreamClientID = context.request.client.upstream.clientID

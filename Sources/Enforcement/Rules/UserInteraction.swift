@@ -4,8 +4,8 @@ import Policy
 // Rules on the user agent and the pages that the user sees.
 
 extension Rule where Context == AuthorizationContext {
-  /// OpenID Connect Core, section 3.1.2.1; RFC 8252, section 8.6. If the gateway must ask the user for consent,
-  /// `prompt=none` cannot succeed.
+  /// OpenID Connect Core, section 3.1.2.1; RFC 8252, section 8.6. A request with `prompt=none` cannot succeed if the
+  /// gateway must ask the user for consent.
   static var promptAllowed: Rule {
     Rule(name: "prompt does not skip the consent page") { context in
       let prompts = context.parameters[.prompt]?.split(separator: " ") ?? []
@@ -15,8 +15,8 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 8252, section 8.12. The check is advisory. It runs before every rule that may redirect an error, because an
-  /// app that shows the login page itself should get neither a form nor a response.
+  /// RFC 8252, section 8.12. The check is advisory. It runs before every rule that may redirect an error: an app that
+  /// shows the login page itself should get neither a form nor a response.
   static var userAgentExternal: Rule {
     Rule(name: "the user agent does not look embedded") { context in
       guard let client = context.client, client.embeddedUserAgents != .off else { return .pass }

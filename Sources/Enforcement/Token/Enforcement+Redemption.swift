@@ -1,11 +1,27 @@
 public import OAuth
 public import Policy
+public import Time
+
+/// A request to redeem a code.
+public struct RedemptionRequest: Sendable {
+  /// The client that sent the request.
+  public let client: Client
+  /// The code as presented.
+  public let code: Secret
+  let redirectURI: String?
+  let verifier: CodeVerifier?
+  let sentVerifier: Bool
+  let authentication: ClientAuthentication
+  /// True if the gateway has compared the client's secret.
+  let clientIsProven: Bool
+  let parameters: FormParameters
+}
 
 /// The facts for the rules on a redemption, after the gateway has decrypted the code.
 struct RedemptionContext: Sendable {
   let request: RedemptionRequest
   let code: IssuedCode
-  let now: Int64
+  let now: UnixTime
 }
 
 /// Permission to redeem the upstream code. Only `Enforcement` can create it. The caller claims the single use of the
@@ -73,37 +89,23 @@ extension Enforcement {
   ///   - request: The request, as ``decideToken(_:policy:holdsSealedValue:)`` returned it.
   ///   - opened: The result of decrypting `request.code`.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideRedemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
+    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<RedemptionPermit> {
-    redemption(request, opened: opened, policy: policy, now: now, keepsTrace: false).outcome
-  }
-
-  /// Returns the same decision, and the verdict of every rule that ran.
-  public static func explainRedemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64
-  ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
-    redemption(request, opened: opened, policy: policy, now: now, keepsTrace: true)
-  }
-
-  private static func redemption(
-    _ request: RedemptionRequest, opened: Opened<IssuedCode>, policy: Policy, now: Int64, keepsTrace: Bool
-  ) -> (outcome: DecisionWithFindings<RedemptionPermit>, trace: [TraceStep]) {
     let code: IssuedCode
     switch opened {
     case .value(let value): code = value
-    case .invalid: return (DecisionWithFindings(decision: .reject(RejectionResponse(.codeNotSealed)), findings: []), [])
-    case .keyUnknown:
-      return (DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: []), [])
+    case .invalid: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeNotSealed)), findings: [])
+    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
     }
     let context = RedemptionContext(request: request, code: code, now: now)
-    var run = RuleRun(mode: .enforce, keepsTrace: keepsTrace)
+    var run = RuleRun(mode: .enforce)
     let decision: Decision<RedemptionPermit> =
       switch run.run(RuleTable.redemption, on: context) {
       case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
       case .allowed: .forward(RedemptionPermit(context, policy: policy))
       }
-    return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
+    return DecisionWithFindings(decision: decision, findings: run.findings)
   }
 }

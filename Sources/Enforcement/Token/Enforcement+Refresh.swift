@@ -1,5 +1,19 @@
 public import OAuth
 public import Policy
+public import Time
+
+/// A request to use a refresh token.
+public struct RefreshRequest: Sendable {
+  /// The client that sent the request.
+  public let client: Client
+  /// The refresh token as presented.
+  public let token: Secret
+  let scope: Scope?
+  let authentication: ClientAuthentication
+  /// True if the gateway has compared the client's secret.
+  public let clientIsProven: Bool
+  let parameters: FormParameters
+}
 
 /// The facts for the rules on a refresh, after the gateway has decrypted the refresh token.
 struct RefreshContext: Sendable {
@@ -7,8 +21,8 @@ struct RefreshContext: Sendable {
   let grant: RefreshGrant
   /// The scope that is sent upstream; `nil` if none is sent.
   let upstreamScope: Scope?
-  /// The current time in seconds since 1970.
-  let now: Int64
+  /// The current time.
+  let now: UnixTime
 }
 
 /// Permission to use a refresh token upstream. Only `Enforcement` can create it.
@@ -48,9 +62,9 @@ extension Enforcement {
   ///   - request: The request, as ``decideToken(_:policy:holdsSealedValue:)`` returned it.
   ///   - opened: The result of decrypting `request.token`.
   ///   - policy: The current policy.
-  ///   - now: The current time in seconds since 1970.
+  ///   - now: The current time.
   public static func decideRefresh(
-    _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: Int64
+    _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<RefreshPermit> {
     // The client may still have refresh tokens that the upstream issued before the gateway was installed.
     let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0 } ?? false

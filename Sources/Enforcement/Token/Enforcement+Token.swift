@@ -1,5 +1,108 @@
+import Cryptography
 public import OAuth
 public import Policy
+
+/// The facts for the rules of the token endpoint. They do not include the content of a sealed code or refresh token.
+struct TokenContext: FormContext {
+  /// The result of authenticating the client.
+  enum Proof: Sendable {
+    /// The client is public, so it is only identified.
+    case identified
+    /// The client presented the right secret.
+    case verified
+    /// The client presented credentials that only the upstream can compare.
+    case presented
+    /// A confidential client presented no credentials, or the request names no client of the policy.
+    case missing
+    /// The credentials are wrong, or the client may not use credentials of this kind.
+    case wrong
+  }
+
+  let request: TokenRequest
+  let policy: Policy
+  let mode: EnforcementMode
+  let authentication: ClientAuthentication?
+  let authenticationError: ClientAuthenticationError?
+  let client: Client?
+  let proof: Proof
+
+  init(request: TokenRequest, policy: Policy, mode: EnforcementMode = .enforce) {
+    self.request = request
+    self.policy = policy
+    self.mode = mode
+    let result = Result { () throws(ClientAuthenticationError) in try request.clientAuthentication() }
+    switch result {
+    case .success(let authentication):
+      self.authentication = authentication
+      authenticationError = nil
+    case .failure(let error):
+      authentication = nil
+      authenticationError = error
+    }
+    client = authentication.flatMap { Client.find($0.clientID.rawValue, in: policy) }
+    proof = TokenContext.proof(of: authentication, for: client)
+  }
+
+  var parameters: FormParameters { request.parameters }
+  var names: ParameterNames { request.names }
+  var problem: FormProblem? { request.problem }
+  var requestedScope: Scope? {
+    grant == .authorizationCode ? nil : parameters[.scope].flatMap { Scope(parsing: $0) }
+  }
+  var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
+
+  /// The verifier to compare; `nil` if the request has none, or a malformed one, or an unknown client.
+  var verifier: CodeVerifier? {
+    guard let client, let text = parameters[.codeVerifier] else { return nil }
+    return CodeVerifier(parsing: text, syntax: client.verifierSyntax)
+  }
+
+  private static func proof(of authentication: ClientAuthentication?, for client: Client?) -> Proof {
+    guard let client, let authentication else { return .missing }
+    guard client.kind == .confidential else { return .identified }
+    guard authentication.method != .none else { return .missing }
+    guard let expected = client.expectedSecret else {
+      // Only a client with the same id at the upstream can authenticate there.
+      return client.upstream.clientID == client.id ? .presented : .wrong
+    }
+    guard let secret = authentication.secret else { return .wrong }
+    let isEqual = constantTimeEqual(Array(secret.reveal().utf8), Array(expected.reveal().utf8))
+    return isEqual ? .verified : .wrong
+  }
+}
+
+/// A token request that has passed the rules of the token endpoint. Its code or refresh token is not decrypted yet.
+public enum CheckedTokenRequest: Sendable {
+  case redeem(RedemptionRequest)
+  case refresh(RefreshRequest)
+  /// A request for the result of a device authorization (RFC 8628, section 3.4).
+  case device(Client)
+  /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verified` is
+  /// the client if the gateway has compared its secret; otherwise `nil`.
+  case forward(UpstreamTokenRequest, verified: Client?)
+
+  /// The client of the request; `nil` for ``forward(_:verified:)``.
+  public var client: Client? {
+    switch self {
+    case .redeem(let intent): intent.client
+    case .refresh(let intent): intent.client
+    case .device(let client): client
+    case .forward: nil
+    }
+  }
+}
+
+/// The result of decrypting a sealed value.
+public enum Opened<Value: Sendable>: Sendable {
+  /// The content of the value.
+  case value(Value)
+  /// The value was not sealed by a gateway with this issuer, was altered, was sealed for another purpose, or was sealed
+  /// with a key that is retired.
+  case invalid
+  /// The value was sealed with a key that this replica does not know: a new key that it has not loaded yet, or the key
+  /// of another deployment.
+  case keyUnknown
+}
 
 extension Enforcement {
   /// Decides a token request (RFC 6749, section 3.2), as far as possible without the content of its code or refresh
@@ -59,7 +162,7 @@ extension Enforcement {
           client: client, token: Secret(token), scope: parameters[.scope].flatMap { Scope(parsing: $0) },
           authentication: authentication, clientIsProven: isProven, parameters: parameters))
     case .deviceCode:
-      return parameters[.deviceCode].map { .device(DeviceRequest(client: client, deviceCode: Secret($0))) }
+      return .device(client)
     case .clientCredentials:
       // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
@@ -75,6 +178,35 @@ extension Enforcement {
       return nil
     }
   }
+
+  // MARK: Mode
+
+  /// Returns the mode of a request at the token endpoint or at another endpoint that clients call (`I-observe`). An
+  /// observed request is forwarded even if a rule refuses it.
+  ///
+  /// At the token endpoint, the result does not apply if the gateway can decrypt the code or refresh token: a client
+  /// can only have got such a value from the gateway, so the request is always enforced. The same is true for a refresh
+  /// token at the revocation endpoint.
+  public static func mode(of request: TokenRequest, policy: Policy) -> EnforcementMode {
+    guard policy.isObserving else { return .enforce }
+    return policy.mode(forClientIDs: Set(request.namedClients), isUnambiguous: request.namesOneClient)
+  }
+}
+
+extension TokenRequest {
+  /// The client ids in the body and in the `Authorization` fields.
+  fileprivate var namedClients: [String] { parameters.all(.clientID) + basicUsers }
+
+  /// True if every server finds the same single client id in the request. The id may be repeated in the body, in
+  /// `Authorization` and in a client assertion.
+  fileprivate var namesOneClient: Bool {
+    guard problem == nil, parameters.all(.clientID).count <= 1, parameters.isUnambiguous(for: names) else {
+      return false
+    }
+    guard let authentication = try? clientAuthentication() else { return false }
+    guard let assertion = parameters[.clientAssertion] else { return true }
+    return ClientAssertion.isFor(authentication.clientID, assertion)
+  }
 }
 
 extension Policy {
@@ -87,5 +219,14 @@ extension Policy {
         ParameterNames.atToken.contains(entry.parameter) && !ParameterNames.repeatable.contains(entry.parameter)
       return upstream.parameters.contains(entry.name) && !isReserved && !entry.value.isEmpty
     }
+  }
+}
+
+extension Client {
+  /// The secret that the gateway compares with the presented one: the one in the client's settings. A client with the
+  /// same id at the upstream may have none there; then it must present the upstream secret that the gateway holds.
+  /// `nil` if the gateway has nothing to compare.
+  var expectedSecret: Secret? {
+    self.secret ?? (self.upstream.clientID == self.id ? self.upstream.clientSecret : nil)
   }
 }

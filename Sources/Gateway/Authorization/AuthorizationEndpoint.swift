@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Time
 
 /// The authorization endpoint (RFC 6749, section 3.1).
 ///
@@ -11,8 +12,8 @@ import Stores
 /// sealed state of a running transaction), and forms of upstream pages without OAuth parameters. The sealed state is
 /// the `state` that the gateway sends upstream: the encrypted transaction, or a short handle for it.
 struct AuthorizationEndpoint {
-  /// The lifetime of a transaction and of its sealed state, in seconds: the time that a user has to sign in.
-  static let transactionLifetime: Int64 = 900
+  /// The lifetime of a transaction and of its sealed state: the time that a user has to sign in.
+  static let transactionLifetime: Seconds = 900
 
   private let intercepted: InterceptedRequest
   private let request: AuthorizationRequest
@@ -171,7 +172,7 @@ struct AuthorizationEndpoint {
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await moveIntoTransaction(target, start, answer))
     }
-    let running = RunningTransaction(transaction: start.transaction, state: start.state, isBeginning: true)
+    let running = RunningTransaction(transaction: start.transaction, state: start.state, isNew: true)
     return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
@@ -237,7 +238,7 @@ struct AuthorizationEndpoint {
         intercepted.respond(with: permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
     }
     intercepted.trail.upstreamStatus = answer.head.status
-    let running = transaction.map { RunningTransaction(transaction: $0, state: state, isBeginning: false) }
+    let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
     return await ResponseCompleter(intercepted, session: session, running).relay(answer, adding: nil)
   }
 

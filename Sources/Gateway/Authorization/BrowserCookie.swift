@@ -4,6 +4,7 @@ import Enforcement
 import HTTP
 import Policy
 import Sealing
+import Time
 
 /// The only cookie of the gateway. It binds the transactions in all tabs of a browser to this browser (`I-browser`).
 struct BrowserCookie: Sendable {
@@ -74,13 +75,13 @@ struct BrowserSession: Sealable {
   private static let secretLength = 32
 
   private let secret: [UInt8]
-  /// The latest expiry of the browser's transactions, in seconds since 1970.
-  private(set) var liveUntil: Int64
+  /// The latest expiry of the browser's transactions.
+  private(set) var liveUntil: UnixTime
   /// The restrictions of all transactions that may still run.
   private(set) var userAgentGuard: EmbeddedUserAgentGuard
 
   /// Creates the session of a new browser.
-  init(liveUntil: Int64, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
+  init(liveUntil: UnixTime, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
     secret = random.take(BrowserSession.secretLength)
     self.liveUntil = liveUntil
     self.userAgentGuard = userAgentGuard
@@ -89,7 +90,7 @@ struct BrowserSession: Sealable {
   /// Returns the session of a browser after the start of a transaction that expires at `expiry`. Continues the known
   /// session, or creates one for a new browser.
   static func beginning(
-    _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: Int64, now: Int64, _ random: RandomPool
+    _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: UnixTime, now: UnixTime, _ random: RandomPool
   ) -> BrowserSession {
     guard var session = known else {
       return BrowserSession(liveUntil: expiry, userAgentGuard: permit.userAgentGuard, random)
@@ -104,7 +105,7 @@ struct BrowserSession: Sealable {
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.readByte() == BrowserSession.layout else { throw PayloadError() }
     secret = try payload.readBytes(count: BrowserSession.secretLength)
-    liveUntil = Int64(clamping: try payload.readNumber())
+    liveUntil = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     let flags = try payload.readByte()
     guard flags & ~(Flag.blocks | Flag.usesBroker) == 0 else { throw PayloadError() }
     userAgentGuard = EmbeddedUserAgentGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
@@ -113,7 +114,7 @@ struct BrowserSession: Sealable {
   func write(to payload: inout PayloadWriter) {
     payload.writeByte(BrowserSession.layout)
     payload.writeBytes(withoutLength: secret)
-    payload.writeNumber(UInt64(clamping: liveUntil))
+    payload.writeNumber(UInt64(clamping: liveUntil.seconds))
     payload.writeByte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))
   }
 

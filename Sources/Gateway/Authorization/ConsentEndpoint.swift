@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Time
 
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
 ///
@@ -131,8 +132,8 @@ struct ConsentTicket: Sealable {
   let query: String
   /// The SHA-256 digest of the browser's secret (`BrowserSession`).
   let browserHash: [UInt8]
-  /// The expiry, in seconds since 1970.
-  let expiry: Int64
+  /// The expiry.
+  let expiry: UnixTime
   /// True if the client pushed the request.
   let isPushed: Bool
   /// True if the user restarted the sign-in by a link of the gateway (`StartTicket`).
@@ -146,7 +147,7 @@ struct ConsentTicket: Sealable {
   }
 
   init(
-    transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: Int64, isPushed: Bool,
+    transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: UnixTime, isPushed: Bool,
     isRestarted: Bool
   ) {
     self.transaction = transaction
@@ -168,7 +169,7 @@ struct ConsentTicket: Sealable {
       throw PayloadError()
     }
     transaction = id
-    expiry = Int64(clamping: try payload.readNumber())
+    expiry = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     browserHash = try payload.readBytes(count: ConsentTicket.hashLength)
     path = try payload.readText()
     query = try payload.readText()
@@ -181,7 +182,7 @@ struct ConsentTicket: Sealable {
     if isRestarted { flags.insert(.restarted) }
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: transaction.bytes)
-    payload.writeNumber(UInt64(clamping: expiry))
+    payload.writeNumber(UInt64(clamping: expiry.seconds))
     payload.writeBytes(withoutLength: browserHash)
     payload.writeText(path)
     payload.writeText(query)

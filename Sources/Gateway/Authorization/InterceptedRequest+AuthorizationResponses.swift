@@ -4,8 +4,11 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Stores
+import Time
 
-/// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals.
+/// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals. An
+/// authorization response of the upstream is decided here, and its code sealed.
 extension InterceptedRequest {
   /// Returns the redirect or self-submitting form that takes an authorization response to its client (RFC 6749,
   /// sections 4.1.2 and 4.1.2.1).
@@ -122,6 +125,104 @@ extension InterceptedRequest {
     case 503: .upstreamUnavailable
     case 504: .upstreamTimedOut
     default: .upstreamFailed
+    }
+  }
+
+  /// Returns the response to an authorization request whose transaction cannot begin.
+  func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
+    switch error {
+    case .full, .unavailable: return respond(with: permit.refusal(.storeUnavailable))
+    case .tooLong:
+      // Show a page, because an error redirect would contain the long state.
+      trail.recordRefusal(.parameterMalformed)
+      return pages.error(
+        ErrorPage(.parameterMalformed, detail: "`state` and `scope` are longer than this server's `state_limit` allows")
+      )
+    }
+  }
+
+  // MARK: Responses of the upstream
+
+  /// Returns a location that begins with exactly one slash as a URL on the gateway's origin, as browsers resolve it.
+  /// Returns any other location unchanged.
+  func absolute(_ location: String) -> String {
+    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
+    return policy.gateway.origin.description + location
+  }
+
+  /// Returns true if the location is a redirect URI of an observed client, or an authorization response to an observed
+  /// request that this process has recorded.
+  func isForObservedClient(_ location: String) -> Bool {
+    guard policy.isObserving else { return false }
+    if gateway.snapshot.locations.isObservedRedirectURI(location) { return true }
+    guard let authorizationResponse = UpstreamAuthorizationResponse(location: location),
+      let digests = ObservedFlow.link(authorizationResponse)
+    else {
+      return false
+    }
+    return gateway.resources.observed.isKnown(digests.link)
+  }
+
+  /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
+  /// the gateway's origin is https.
+  func cookies(of response: Response) -> [String] {
+    let fields = response.headers.all("Set-Cookie")
+    guard !fields.isEmpty else { return [] }
+    let own = gateway.snapshot.cookie.name.lowercased()
+    let isSecure = policy.gateway.origin.scheme == .https
+    return fields.compactMap { field in
+      let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
+        .filter { $0 != 0x20 && $0 != 0x09 }
+      guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
+      return isSecure ? UpstreamPageHeaders.secured(field) : field
+    }
+  }
+
+  /// True if the request is a form that another site posted, and has no cookie of the gateway, because browsers send no
+  /// `SameSite=Lax` cookie with such a request. The sign-in at a federated server may end with such a form
+  /// (`upstream.cross_site_login`).
+  private var isCrossSitePost: Bool {
+    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
+      && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
+  }
+
+  /// Completes or refuses an authorization response of the upstream. Returns the response for the browser.
+  func finish(
+    _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction,
+    browserMatches: Bool
+  ) async -> Response {
+    trail.transaction = transaction.id
+    note(clientID: transaction.clientID.rawValue)
+    trail.note(transaction.redirectURI)
+    let facts = CompletionFacts(
+      browserMatches: browserMatches,
+      request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      epoch: gateway.resources.store.epoch, now: now)
+    let outcome = Enforcement.decideCompletion(
+      authorizationResponse, transaction: transaction, facts: facts, policy: policy)
+    trail.note(outcome)
+    switch outcome.decision {
+    case .forward(let permit): return await deliver(permit)
+    case .reject(let refusal):
+      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
+      return self.respond(with: refusal, transaction: transaction)
+    case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
+    }
+  }
+
+  /// Records that the upstream's code belongs to the transaction, and returns the response with the sealed code.
+  /// Refuses a code that belongs to another transaction. If the store is full or unavailable, the client gets an error
+  /// response, because another transaction could otherwise use the same code.
+  private func deliver(_ permit: CompletionPermit) async -> Response {
+    let transaction = permit.transaction
+    do throws(StoreError) {
+      let isClaimed = try await gateway.resources.codes.claim(
+        permit.code.digest, for: transaction.id, holder: holder(permit.client),
+        lifetime: policy.upstream.codeLifetime, now: now)
+      guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
+      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
+    } catch {
+      return respond(with: permit.refusal(.storeUnavailable), transaction: transaction)
     }
   }
 }

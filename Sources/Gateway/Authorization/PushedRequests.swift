@@ -6,15 +6,16 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Time
 
 /// Stores pushed authorization requests until the browser presents their references (RFC 9126, sections 2.2 and 4).
 ///
 /// The key of an entry is a digest of the client id and the reference. Another client therefore cannot use the
 /// reference, and a copy of the store does not reveal it.
 struct PushedRequests {
-  /// The lifetime of a reference, in seconds. RFC 9126, section 2.2, recommends a short time, and an app opens the
-  /// browser immediately after the push.
-  static let lifetime: Int64 = 90
+  /// The lifetime of a reference. RFC 9126, section 2.2, recommends a short time, and an app opens the browser
+  /// immediately after the push.
+  static let lifetime: Seconds = 90
   /// The maximum length of a request, in bytes. A request in a URL has to be much shorter, because few servers accept
   /// URLs of more than 8 KiB.
   static let maximumLength = 16_000
@@ -45,9 +46,9 @@ struct PushedRequests {
   /// - Parameters:
   ///   - transaction: The id of the transaction that the request will begin.
   ///   - peer: The client's address.
-  ///   - now: Seconds since 1970.
+  ///   - now: The current time.
   func push(
-    _ permit: PushedPermit, _ transaction: TransactionID, from peer: Peer, now: Int64
+    _ permit: PushedPermit, _ transaction: TransactionID, from peer: Peer, now: UnixTime
   ) async throws(StoreError) -> String {
     let random = Base64URL.encode(randomBytes(PushedRequests.randomBytesOfReference))
     let reference = PushedReference(clientID: permit.client.id, random: random)
@@ -64,7 +65,7 @@ struct PushedRequests {
   }
 
   /// Returns the stored request for a reference; `nil` if it is unknown, expired or was pushed by another client.
-  func find(_ reference: PushedReference, now: Int64) async throws(StoreError) -> StoredRequest? {
+  func find(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> StoredRequest? {
     let key = key(reference)
     guard let sealed = try await store.get(key, now: now),
       let bytes = try? sealer.open(String(stored: sealed), as: .pushed, in: key.binding(store)),
@@ -75,7 +76,7 @@ struct PushedRequests {
   }
 
   /// Removes the request of a reference. Returns true if it existed, so that only one of several browsers can use it.
-  func take(_ reference: PushedReference, now: Int64) async throws(StoreError) -> Bool {
+  func take(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> Bool {
     try await store.take(key(reference), now: now) != nil
   }
 

@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Time
 
 /// The endpoint of the link by which a user restarts a sign-in that cannot continue (`I-browser`). The link contains a
 /// start ticket: the sealed (encrypted and authenticated) authorization request.
@@ -52,10 +53,10 @@ struct StartTicket: Sealable {
   let path: String
   /// The parameters of the authorization request as the client would send them, form-encoded.
   let query: String
-  /// The expiry, in seconds since 1970.
-  let expiry: Int64
+  /// The expiry.
+  let expiry: UnixTime
 
-  init(path: String, query: String, expiry: Int64) {
+  init(path: String, query: String, expiry: UnixTime) {
     self.path = path
     self.query = query
     self.expiry = expiry
@@ -63,14 +64,14 @@ struct StartTicket: Sealable {
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.readByte() == StartTicket.layout else { throw PayloadError() }
-    expiry = Int64(clamping: try payload.readNumber())
+    expiry = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     path = try payload.readText()
     query = try payload.readText()
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.writeByte(StartTicket.layout)
-    payload.writeNumber(UInt64(clamping: expiry))
+    payload.writeNumber(UInt64(clamping: expiry.seconds))
     payload.writeText(path)
     payload.writeText(query)
   }

@@ -3,6 +3,7 @@ import Enforcement
 import HTTP
 import OAuth
 import Stores
+import Time
 
 /// A new transaction, with its sealed state for the upstream and the cookie that binds it to the browser.
 final class TransactionStart {

@@ -5,6 +5,7 @@ import HTTP
 import OAuth
 import Sealing
 import Stores
+import Time
 
 /// Converts a transaction to the `state` that the gateway sends upstream, and back.
 ///
@@ -32,8 +33,10 @@ struct TransactionStateCodec {
   ///
   /// - Parameters:
   ///   - peer: The browser's address.
-  ///   - now: Seconds since 1970.
-  func encode(_ transaction: AuthorizationTransaction, from peer: Peer, now: Int64) async throws(StoreError) -> String {
+  ///   - now: The current time.
+  func encode(
+    _ transaction: AuthorizationTransaction, from peer: Peer, now: UnixTime
+  ) async throws(StoreError) -> String {
     let sealed = sealer.seal(transaction)
     guard sealed.utf8.count > limit else { return sealed }
     // In base64url, four characters encode three bytes.
@@ -66,7 +69,7 @@ struct TransactionStateCodec {
   /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state.
   ///
   /// Throws if the state may be a handle and the store is unavailable.
-  func open(_ state: String, now: Int64) async throws(StoreError) -> Opened<AuthorizationTransaction> {
+  func open(_ state: String, now: UnixTime) async throws(StoreError) -> Opened<AuthorizationTransaction> {
     if isHandle(state) {
       for key in storeKeys(of: state) {
         guard let sealed = try await store.get(key, now: now) else { continue }
@@ -81,59 +84,5 @@ struct TransactionStateCodec {
   /// key is a keyed hash of the handle: a plain hash of a short handle could be reversed by a search.
   private func storeKeys(of handle: String) -> [StoreKey] {
     sealer.storeNames(of: Array(handle.utf8)).map { StoreKey(.state, hashing: $0) }
-  }
-}
-
-extension StoreKey {
-  /// Returns the data that binds a sealed value to this store entry, so that it cannot be decrypted if it is copied to
-  /// another entry or comes from an earlier epoch of the store.
-  ///
-  /// - Parameters:
-  ///   - data: Further data to bind the value to, of a fixed length for each kind.
-  ///   - secret: A text that is also needed to decrypt the value and that only its owner has.
-  func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
-    let epoch = store.epoch.rawValue
-    let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
-    return SealBinding(data: entry + data, secret: secret)
-  }
-}
-
-extension String {
-  /// The bytes of a sealed value, decoded from base64url: the text would use a third more room in the store.
-  var storedBytes: [UInt8] { Base64URL.decode(self) ?? [] }
-
-  /// Creates the text of a sealed value from its `storedBytes`.
-  init(stored bytes: [UInt8]) {
-    self = Base64URL.encode(bytes)
-  }
-}
-
-extension InterceptedRequest {
-  /// Returns the response to an authorization request whose transaction cannot begin.
-  func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
-    switch error {
-    case .full, .unavailable: return respond(with: permit.refusal(.storeUnavailable))
-    case .tooLong:
-      // Show a page, because an error redirect would contain the long state.
-      trail.recordRefusal(.parameterMalformed)
-      return pages.error(
-        ErrorPage(.parameterMalformed, detail: "`state` and `scope` are longer than this server's `state_limit` allows")
-      )
-    }
-  }
-}
-
-extension Sealer {
-  /// Decrypts a sealed value. The result is `keyUnknown` if no key of the key ring has the key id of the value, and
-  /// `invalid` for a retired key and for any text that no key of this gateway sealed.
-  func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
-    do throws(OpenError) {
-      return .value(try open(Value.self, from: text, in: binding))
-    } catch {
-      switch error {
-      case .unknownKey: return .keyUnknown
-      case .malformed, .retiredKey, .notAuthentic: return .invalid
-      }
-    }
   }
 }

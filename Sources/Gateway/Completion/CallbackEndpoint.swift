@@ -4,8 +4,8 @@ import OAuth
 import Policy
 import Stores
 
-/// The gateway's callback: the redirect URI that the upstream knows. With `callback: network`, browsers come here with
-/// the authorization responses of the upstream.
+/// The gateway's callback, which is its redirect URI at the upstream. With the setting `callback: network`, the
+/// upstream redirects browsers to it with authorization responses.
 struct CallbackEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -14,27 +14,27 @@ struct CallbackEndpoint {
   }
 
   func respond() async -> Response {
-    // With `callback: in_place` this endpoint completes no response. It still sends an error to the app if it knows the
-    // transaction, because the app would otherwise get no response.
-    let unreadable: Rejection = intercepted.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
-    guard let parameters = parameters() else { return intercepted.respond(with: .here(unreadable)) }
-    let answer = UpstreamAuthorizationResponse(atCallback: parameters)
-    guard let state = answer.state else { return intercepted.respond(with: .here(unreadable)) }
+    // With `callback: in_place` this endpoint completes no response. But if the request has the state of a transaction,
+    // the app gets an error response, because it would otherwise get no response at all.
+    let rejection: Rejection = intercepted.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
+    guard let parameters = parameters() else { return intercepted.respond(with: .here(rejection)) }
+    let authorizationResponse = UpstreamAuthorizationResponse(atCallback: parameters)
+    guard let state = authorizationResponse.state else { return intercepted.respond(with: .here(rejection)) }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
-      case .invalid: return intercepted.respond(with: .here(unreadable))
+      case .invalid: return intercepted.respond(with: .here(rejection))
       case .value(let transaction):
         let browserMatches = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
-        return await intercepted.finish(answer, transaction, browserMatches: browserMatches)
+        return await intercepted.finish(authorizationResponse, transaction, browserMatches: browserMatches)
       }
     } catch {
       return intercepted.respond(with: .here(.storeUnavailable))
     }
   }
 
-  /// Returns the parameters of the query of a GET or of the form in a POST. Returns `nil` for a GET with a body, a POST
-  /// with a query, and any other request.
+  /// Returns the parameters in the query of a GET or HEAD request, or in the form of a POST request. Returns `nil` for
+  /// a GET with a body, a POST with a query or without a form, other methods, and malformed parameters.
   private func parameters() -> FormParameters? {
     let request = intercepted.request
     let inQuery = FormParameters(parsing: request.query ?? "")

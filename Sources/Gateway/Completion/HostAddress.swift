@@ -1,7 +1,7 @@
 internal import ByteText
 
-/// An IP address in the host of a URL, as browsers parse it (WHATWG URL, "host parser"): an IPv4 address of one to four
-/// decimal, octal or hexadecimal parts, or an IPv6 address in brackets.
+/// An IP address as the host of a URL, as browsers parse it (WHATWG URL, "host parser"). An IPv4 address has one to
+/// four parts, which are decimal, octal or hexadecimal. An IPv6 address is in brackets.
 enum HostAddress: Equatable, CustomStringConvertible {
   /// An IPv4 address as a number; the first byte is the most significant.
   case ipv4(UInt32)
@@ -19,7 +19,8 @@ enum HostAddress: Equatable, CustomStringConvertible {
     }
   }
 
-  /// The canonical text: an IPv4 address in four decimal parts; an IPv6 address in eight pieces, in brackets.
+  /// The canonical text: four decimal parts for an IPv4 address; eight hexadecimal pieces in brackets for an IPv6
+  /// address.
   var description: String {
     switch self {
     case .ipv4(let value): [24, 16, 8, 0].map { String(value >> $0 & 0xff) }.joined(separator: ".")
@@ -30,23 +31,22 @@ enum HostAddress: Equatable, CustomStringConvertible {
     }
   }
 
-  /// True if a connection to the address stays on the same machine: 127.0.0.0/8, 0.0.0.0/8, `::1`, `::`, and IPv6
-  /// addresses that contain one of these IPv4 addresses.
+  /// True if a connection to the address stays on the same machine: 127.0.0.0/8, 0.0.0.0/8, `::1`, `::`, and the
+  /// IPv4-mapped and IPv4-compatible IPv6 addresses of 127.0.0.0/8 and 0.0.0.0/8.
   var isLoopback: Bool {
     switch self {
     case .ipv4(let value): value >> 24 == 127 || value >> 24 == 0
     case .ipv6(let bytes):
       switch (bytes[..<10].allSatisfy { $0 == 0 }, bytes[10], bytes[11]) {
       case (true, 0xff, 0xff), (true, 0, 0):
-        // IPv4-mapped (`::ffff:0:0/96`) and IPv4-compatible (`::/96`) addresses. `::` and `::1` are among the latter.
+        // IPv4-mapped addresses are in `::ffff:0:0/96`, IPv4-compatible ones in `::/96`, as are `::` and `::1`.
         bytes[12] == 127 || bytes[12] == 0
       default: false
       }
     }
   }
 
-  /// Parses an IPv4 address. Its parts are decimal, octal or hexadecimal; the last part fills the remaining bytes
-  /// (WHATWG URL, "IPv4 parser").
+  /// Parses an IPv4 address. The last part is the value of all remaining bytes (WHATWG URL, "IPv4 parser").
   private static func ipv4(_ host: ArraySlice<UInt8>) -> UInt32? {
     var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty ?? false { parts.removeLast() }
@@ -93,6 +93,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
     return front + [UInt8](repeating: 0, count: 16 - front.count - end.count) + end
   }
 
+  /// Splits the text at the first `::`. The second part is `nil` if there is no `::`.
   private static func halves(of text: ArraySlice<UInt8>) -> (front: ArraySlice<UInt8>, back: ArraySlice<UInt8>?) {
     for index in text.indices.dropLast() where text[index] == UInt8(ascii: ":") && text[index + 1] == UInt8(ascii: ":")
     {

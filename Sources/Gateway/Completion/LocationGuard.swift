@@ -4,139 +4,146 @@ import OAuth
 import Policy
 import Proxy
 
-/// Detects locations that would take an authorization response past the gateway (`I-path`).
+/// Detects URLs with which an authorization response would reach a client without passing through the gateway
+/// (`I-path`).
 ///
-/// The upstream may send an authorization response from any path. The guard therefore checks the locations in all
-/// forwarded responses: a code or token for a redirect URI of an enforced client, or for the gateway's callback, must
-/// not reach a browser unchecked.
+/// The upstream may send an authorization response from any path. The guard therefore checks the URLs in `Location`,
+/// `Refresh` and `Link` fields of all forwarded responses: a code or token must not reach a browser unchecked if the
+/// URL leads to a protected URI. The gateway's callback and the redirect URIs of enforced clients are protected.
 struct LocationGuard: Sendable {
-  /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. With 100,000 clients,
-  /// the URIs themselves would take a quarter of the policy's memory. A hash collision can only refuse a response too
-  /// many.
-  private let addresses: Set<Int>
+  /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. The URIs themselves
+  /// would need a quarter of the memory of a policy with 100,000 clients. A hash collision can only cause a needless
+  /// refusal.
+  private let enforcedURIs: Set<Int>
   private let origin: ResolvedLocation
   private let callbackPath: [UInt8]
-  /// Hashes of the loopback redirect URIs of enforced clients, without ports: an app may listen on any port.
-  private let loopbacks: Set<Int>
+  /// Hashes of the loopback redirect URIs of enforced clients. The URIs are without ports, because an app may listen on
+  /// any port.
+  private let enforcedLoopbackURIs: Set<Int>
   /// Hashes of the redirect URIs of observed clients.
-  private let observedAddresses: Set<Int>
-  /// Hashes of the loopback redirect URIs of observed clients, without ports.
-  private let observedLoopbacks: Set<Int>
+  private let observedURIs: Set<Int>
+  /// Hashes of the loopback redirect URIs of observed clients. The URIs are without ports.
+  private let observedLoopbackURIs: Set<Int>
   private let upstream: ResolvedLocation
-  /// The observed clients whose id is also the upstream id of an enforced client.
+  /// The ids of observed clients that a server may take for the upstream id of an enforced client.
   private let sharedIDs: Set<ClientID>
   /// True if the policy enforces a client. If false, the guard protects only the gateway's callback.
   private let isEnforcing: Bool
 
-  /// - Parameter policy: The guard protects the redirect URIs of its enforced clients, and not those of its observed
-  ///   clients (`I-observe`).
+  /// - Parameter policy: The policy with the clients. Redirect URIs of observed clients are not protected
+  ///   (`I-observe`).
   init(_ policy: Policy) {
     isEnforcing = policy.isEnforcing
     let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
     sharedIDs = Set(observed.filter(policy.sharesEnforcedUpstream).map(\.id))
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
     upstream = ResolvedLocation(policy.upstream.origin.description + "/", on: nil)
-    let watched = observed.flatMap { $0.redirectURIs.map { ResolvedLocation($0.text, on: nil) } }
-    observedAddresses = Set(watched.map(\.hashValue))
-    observedLoopbacks = Set(watched.filter(\.isLoopback).map(\.withoutPort.hashValue))
-    var addresses: Set<Int> = []
-    var loopbacks: Set<Int> = []
-    addresses.reserveCapacity(policy.clients.count)
+    let observedLocations = observed.flatMap { $0.redirectURIs.map { ResolvedLocation($0.text, on: nil) } }
+    observedURIs = Set(observedLocations.map(\.hashValue))
+    observedLoopbackURIs = Set(observedLocations.filter(\.isLoopback).map(\.withoutPort.hashValue))
+    var enforcedURIs: Set<Int> = []
+    var enforcedLoopbackURIs: Set<Int> = []
+    enforcedURIs.reserveCapacity(policy.clients.count)
     for client in policy.clients.values where client.mode == .enforce {
       for uri in client.redirectURIs {
         let location = ResolvedLocation(uri.text, on: nil)
-        addresses.insert(location.hashValue)
-        if location.isLoopback { loopbacks.insert(location.withoutPort.hashValue) }
+        enforcedURIs.insert(location.hashValue)
+        if location.isLoopback { enforcedLoopbackURIs.insert(location.withoutPort.hashValue) }
       }
       if case .fixed(let text) = client.upstream.redirectURI {
-        addresses.insert(ResolvedLocation(text, on: nil).hashValue)
+        enforcedURIs.insert(ResolvedLocation(text, on: nil).hashValue)
       }
     }
-    self.addresses = addresses
-    self.loopbacks = loopbacks
+    self.enforcedURIs = enforcedURIs
+    self.enforcedLoopbackURIs = enforcedLoopbackURIs
     callbackPath = Array(LocationGuard.callback.utf8)
   }
 
   private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
   private static let tokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
-  /// The parameter `code` of a query or fragment. The separators exclude names such as `promo_code`.
+  /// The beginnings of a parameter `code` in a query or fragment. Because of the separators, a name such as
+  /// `promo_code` does not match.
   private static let codeParameters = ["?code=", "&code=", "#code=", ";code="]
 
-  /// Returns true if the location contains a code or a token and leads to the gateway's callback or, if the policy
-  /// enforces a client, to a URI that may deliver it to an enforced client: a registered redirect URI in any spelling
-  /// that a browser or an app accepts, a loopback address, an Android app link, or an internationalised host.
+  /// Returns true if the location contains a code or a token and leads to a protected URI: the gateway's callback or,
+  /// if the policy enforces a client, a URI that may deliver the response to such a client. This is a registered
+  /// redirect URI in any spelling that a browser or an app accepts, a loopback address other than the gateway's own
+  /// origin, a URL with which Android opens an app, or a URL whose host is not ASCII.
   ///
-  /// - Parameter field: The value of `Location` or of `Refresh`, which begins with a delay.
+  /// - Parameter field: The value of `Location`, or of `Refresh`, which begins with a delay.
   func leaksAuthorizationResponse(_ field: String) -> Bool {
     LocationGuard.containsAny(of: LocationGuard.tokenNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
-  /// Returns true if the location contains an error response and leads to one of the same destinations.
-  func isError(_ field: String) -> Bool {
+  /// Returns true if the location contains an error response and leads to a protected URI, as described for
+  /// `leaksAuthorizationResponse`.
+  func containsErrorResponse(_ field: String) -> Bool {
     LocationGuard.containsAny(of: LocationGuard.errorNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
   /// Returns true if the location leads to the gateway's callback path, on any host.
-  func isCallback(_ field: String) -> Bool { resolved(field).contains { $0.path == callbackPath } }
+  func leadsToCallback(_ field: String) -> Bool { locations(of: field).contains { $0.path == callbackPath } }
 
   /// Returns true if the location contains a code and leads to an origin other than the gateway's and the upstream's.
   ///
-  /// `leaksAuthorizationResponse` protects only the redirect URIs of enforced clients. With this function, the callers
-  /// make sure that no other origin gets a code while a transaction runs.
-  func sendsCodeElsewhere(_ field: String) -> Bool {
+  /// `leaksAuthorizationResponse` detects only protected URIs. The callers use this function to make sure that, while a
+  /// transaction runs, no other URI gets a code either.
+  func sendsCodeToOtherOrigin(_ field: String) -> Bool {
     guard LocationGuard.containsAny(of: LocationGuard.codeParameters, field.utf8.span) else { return false }
-    // The authority of a location with a private-use scheme is empty, so it differs from both.
-    return resolved(field).contains { $0.authority != origin.authority && $0.authority != upstream.authority }
+    // The authority of a location with a private-use scheme is empty, and so differs from both origins.
+    return locations(of: field).contains { $0.authority != origin.authority && $0.authority != upstream.authority }
   }
 
   /// Returns true if the location is a redirect URI of an observed client.
-  func isObserved(_ field: String) -> Bool {
-    resolved(field).allSatisfy { location in
-      observedAddresses.contains(location.hashValue)
-        || location.isLoopback && observedLoopbacks.contains(location.withoutPort.hashValue)
+  func isObservedRedirectURI(_ field: String) -> Bool {
+    locations(of: field).allSatisfy { location in
+      observedURIs.contains(location.hashValue)
+        || location.isLoopback && observedLoopbackURIs.contains(location.withoutPort.hashValue)
     }
   }
 
-  private func leadsToProtectedURI(_ field: String) -> Bool { resolved(field).contains(where: isProtected) }
+  private func leadsToProtectedURI(_ field: String) -> Bool { locations(of: field).contains(where: isProtected) }
 
   private func isProtected(_ location: ResolvedLocation) -> Bool {
-    // The host is not compared: the gateway may have more names than the policy lists.
+    // The host is not compared, because the gateway may have more host names than the policy lists.
     if location.path == callbackPath { return true }
     guard isEnforcing else { return false }
-    if location.isInternational || addresses.contains(location.hashValue) { return true }
-    // Android opens the app that the fragment of such a URL names, and passes the URL to it.
+    if location.hasNonASCIIHost || enforcedURIs.contains(location.hashValue) { return true }
+    // Android opens the app that the URL names, and passes the URL to it.
     if LocationGuard.appSchemes.contains(location.scheme) { return true }
     // An app may listen on any loopback port.
     return location.isLoopback && location.authority != origin.authority
   }
 
-  /// Returns true if a response to an observed client contains a code or a token for a protected URI that is not a
-  /// redirect URI of this client. For a client that the policy does not list, every protected URI counts.
+  /// Returns true if a response to an observed client contains a code or a token and leads to the gateway's callback,
+  /// or to a redirect URI of an enforced client that is not also a redirect URI of the observed client. If the policy
+  /// does not list the client, every protected URI counts.
   ///
   /// - Parameters:
   ///   - field: The value of `Location` or `Refresh`, or a target of `Link`.
   ///   - client: The client that the request names; `nil` if the policy does not list it.
   func leaksAuthorizationResponse(_ field: String, toObserved client: Client?) -> Bool {
     guard leaksAuthorizationResponse(field) else { return false }
-    return resolved(field).contains { location in
+    return locations(of: field).contains { location in
       guard let client, location.path != callbackPath else { return true }
-      return isEnforced(location) && !belongs(location, to: client)
+      return isEnforcedURI(location) && !belongs(location, to: client)
     }
   }
 
-  /// Returns true if a parameter value contains the path of the gateway's callback, is a redirect URI of an enforced
-  /// client that is not a redirect URI of the observed client, or is encoded more often than the guard decodes.
+  /// Returns true if a parameter value contains the path of the gateway's callback, or is a redirect URI of an enforced
+  /// client that is not also a redirect URI of the observed client. Also returns true if a value is percent-encoded
+  /// more often than `decodingRounds`.
   ///
   /// - Parameter client: The observed client that the request names; `nil` if the policy does not list it.
-  func namesGuardedURI(_ parameters: FormParameters, observed client: Client?) -> Bool {
+  func containsProtectedURI(_ parameters: FormParameters, observed client: Client?) -> Bool {
     parameters.entries.contains { entry in
       var text = Array(entry.value.utf8)
       for _ in 0..<LocationGuard.decodingRounds {
         if text.span.contains(LocationGuard.callback) { return true }
         if text.contains(UInt8(ascii: ":")) {
           let location = ResolvedLocation(text, on: nil)
-          if isEnforced(location), client.map({ !belongs(location, to: $0) }) ?? true { return true }
+          if isEnforcedURI(location), client.map({ !belongs(location, to: $0) }) ?? true { return true }
         }
         let decoded = ResolvedLocation.decoded(text)
         guard decoded.count < text.count else { return false }
@@ -148,22 +155,23 @@ struct LocationGuard: Sendable {
 
   private static let callback = GatewaySettings.ownPath + "callback"
 
-  /// The number of times that a value is percent-decoded: more often than any server does. A value that is still
-  /// encoded after that counts as a match.
+  /// The number of times that a value is percent-decoded, which is more than any server does. A value that is still
+  /// encoded afterwards counts as a match.
   private static let decodingRounds = 4
 
-  private func resolved(_ field: String) -> [ResolvedLocation] {
+  /// Returns every location to which the value of `Location` or `Refresh` may lead.
+  private func locations(of field: String) -> [ResolvedLocation] {
     let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
-    return ResolvedLocation.readings(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
+    return ResolvedLocation.interpretations(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
   }
 
-  private func isEnforced(_ location: ResolvedLocation) -> Bool {
-    location.isInternational || addresses.contains(location.hashValue)
-      || location.isLoopback && loopbacks.contains(location.withoutPort.hashValue)
+  private func isEnforcedURI(_ location: ResolvedLocation) -> Bool {
+    location.hasNonASCIIHost || enforcedURIs.contains(location.hashValue)
+      || location.isLoopback && enforcedLoopbackURIs.contains(location.withoutPort.hashValue)
   }
 
-  /// Returns true if the location is a redirect URI of this observed client, and the id of the client is not the
-  /// upstream id of an enforced client. Ports of loopback URIs are ignored for a native app.
+  /// Returns true if the location is a redirect URI of this observed client, and no server takes the client's id for
+  /// the upstream id of an enforced client. For a native app, the ports of loopback URIs are not compared.
   private func belongs(_ location: ResolvedLocation, to client: Client) -> Bool {
     guard !sharedIDs.contains(client.id) else { return false }
     return client.redirectURIs.contains { uri in
@@ -174,9 +182,10 @@ struct LocationGuard: Sendable {
     }
   }
 
-  /// Returns true if the text contains one of the names, before or after decoding, or is encoded too often to tell.
+  /// Returns true if the text contains one of the names, as it is or after decoding, or is percent-encoded more often
+  /// than `decodingRounds`.
   private static func containsAny(of names: [String], _ field: Span<UInt8>) -> Bool {
-    // Some apps ignore the case of parameter names, and some decode the names, even more than once.
+    // Some apps ignore the case of parameter names, and some decode the names once or several times.
     var text = Array(copying: field).map(\.lowercasedASCII)
     for _ in 0...decodingRounds {
       for name in names where text.span.contains(name) { return true }
@@ -187,8 +196,8 @@ struct LocationGuard: Sendable {
     return true
   }
 
-  /// Returns a string with one Unicode scalar for each byte of the text. Otherwise Swift could join a separator and a
-  /// following combining mark into one character.
+  /// Returns a string with one Unicode scalar for each byte of the text, because Swift could otherwise join a separator
+  /// and a following combining mark into one character.
   private static func bytewise(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }

@@ -1,26 +1,26 @@
 internal import ByteText
 
 /// A URL as a browser resolves it, without query and fragment, in a canonical spelling (RFC 3986, section 6.2; WHATWG
-/// URL, "basic URL parser").
+/// URL, "basic URL parser"). It is used only in comparisons.
 ///
-/// It is only compared, never sent. Where browsers, apps and servers differ, it follows the most lenient of them. The
-/// parts are bytes, because Swift joins a slash and a following combining mark into one character, but a browser sees a
-/// slash.
+/// Where browsers, apps and servers parse URLs differently, this type parses them like the most lenient of them. The
+/// parts are bytes, because Swift would join a slash and a following combining mark into one character, and browsers do
+/// not.
 struct ResolvedLocation: Hashable, Sendable {
   /// The scheme in lower case.
   let scheme: [UInt8]
-  /// The authority in lower case, without user information and default port; empty for schemes other than http and
-  /// https.
+  /// The decoded authority in lower case, without user information, the default port and a dot at the end of the host.
+  /// IP addresses are in their canonical form. Empty for schemes other than http and https.
   let authority: [UInt8]
-  /// The decoded path, without dot segments and empty segments; empty for schemes other than http and https. The app
-  /// that owns such a scheme gets every URL with it, so the rest of the URL does not matter.
+  /// The decoded path, without dot segments and empty segments. Empty for schemes other than http and https, because
+  /// the app with such a scheme gets every URL with it, whatever the rest of the URL is.
   let path: [UInt8]
 
   /// - Parameters:
-  ///   - base: The URL against which a relative reference is resolved; `nil` for absolute URLs. Only its scheme and
-  ///     authority count: relative paths begin at the root.
-  ///   - isRelativeAfterScheme: True to read a reference with the scheme of `base` and fewer than two slashes after it,
-  ///     such as `https:/cb`, as a path on the authority of `base`.
+  ///   - base: The URL against which a relative reference is resolved; `nil` if the reference is an absolute URL. Only
+  ///     the scheme and authority of `base` are used: a relative path is resolved against the root.
+  ///   - isRelativeAfterScheme: True to resolve a reference that has the scheme of `base` and fewer than two slashes
+  ///     after it, such as `https:/cb`, as a path on the authority of `base`.
   init(_ reference: some Collection<UInt8>, on base: ResolvedLocation?, isRelativeAfterScheme: Bool = false) {
     // Browsers ignore control characters and spaces at the beginning, and tabs and line ends everywhere.
     let cleaned = reference.filter { $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
@@ -34,8 +34,8 @@ struct ResolvedLocation: Hashable, Sendable {
     }
     let slashed = ResolvedLocation.replacingBackslashes(text.dropFirst(ownScheme.map { $0.count + 1 } ?? 0))
     let leading = slashed.prefix { $0 == ResolvedLocation.slash }.count
-    // After a scheme, an authority follows any number of slashes, even none. Without a scheme, an authority follows two
-    // or more slashes.
+    // After a scheme, an authority may follow any number of slashes, even none. Without a scheme, it follows two or
+    // more slashes.
     let isRelative = ownScheme == nil || isRelativeAfterScheme && ownScheme == base?.scheme
     if !isRelative || leading >= 2 {
       let remainder = slashed.dropFirst(leading)
@@ -48,11 +48,12 @@ struct ResolvedLocation: Hashable, Sendable {
     }
   }
 
-  /// Returns every location to which a reference may lead. There are two if it has the scheme of `base` and fewer than two
-  /// slashes after it: browsers then resolve a path on the authority of `base`, and other programs read an authority.
-  static func readings(of reference: [UInt8], on base: ResolvedLocation) -> [ResolvedLocation] {
+  /// Returns the locations to which a reference may lead. Usually there is one. There are two if the reference has the
+  /// scheme of `base` and fewer than two slashes after it: then browsers resolve the rest as a path on the authority of
+  /// `base`, and other programs parse it as an authority and a path.
+  static func interpretations(of reference: [UInt8], on base: ResolvedLocation) -> [ResolvedLocation] {
     let location = ResolvedLocation(reference, on: base)
-    // A path, or a scheme with two slashes: the usual spellings have one reading.
+    // The usual spellings, a path or a scheme with two slashes, have one interpretation.
     if reference.first == slash || reference.starts(with: base.scheme + [UInt8(ascii: ":"), slash, slash]) {
       return [location]
     }
@@ -88,11 +89,11 @@ struct ResolvedLocation: Hashable, Sendable {
     return host.elementsEqual("localhost".utf8) || host.suffix(10).elementsEqual(".localhost".utf8)
   }
 
-  /// True if the host contains a character outside ASCII. Browsers map some of these to ASCII, for example full-width
-  /// letters.
-  var isInternational: Bool { !authority.span.isASCII }
+  /// True if the host contains a character outside ASCII. Browsers map some of these characters, for example full-width
+  /// letters, to ASCII.
+  var hasNonASCIIHost: Bool { !authority.span.isASCII }
 
-  /// Decodes each valid `%XX` once, and keeps everything else.
+  /// Decodes each valid `%XX` once. Does not change anything else.
   static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
     PercentDecoding.lenient(Array(text).span)
   }
@@ -102,7 +103,7 @@ struct ResolvedLocation: Hashable, Sendable {
     text.map { $0 == UInt8(ascii: "\\") ? slash : $0 }
   }
 
-  /// Returns the scheme in lower case; `nil` if the text begins with none (RFC 3986, section 3.1).
+  /// Returns the scheme with which the text begins, in lower case; `nil` if there is none (RFC 3986, section 3.1).
   private static func scheme(of text: ArraySlice<UInt8>) -> [UInt8]? {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, first.isLetter else {
       return nil
@@ -115,8 +116,8 @@ struct ResolvedLocation: Hashable, Sendable {
   }
 
   private static func authority(_ text: ArraySlice<UInt8>, isSecure: Bool) -> [UInt8] {
-    let named = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
-    let host = decoded(named).map(\.lowercasedASCII)
+    let hostAndPort = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
+    let host = decoded(hostAndPort).map(\.lowercasedASCII)
     let isBracketed = host.first == UInt8(ascii: "[")
     guard let colon = host.lastIndex(of: UInt8(ascii: ":")), !isBracketed || !host[colon...].contains(UInt8(ascii: "]"))
     else { return canonical(withoutDot(host[...])) }
@@ -126,12 +127,12 @@ struct ResolvedLocation: Hashable, Sendable {
     return name + Array(":\(port)".utf8)
   }
 
-  /// Returns the canonical text of an IP address in any notation that browsers accept. Returns a name unchanged.
+  /// Returns the canonical text of an IP address in any notation that browsers accept. Returns a host name unchanged.
   private static func canonical(_ host: [UInt8]) -> [UInt8] {
     HostAddress(host[...]).map { Array($0.description.utf8) } ?? host
   }
 
-  /// Removes a dot at the end of a host name: with and without it, the name leads to the same host.
+  /// Removes a dot at the end of a host name, because the name leads to the same host with and without it.
   private static func withoutDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
     Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }

@@ -10,15 +10,15 @@ import Stores
 /// The transaction to which a request belongs.
 struct RunningTransaction {
   let transaction: AuthorizationTransaction
-  /// The `state` of the transaction at the upstream (the sealed state).
+  /// The `state` of the transaction's request to the upstream, sealed by the gateway.
   let state: String?
   /// True if this request began the transaction.
-  let isBeginning: Bool
+  let isNew: Bool
 }
 
-/// Forwards a response of the upstream's authorization endpoint, and completes it if it is an authorization response
-/// (`I-completion`). To complete a response means to replace the upstream's code by a sealed code for the client, and
-/// to send the result to the client's redirect URI.
+/// Handles a response of the upstream's authorization endpoint. An authorization response is completed
+/// (`I-completion`): the gateway replaces the upstream's code by a sealed code for the client and sends the result to
+/// the client's redirect URI. Other responses, such as login pages, are forwarded with changed header fields.
 struct ResponseCompleter {
   private let intercepted: InterceptedRequest
   private let session: BrowserSession?
@@ -32,69 +32,83 @@ struct ResponseCompleter {
     self.running = running
   }
 
-  /// Returns the response for the browser: the completed authorization response, a refusal of a response that sends a
-  /// code or token past the gateway, or the upstream's response with hardened header fields.
+  /// Returns the response for the browser: the completed authorization response, a refusal if the upstream's response
+  /// would send a code or token directly to a client, or the upstream's response with hardened header fields.
   ///
   /// - Parameter cookie: The `Set-Cookie` value to add; `nil` for none.
-  func relay(_ answer: UpstreamResponse, adding cookie: String?) async -> Reply {
-    var response = answer.head
+  func relay(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Reply {
+    var response = upstreamResponse.head
     if let location = response.headers["Location"] {
       if let completed = await complete(location) {
-        return .response(await replace(answer, by: completed, adding: cookie))
+        return .response(await replace(upstreamResponse, by: completed, adding: cookie))
       }
-      if intercepted.leaksUncompleted(location) {
+      if leaksUncompleted(location) {
         let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
-        return .response(await replace(answer, by: refused, adding: cookie))
+        return .response(await replace(upstreamResponse, by: refused, adding: cookie))
       }
-      if sendsCodeElsewhere(location) { return .response(await refuseElsewhere(answer, adding: cookie)) }
+      if sendsCodeToOtherOrigin(location) {
+        return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
+      }
       response.headers.set("Location", onThisOrigin(location))
-      if response.status == 307 || response.status == 308 { change(&response, to: redirectStatus(response)) }
+      if response.status == 307 || response.status == 308 {
+        setStatus(of: &response, to: redirectStatus(response))
+      }
     }
-    let elsewhere = response.secondaryDestinations
-    if elsewhere.contains(where: sendsCodeElsewhere) {
-      return .response(await refuseElsewhere(answer, adding: cookie))
+    let secondaryDestinations = response.secondaryDestinations
+    if secondaryDestinations.contains(where: sendsCodeToOtherOrigin) {
+      return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
     }
-    if elsewhere.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
+    if secondaryDestinations.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
       let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
-      return .response(await replace(answer, by: refused, adding: cookie))
+      return .response(await replace(upstreamResponse, by: refused, adding: cookie))
     }
     UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
-    // The URL contains the sealed state, and the response belongs to this request alone (RFC 9111, section 5.2.2.5).
+    // A cache must not store the response, because it is for this request only and the URL of the request contains the
+    // sealed state (RFC 9111, section 5.2.2.5).
     response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
-    return .relay(answer, response)
+    return .relay(upstreamResponse, response)
   }
 
-  /// Returns true if the location contains a code for an origin other than the gateway and the upstream, and must not
-  /// pass.
+  /// Returns true if the location sends a code or token to a protected URI. With `callback: network`, the gateway's
+  /// callback is an exception, because the callback endpoint completes the response.
+  private func leaksUncompleted(_ location: String) -> Bool {
+    let locations = intercepted.gateway.snapshot.locations
+    guard locations.leaksAuthorizationResponse(location) else { return false }
+    return intercepted.policy.upstream.callback == .inPlace || !locations.leadsToCallback(location)
+  }
+
+  /// Returns true if the location must not pass because it sends a code to an origin other than the gateway's and the
+  /// upstream's.
   ///
-  /// Without a transaction, a code for an observed client may pass: the request may be the last step of a sign-in to
-  /// that client in the same browser.
-  private func sendsCodeElsewhere(_ location: String) -> Bool {
-    guard intercepted.gateway.snapshot.locations.sendsCodeElsewhere(location) else { return false }
+  /// If the request belongs to no transaction, a code for an observed client may pass, because the request may be the
+  /// last step of a sign-in to that client in the same browser.
+  private func sendsCodeToOtherOrigin(_ location: String) -> Bool {
+    guard intercepted.gateway.snapshot.locations.sendsCodeToOtherOrigin(location) else { return false }
     return transaction != nil || !intercepted.isForObservedClient(location)
   }
 
-  private func refuseElsewhere(_ answer: UpstreamResponse, adding cookie: String?) async -> Response {
+  private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Response {
     let refused = intercepted.respond(with: .here(.responseToOtherURI), transaction: transaction)
-    return await replace(answer, by: refused, adding: cookie)
+    return await replace(upstreamResponse, by: refused, adding: cookie)
   }
 
-  /// Changes the status, and removes the upstream's reason phrase, which belongs to the old status.
-  private func change(_ response: inout Response, to status: Int) {
+  /// Changes the status. Removes the upstream's reason phrase, which belongs to the old status.
+  private func setStatus(of response: inout Response, to status: Int) {
     guard status != response.status else { return }
     response.status = status
     response.reason = nil
   }
 
-  /// Returns the status for a redirect with 307 or 308: 303 if the browser would repeat a POST, with the user's
-  /// credentials, at another origin (RFC 9700, section 4.12); otherwise the same status.
+  /// Returns the status for a redirect that has status 307 or 308: 303 if the browser would otherwise repeat a POST,
+  /// which may contain the user's credentials, at another origin (RFC 9700, section 4.12); the same status in other
+  /// cases.
   private func redirectStatus(_ response: Response) -> Int {
     let location = response.headers["Location"] ?? ""
-    let stays =
+    let staysOnOrigin =
       location.hasPrefix("/") && !location.hasPrefix("//")
       || location.hasPrefix(intercepted.policy.gateway.origin.description + "/")
-    return stays || intercepted.request.method != "POST" ? response.status : 303
+    return staysOnOrigin || intercepted.request.method != "POST" ? response.status : 303
   }
 
   /// Returns the location with the gateway's origin in place of the upstream's.
@@ -106,29 +120,34 @@ struct ResponseCompleter {
     return intercepted.policy.gateway.origin.description + rest
   }
 
-  /// Returns the gateway's response with the cookies of the upstream's response, which may begin or end a session.
-  private func replace(_ answer: UpstreamResponse, by response: Response, adding cookie: String?) async -> Response {
+  /// Returns the gateway's response with the cookies of the upstream's response, which may begin or end a session at
+  /// the upstream.
+  private func replace(
+    _ upstreamResponse: UpstreamResponse, by response: Response, adding cookie: String?
+  ) async -> Response {
     var response = response
-    for field in intercepted.cookies(of: answer.head) { response.headers.append("Set-Cookie", field) }
+    for field in intercepted.cookies(of: upstreamResponse.head) { response.headers.append("Set-Cookie", field) }
     if let cookie { response.headers.append("Set-Cookie", cookie) }
-    // Reading a short body to its end makes the connection usable for the next request.
-    _ = try? await answer.collect()
+    // The connection can be used for the next request only after the body has been read to its end.
+    _ = try? await upstreamResponse.collect()
     return response
   }
 
-  /// Returns the completed response or its refusal; `nil` if the location is not an authorization response that can be
-  /// assigned to a transaction, for example because it leads to a login page.
+  /// Returns the completed authorization response, or the refusal of it. Returns `nil` if the location is not an
+  /// authorization response of a known transaction, for example if it leads to a login page.
   private func complete(_ location: String) async -> Response? {
-    guard let answer = UpstreamAuthorizationResponse(location: intercepted.absolute(location)) else { return nil }
-    // A redirect to the authorization endpoint also contains the state, but neither a code nor an error.
-    if let state = answer.state, isAnswer(answer) {
-      // The transaction of this state is already known: this request created or decrypted the state.
-      if let running, let carried = running.state, carried.utf8.span.isEqual(to: state.utf8.span) {
-        return await complete(answer, running.transaction)
+    guard let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)) else {
+      return nil
+    }
+    // A redirect to the authorization endpoint itself contains a state, but neither a code nor an error.
+    if let state = authorizationResponse.state, hasCodeOrError(authorizationResponse) {
+      // If this request created or decrypted the state, its transaction is already known.
+      if let running, let knownState = running.state, knownState.utf8.span.isEqual(to: state.utf8.span) {
+        return await complete(authorizationResponse, running.transaction)
       }
       do throws(StoreError) {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-        case .value(let transaction): return await complete(answer, transaction)
+        case .value(let transaction): return await complete(authorizationResponse, transaction)
         case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
         case .invalid: break
         }
@@ -136,122 +155,36 @@ struct ResponseCompleter {
         return intercepted.respond(with: .here(.storeUnavailable))
       }
     }
-    // A response without a known state is completed only if it is an error, and only if the request belongs to a
-    // transaction and the location is the redirect URI of that transaction.
-    guard let transaction, answer.parameters.contains(.error), isAt(location, transaction.upstreamRedirectURI) else {
+    // A response without the state of a transaction is completed only if it is an error, the request belongs to a
+    // transaction, and the location is the upstream redirect URI of that transaction.
+    guard let transaction, authorizationResponse.parameters.contains(.error),
+      isAt(location, transaction.upstreamRedirectURI)
+    else {
       return nil
     }
-    return await complete(answer, transaction)
+    return await complete(authorizationResponse, transaction)
   }
 
-  private func isAnswer(_ answer: UpstreamAuthorizationResponse) -> Bool {
-    answer.parameters.contains(.code) || answer.parameters.contains(.error)
+  private func hasCodeOrError(_ authorizationResponse: UpstreamAuthorizationResponse) -> Bool {
+    authorizationResponse.parameters.contains(.code) || authorizationResponse.parameters.contains(.error)
   }
 
   private func complete(
-    _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
+    _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
-    let isOwnBeginning = running?.isBeginning ?? false && transaction.id == running?.transaction.id
+    let beganInThisRequest = running?.isNew ?? false && transaction.id == running?.transaction.id
     return await intercepted.finish(
-      answer, transaction,
-      browserMatches: isOwnBeginning || session?.isBound(to: transaction.browserSecretHash) ?? false
+      authorizationResponse, transaction,
+      browserMatches: beganInThisRequest || session?.isBound(to: transaction.browserSecretHash) ?? false
     )
   }
 
-  /// Returns true if the location is the address, with or without a query or fragment.
-  private func isAt(_ location: String, _ address: String) -> Bool {
+  /// Returns true if the location is the URI, possibly followed by parameters or a fragment.
+  private func isAt(_ location: String, _ uri: String) -> Bool {
     let text = intercepted.absolute(location)
-    guard text.utf8.starts(with: address.utf8) else { return false }
-    guard let next = text.utf8.dropFirst(address.utf8.count).first else { return true }
+    guard text.utf8.starts(with: uri.utf8) else { return false }
+    guard let next = text.utf8.dropFirst(uri.utf8.count).first else { return true }
     return next == UInt8(ascii: "?") || next == UInt8(ascii: "&") || next == UInt8(ascii: "#")
-  }
-}
-
-extension InterceptedRequest {
-  /// Resolves a location that begins with one slash against the gateway's origin, as a browser does. Returns any other
-  /// location unchanged.
-  func absolute(_ location: String) -> String {
-    guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
-    return policy.gateway.origin.description + location
-  }
-
-  /// Returns true if the location sends a code or token to a protected redirect URI, except to the gateway's callback
-  /// with `callback: network`: the callback endpoint completes such a response.
-  fileprivate func leaksUncompleted(_ location: String) -> Bool {
-    let locations = gateway.snapshot.locations
-    guard locations.leaksAuthorizationResponse(location) else { return false }
-    return policy.upstream.callback == .inPlace || !locations.isCallback(location)
-  }
-
-  /// Returns true if the location is a redirect URI of an observed client, or the response to an observed request that
-  /// this process remembers.
-  func isForObservedClient(_ location: String) -> Bool {
-    guard policy.isObserving else { return false }
-    if gateway.snapshot.locations.isObserved(location) { return true }
-    guard let answer = UpstreamAuthorizationResponse(location: location), let link = ObservedFlow.link(answer) else {
-      return false
-    }
-    return gateway.resources.observed.isKnown(link.link)
-  }
-
-  /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
-  /// the gateway's origin is https.
-  func cookies(of response: Response) -> [String] {
-    let fields = response.headers.all("Set-Cookie")
-    guard !fields.isEmpty else { return [] }
-    let own = gateway.snapshot.cookie.name.lowercased()
-    let isSecure = policy.gateway.origin.scheme == .https
-    return fields.compactMap { field in
-      let name = field.utf8.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") }
-        .filter { $0 != 0x20 && $0 != 0x09 }
-      guard String(decoding: name, as: UTF8.self).lowercased() != own else { return nil }
-      return isSecure ? UpstreamPageHeaders.secured(field) : field
-    }
-  }
-
-  /// True if another site posted a form and the request has no cookie of the gateway: browsers attach no `SameSite=Lax`
-  /// cookie to such a request. The sign-in at a federated server ends with such a form (`upstream.cross_site_login`).
-  private var isCrossSitePost: Bool {
-    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
-      && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
-  }
-
-  /// Decides an authorization response of the upstream and returns the response to the client.
-  func finish(
-    _ answer: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction, browserMatches: Bool
-  ) async -> Response {
-    trail.transaction = transaction.id
-    note(clientID: transaction.clientID.rawValue)
-    trail.note(transaction.redirectURI)
-    let facts = CompletionFacts(
-      browserMatches: browserMatches,
-      request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
-      epoch: gateway.resources.store.epoch, now: now)
-    let outcome = Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
-    trail.note(outcome)
-    switch outcome.decision {
-    case .forward(let permit): return await deliver(permit)
-    case .reject(let refusal):
-      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
-      return self.respond(with: refusal, transaction: transaction)
-    case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
-    }
-  }
-
-  /// Claims the upstream's code for the transaction and returns the response with the sealed code. If the store is full
-  /// or unavailable, the client gets an error in place of the code, because another transaction could use the same
-  /// code.
-  private func deliver(_ permit: CompletionPermit) async -> Response {
-    let transaction = permit.transaction
-    do throws(StoreError) {
-      let isClaimed = try await gateway.resources.codes.claim(
-        permit.code.digest, for: transaction.id, holder: holder(permit.client),
-        lifetime: Int64(policy.upstream.codeLifetime), now: now)
-      guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
-      return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
-    } catch {
-      return respond(with: permit.refusal(.storeUnavailable), transaction: transaction)
-    }
   }
 }
 
@@ -260,5 +193,75 @@ extension Response {
   /// `Link`.
   var secondaryDestinations: [String] {
     headers.all("Refresh") + headers.all("Content-Location") + headers.all("Link").flatMap(LinkField.targets)
+  }
+}
+
+/// Parses `Link` fields. A field contains targets in angle brackets, each with parameters (RFC 8288, section 3).
+/// Browsers request some targets without an action of the user, for example those with `rel=prefetch`.
+enum LinkField {
+  /// Returns the targets. If a closing bracket is missing, the rest of the field is the last target.
+  static func targets(of field: String) -> [String] {
+    var targets: [String] = []
+    var rest = Substring(field).utf8[...]
+    while let start = rest.firstIndex(of: UInt8(ascii: "<")) {
+      let target = rest[rest.index(after: start)...].prefix { $0 != UInt8(ascii: ">") }
+      targets.append(String(decoding: target, as: UTF8.self))
+      rest = rest[target.endIndex...]
+    }
+    return targets
+  }
+}
+
+/// Changes the header fields of the upstream's login and consent pages for the browser.
+enum UpstreamPageHeaders {
+  /// Adds fields that protect a login or consent page, and removes fields that would prevent the redirect to the app or
+  /// expose the page.
+  ///
+  /// - `frame-ancestors 'none'` and `X-Frame-Options: DENY` are added, because no site may frame a login page (RFC
+  ///   9700, section 4.16).
+  /// - `Referrer-Policy: same-origin` is added unless the page has such a field, so that codes and states in URLs do
+  ///   not reach other origins (section 4.2.4). With `no-referrer`, a form post would have `Origin: null`, and servers
+  ///   would refuse it as cross-site.
+  /// - `Cache-Control: no-store` is added unless the page has such a field.
+  /// - `form-action` is removed, because browsers apply it to the whole redirect chain after a form is submitted, and
+  ///   so to the redirect to the app (`I-pages`).
+  /// - CORS fields are removed, because no script of another origin needs these pages (section 2.6).
+  /// - `Secure` is added to cookies if `isSecure` is true.
+  static func harden(_ response: inout Response, isSecure: Bool) {
+    var kept = Headers()
+    for field in response.headers.fields {
+      switch field.name.lowercased() {
+      case "content-security-policy":
+        let value = withoutFormAction(field.value)
+        if !value.isEmpty { kept.append(field.name, value) }
+      case "x-frame-options": continue
+      case let name where name.hasPrefix("access-control-"): continue
+      case "set-cookie": kept.append(field.name, isSecure ? secured(field.value) : field.value)
+      default: kept.append(field.name, field.value)
+      }
+    }
+    kept.append("Content-Security-Policy", "frame-ancestors 'none'")
+    kept.append("X-Frame-Options", "DENY")
+    if !kept.contains("Referrer-Policy") { kept.append("Referrer-Policy", "same-origin") }
+    if !kept.contains("Cache-Control") { kept.append("Cache-Control", "no-store") }
+    response.headers = kept
+  }
+
+  /// Removes the directive `form-action` from the policies in the field. The policies are separated by commas (Content
+  /// Security Policy Level 3, section 2.2).
+  private static func withoutFormAction(_ field: String) -> String {
+    field.split(separator: ",").map { policy in
+      policy.split(separator: ";").map { $0.trimmed(while: \.isBlank) }.filter { directive in
+        !directive.isEmpty && directive.prefix { !$0.isBlank }.lowercased() != "form-action"
+      }.joined(separator: "; ")
+    }.filter { !$0.isEmpty }.joined(separator: ", ")
+  }
+
+  /// Adds the attribute `Secure` if it is missing. An upstream omits it if it does not know that browsers use https.
+  static func secured(_ cookie: String) -> String {
+    let isSecure = cookie.split(separator: ";").dropFirst().contains { attribute in
+      attribute.drop { $0 == " " }.lowercased() == "secure"
+    }
+    return isSecure ? cookie : cookie + "; Secure"
   }
 }

@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Telemetry
+import Time
 
 /// Records observed requests, which pass although a rule would refuse them (`I-observe`): the fields of the log line,
 /// and the findings that depend on other requests of the same flow.
@@ -49,7 +50,7 @@ extension InterceptedRequest {
     case .authorizationCode:
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
       guard let code = parameters[.code].map({ ShortDigest($0) }) else { break }
-      observed.code = code.description
+      observed.codeDigest = code.description
       let known = gateway.resources.observed.recordUse(of: code)
       observed.isLinked = known != nil
       guard let known else {
@@ -64,7 +65,7 @@ extension InterceptedRequest {
         let known = gateway.resources.observed.refreshToken(ShortDigest(token))
       else { break }
       if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenForeign) }
-      let window = Int64(policy.clients[id]?.refreshReuseWindow ?? 0)
+      let window = policy.clients[id]?.refreshReuseWindow ?? 0
       if let supersededAt = known.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)
       }

@@ -36,7 +36,7 @@ extension InterceptedRequest {
     trail.mode = EnforcementMode.observe.rawValue
     let client = clientID.flatMap { policy.clients[ClientID($0)] }
     let locations = gateway.snapshot.locations
-    if policy.isEnforcing, parameters.contains(where: { locations.namesGuardedURI($0, observed: client) }) {
+    if policy.isEnforcing, parameters.contains(where: { locations.containsProtectedURI($0, observed: client) }) {
       return .response(refuse(.here(.redirectURIEnforced)))
     }
     if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {
@@ -48,7 +48,7 @@ extension InterceptedRequest {
       for location in answer.head.headers.all("Location") {
         guard let observed = gateway.noteObserved(location: location) else { continue }
         if trail.observed == nil { trail.observed = observed }
-        trail.observed?.code = observed.code
+        trail.observed?.codeDigest = observed.codeDigest
       }
       let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {

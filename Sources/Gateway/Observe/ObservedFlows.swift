@@ -1,5 +1,6 @@
 import Enforcement
 import Synchronization
+import Time
 
 /// Links the requests of observed flows: an authorization request with the code in its response, and a refresh token
 /// with its successor (`I-observe`).
@@ -11,8 +12,8 @@ final class ObservedFlows: Sendable {
   /// A code that the gateway forwarded and whose authorization request is known.
   struct Code: Sendable {
     let flow: ObservedFlow
-    /// The time at which the gateway forwarded the code, in seconds since 1970.
-    let passedAt: Int64
+    /// The time at which the gateway forwarded the code.
+    let passedAt: UnixTime
     /// The number of token requests with this code.
     var uses = 0
   }
@@ -26,8 +27,8 @@ final class ObservedFlows: Sendable {
 
   private struct RefreshToken: Sendable {
     let client: ShortDigest
-    /// The time at which the upstream issued a successor, in seconds since 1970; `nil` while this token is the newest.
-    var supersededAt: Int64?
+    /// The time at which the upstream issued a successor; `nil` while this token is the newest.
+    var supersededAt: UnixTime?
   }
 
   private struct Tables: Sendable {
@@ -61,7 +62,7 @@ final class ObservedFlows: Sendable {
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
 
   /// Records an authorization response that passes.
-  func recordResponse(_ link: ShortDigest, code: ShortDigest, now: Int64) {
+  func recordResponse(_ link: ShortDigest, code: ShortDigest, now: UnixTime) {
     tables.withLock { tables in
       guard let request = tables.requests[link] else { return }
       tables.requests[link]?.isAnswered = true
@@ -82,12 +83,12 @@ final class ObservedFlows: Sendable {
   }
 
   /// Returns the client of a refresh token and the time at which a successor was issued; `nil` if the token is unknown.
-  func refreshToken(_ token: ShortDigest) -> (client: ShortDigest, supersededAt: Int64?)? {
+  func refreshToken(_ token: ShortDigest) -> (client: ShortDigest, supersededAt: UnixTime?)? {
     tables.withLock { $0.refreshTokens[token].map { ($0.client, $0.supersededAt) } }
   }
 
   /// Records the refresh token in a token response. A different refresh token in the request is superseded by it.
-  func recordIssued(_ token: ShortDigest, for presented: ShortDigest?, client: ShortDigest, now: Int64) {
+  func recordIssued(_ token: ShortDigest, for presented: ShortDigest?, client: ShortDigest, now: UnixTime) {
     tables.withLock { tables in
       if let presented, presented != token {
         var before = tables.refreshTokens[presented] ?? RefreshToken(client: client)

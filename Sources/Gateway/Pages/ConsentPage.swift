@@ -6,13 +6,13 @@ public struct ConsentPage: Sendable {
     public static let token = "consent_token"
     /// The name of the field with the user's decision, ``approve`` or ``deny``.
     public static let decision = "decision"
-    /// The value of ``decision`` if the user presses the button that allows.
+    /// The value of ``decision`` if the user presses the Allow button.
     public static let approve = "approve"
-    /// The value of ``decision`` if the user presses the button that denies.
+    /// The value of ``decision`` if the user presses the “Don’t allow” button.
     public static let deny = "deny"
   }
 
-  /// The client id. The page shows it next to the name, or in place of a missing name.
+  /// The client id. The page shows it below the name, or in place of the name if the client has none.
   public var clientID: String
   /// The client's name in the policy or in its registration; `nil` if it has none.
   public var clientName: String?
@@ -20,12 +20,12 @@ public struct ConsentPage: Sendable {
   public var isProven: Bool
   /// The destination of the authorization response.
   public var destination: RedirectDestination
-  /// The requested scopes, one value each.
+  /// The requested scope values.
   public var scopes: [String]
   /// The path on this origin to which the form posts.
   public var action: String
-  /// The sealed (encrypted and authenticated) authorization request, bound to the browser. It prevents forged decisions
-  /// (RFC 6749, section 10.12).
+  /// The sealed (encrypted and authenticated) authorization request. It is bound to the browser, so that another site
+  /// cannot forge the user's decision (RFC 6749, section 10.12).
   public var token: String
 
   /// Creates the content for one authorization request.

@@ -1,9 +1,9 @@
-/// A piece of HTML. The parts of a string literal are markup, and interpolated strings are escaped, so that they are
-/// only text.
+/// A piece of HTML, written as a string literal: the literal itself is markup, and strings that are interpolated in it
+/// are escaped.
 ///
-/// Only string literals in the source become markup, because the literal type is `StaticString`. The escaping is
-/// sufficient for text and for quoted attribute values, so the markup must quote all attribute values. URLs in
-/// attributes need ``StringInterpolation/appendInterpolation(url:)``.
+/// Only literals in the source can become markup, because the literal type is `StaticString`. The escaping is
+/// sufficient for text and for quoted attribute values. The markup must therefore quote all attribute values, and
+/// interpolate URLs with ``StringInterpolation/appendInterpolation(url:)``.
 public struct HTML: Sendable, ExpressibleByStringInterpolation {
   /// The markup.
   public private(set) var text: String
@@ -57,24 +57,23 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
       for piece in pieces { text += piece.text }
     }
 
-    /// Appends `value`, escaped, as text for people to read. Characters that would hide, reorder or break text are
-    /// replaced by U+FFFD.
+    /// Appends `value`, escaped, as text that users read. Characters that could hide, reorder or break text become
+    /// U+FFFD.
     public mutating func appendInterpolation(shown value: String) {
       text += HTML.escaped(HTML.visible(value))
     }
 
-    /// Appends the value of `href` or `action`, escaped; `#` for a URL that would run script or show content as this
-    /// origin.
+    /// Appends a URL, escaped, as the value of `href` or `action`. Appends `#` in place of a URL that could run a
+    /// script.
     public mutating func appendInterpolation(url: String) {
-      text += HTML.isActive(url) ? "#" : HTML.escaped(url)
+      text += HTML.hasDangerousScheme(url) ? "#" : HTML.escaped(url)
     }
   }
 }
 
 extension HTML {
-  /// Escapes the characters that could end text or a quoted attribute value or begin a character reference (HTML,
-  /// section 13.1.2). Line breaks become character references, because a parser would otherwise change a carriage
-  /// return.
+  /// Escapes the characters that could end text or a quoted attribute value, or begin a character reference (HTML,
+  /// section 13.1.2). Line ends become character references, because a parser would change a literal carriage return.
   static func escaped(_ value: String) -> String {
     var result = ""
     result.reserveCapacity(value.utf8.count)
@@ -95,8 +94,8 @@ extension HTML {
     return result
   }
 
-  /// Replaces control, invisible and direction-changing characters by U+FFFD, so that a name cannot look like another
-  /// one.
+  /// Replaces characters that are invisible, unassigned or private, or that control the text direction, by U+FFFD, so
+  /// that a name cannot look like another one.
   static func visible(_ value: String) -> String {
     var result = ""
     for scalar in value.unicodeScalars {
@@ -109,10 +108,10 @@ extension HTML {
     return result
   }
 
-  /// Returns true if the scheme of `url` makes a browser run script or render content that is not from a web server,
-  /// such as `javascript` or `data`. Browsers ignore some control characters and leading spaces; this function ignores
-  /// all of them.
-  private static func isActive(_ url: String) -> Bool {
+  /// Returns true if the scheme of `url` is one with which a browser runs a script or shows content that does not come
+  /// from a web server, such as `javascript` or `data`. Browsers ignore leading spaces and some control characters.
+  /// This function ignores all spaces and control characters.
+  private static func hasDangerousScheme(_ url: String) -> Bool {
     let kept = url.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7f }
     guard let colon = kept.firstIndex(of: ":") else { return false }
     var scheme = ""

@@ -2,11 +2,12 @@ public import HTTP
 
 /// Pages for a sign-in that cannot continue in this browser.
 extension Pages {
-  /// Returns the page for a transaction that cannot continue in this browser: it began in another browser, the cookie
-  /// was deleted, it has expired, or the policy changed (`I-browser`). A link lets the user begin the sign-in again.
+  /// Returns the page for a transaction that cannot continue in this browser (`I-browser`): it began in another
+  /// browser, the cookie was deleted, the transaction has expired, or the policy changed. With the link on the page,
+  /// the user begins the sign-in again.
   ///
   /// - Parameters:
-  ///   - path: The path and query of the link on this origin. For `nil` or any other text, the page has no link.
+  ///   - path: The path and query of the link, on this origin. If it is `nil` or not such a path, the page has no link.
   ///   - page: The status and the text for the developer.
   public func startAgain(path: String?, _ page: ErrorPage) -> Response {
     let link: HTML? = path.flatMap { path in
@@ -24,16 +25,16 @@ extension Pages {
       """)
   }
 
-  /// Returns the page for an embedded user agent that the policy blocks (RFC 8252, section 8.12). The gateway only
-  /// guesses from the `User-Agent` field that the user agent is embedded.
+  /// Returns the page for an embedded user agent, which the policy blocks (RFC 8252, section 8.12). The gateway
+  /// concludes only from the `User-Agent` field that the user agent is embedded, so it may be wrong.
   ///
   /// - Parameters:
-  ///   - address: The URL of this authorization request at the gateway, for the user to copy. It is not a link, because
-  ///     a link would open in the same embedded view. `nil` in the middle of a sign-in, which cannot continue in
-  ///     another browser.
+  ///   - address: The URL of this authorization request at the gateway, which the user copies into a browser. The page
+  ///     shows it as text, because a link would open in the same embedded view. `nil` in the middle of a sign-in, which
+  ///     cannot continue in another browser.
   ///   - page: The status, 403, and the text for the developer.
   public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
-    let way: HTML =
+    let instruction: HTML =
       if let address {
         """
         <p>Choose “Open in browser” in the app’s menu, or copy this address into your browser:</p>
@@ -49,7 +50,7 @@ extension Pages {
       <h1>Please use your browser to sign in</h1>
       <p>This page seems to be open inside an app. That app could read your password, so you can sign in only in \
       a separate browser.</p>
-      \(way)
+      \(instruction)
       <p class="soft">This is a guess from the name that the browser sends. If it is wrong, try another browser.</p>
       \(developerSection(page))
       """)

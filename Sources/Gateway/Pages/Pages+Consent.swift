@@ -5,10 +5,10 @@ extension Pages {
   /// ``ConsentPage/Field``.
   ///
   /// The buttons have the same order on screen and for the keyboard. The Allow button ignores clicks in the first
-  /// second: another site could make the user double-click at the position at which the button is about to appear.
+  /// second, because another site could make the user double-click at the position where the button is about to appear.
   ///
-  /// The page has `Referrer-Policy: no-referrer`, so the POST has `Origin: null` and only the token shows that it comes
-  /// from this page. The caller can change the field.
+  /// The page has `Referrer-Policy: no-referrer`, so the POST has `Origin: null`, and only the token proves that it
+  /// comes from this page. The caller can change the field.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(shown: page.clientID)</code>"
@@ -28,7 +28,7 @@ extension Pages {
       <p class="soft">You continue to the sign-in only if you allow it.</p>
       <dl class="facts">
       <div><dt>App</dt><dd><bdi>\(shown: name)</bdi>\(tag)\(identity)</dd></div>
-      <div><dt>You return to</dt><dd>\(page.destination.words)</dd></div>
+      <div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
       <div><dt>It asks to</dt><dd><ul>
       \(Pages.scopeItems(page.scopes))</ul></dd></div>
       </dl>
@@ -45,14 +45,14 @@ extension Pages {
   private static func scopeItems(_ scopes: [String]) -> [HTML] {
     guard !scopes.isEmpty else { return ["<li>use your account, for an unstated purpose</li>\n"] }
     return scopes.map { scope in
-      guard let words = words(forScope: scope) else { return "<li>use <code>\(shown: scope)</code></li>\n" }
-      return "<li>\(words) <code class=\"soft\">\(shown: scope)</code></li>\n"
+      guard let description = description(ofScope: scope) else { return "<li>use <code>\(shown: scope)</code></li>\n" }
+      return "<li>\(description) <code class=\"soft\">\(shown: scope)</code></li>\n"
     }
   }
 
   /// Returns the description of a scope that OpenID Connect defines (OpenID Connect Core, sections 3.1.2.1, 5.4 and
   /// 11); `nil` for any other scope.
-  private static func words(forScope scope: String) -> HTML? {
+  private static func description(ofScope scope: String) -> HTML? {
     switch scope {
     case "openid": "know who you are"
     case "profile": "see your name and picture"

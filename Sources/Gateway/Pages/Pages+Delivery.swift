@@ -1,13 +1,13 @@
 public import HTTP
 
-/// Pages that take the authorization response to the client. They link only to a verified redirect URI, never to an
-/// unverified one from the request.
+/// Pages through which the browser delivers the authorization response to the client. They lead only to verified
+/// redirect URIs.
 extension Pages {
-  /// Returns a page with a form that a script submits (OAuth 2.0 Form Post Response Mode, section 2). If the browser
-  /// runs no scripts, the user presses the button of the form.
+  /// Returns a page whose form posts the authorization response (OAuth 2.0 Form Post Response Mode, section 2). A
+  /// script submits the form. If the browser runs no scripts, the user presses the button.
   ///
   /// - Parameters:
-  ///   - redirectURI: The verified redirect URI: https, or http on loopback.
+  ///   - redirectURI: The verified redirect URI: an https URI, or an http URI with a loopback address.
   ///   - parameters: The response parameters, in order: `code`, `state`, `iss`, or an error.
   ///   - clientName: The name of the client that gets the response, shown to the user.
   public func formPost(redirectURI: String, parameters: [(name: String, value: String)], clientName: String) -> Response
@@ -26,8 +26,8 @@ extension Pages {
       """)
   }
 
-  /// Returns a page with a link that takes the authorization response to the app, in place of a redirect. The gateway
-  /// uses it for errors of clients that registered themselves (RFC 9700, section 4.11.2).
+  /// Returns a page with a link that delivers the authorization response to the app. The gateway uses it in place of a
+  /// redirect for error responses to clients that registered themselves (RFC 9700, section 4.11.2).
   ///
   /// - Parameters:
   ///   - location: The verified redirect URI with the parameters of the response.

@@ -1,21 +1,21 @@
 public import HTTP
+import Time
 
 extension Pages {
-  /// Returns a page that explains the problem and the next step to the user, and the rule to the developer of the app.
-  ///
-  /// The page contains no link to a URL from the request (RFC 6749, section 3.1.2.4).
+  /// Returns a page that tells the user what happened and what to do next, and the developer of the app why. The page
+  /// does not link to a URL from the request (RFC 6749, section 3.1.2.4).
   public func error(_ page: ErrorPage) -> Response {
-    let words = Pages.words(for: page.status)
+    let texts = Pages.texts(for: page.status)
     var response = response(
-      status: page.status, title: words.title,
+      status: page.status, title: texts.title,
       """
-      <h1>\(words.title)</h1>
-      <p>\(words.happened)</p>
-      <p>\(words.advice)</p>
+      <h1>\(texts.title)</h1>
+      <p>\(texts.happened)</p>
+      <p>\(texts.advice)</p>
       \(developerSection(page))
       """)
-    if let seconds = page.retryAfter {
-      response.headers.set("Retry-After", String(seconds))
+    if let wait = page.retryAfter {
+      response.headers.set("Retry-After", String(wait.count))
     }
     return response
   }
@@ -29,7 +29,7 @@ extension Pages {
 
       """
     }
-    let detail: HTML? = page.detail.map { "<p>\(Pages.quoted($0))</p>\n" }
+    let detail: HTML? = page.detail.map { "<p>\(Pages.markup($0))</p>\n" }
     let section: HTML? = page.section.map { "<div><dt>Standard</dt><dd>\(shown: $0)</dd></div>\n" }
     let transaction: HTML? = page.transaction.map {
       "<div><dt>Reference</dt><dd><code>\(shown: $0)</code></dd></div>\n"
@@ -44,16 +44,16 @@ extension Pages {
       """
   }
 
-  /// Returns the text as markup. The parts between backticks, which mark input in diagnostics, become `code` elements.
-  private static func quoted(_ text: String) -> [HTML] {
+  /// Returns the text as markup. The parts between backticks become `code` elements.
+  private static func markup(_ text: String) -> [HTML] {
     let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
     return pieces.enumerated().map { index, piece in
       index.isMultiple(of: 2) ? "\(shown: String(piece))" : "<code>\(shown: String(piece))</code>"
     }
   }
 
-  /// Returns the texts for the user.
-  static func words(for status: Int) -> (title: String, happened: String, advice: String) {
+  /// Returns the texts that the error page shows to the user.
+  static func texts(for status: Int) -> (title: String, happened: String, advice: String) {
     switch status {
     case 403:
       (
@@ -107,5 +107,4 @@ extension Pages {
       )
     }
   }
-
 }

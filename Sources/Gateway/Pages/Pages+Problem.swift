@@ -1,7 +1,8 @@
 import HTTP
 import Proxy
+import Time
 
-/// Error responses for programs, which cannot use an HTML page.
+/// Error responses for programs, which cannot show an HTML page.
 extension Pages {
   /// Returns the error as a page or as problem details.
   func error(_ page: ErrorPage, as form: ErrorForm) -> Response {
@@ -11,13 +12,13 @@ extension Pages {
     }
   }
 
-  /// Returns problem details (RFC 9457, section 3). The rule id is an extension member, because `type` must be a URI
-  /// and no URL explains the rule.
+  /// Returns problem details (RFC 9457, section 3). The rule id is in an extension member and not in `type`, which must
+  /// be a URI, because no URI identifies the rule.
   private func problem(_ page: ErrorPage) -> Response {
     var members: [String: JSONValue] = [
       "type": .string("about:blank"), "title": .string(ReasonPhrase.of(page.status)),
       "status": .integer(Int64(page.status)),
-      "detail": .string(page.detail ?? Pages.words(for: page.status).happened),
+      "detail": .string(page.detail ?? Pages.texts(for: page.status).happened),
     ]
     if let rule = page.rule { members["rule"] = .string(rule) }
     if let section = page.section { members["reference"] = .string(section) }
@@ -28,7 +29,7 @@ extension Pages {
         "Content-Type": "application/problem+json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
       ],
       body: JSONValue.text(of: members))
-    if let seconds = page.retryAfter { response.headers.set("Retry-After", String(seconds)) }
+    if let wait = page.retryAfter { response.headers.set("Retry-After", String(wait.count)) }
     return response
   }
 }

@@ -5,8 +5,9 @@ public import Policy
 
 /// The gateway's own pages (`I-pages`).
 ///
-/// The functions return complete responses. A page loads no other resource, no site may frame it, and no cache may
-/// store it. Its content security policy permits only the gateway's style sheet and script, by their hashes.
+/// The functions return complete responses. A page loads no other resources, no site may frame it, and no cache may
+/// store it. Its content security policy permits only the gateway's style sheet and script, which it identifies by
+/// hashes.
 public struct Pages: Sendable {
   /// The operator's name, logo and support link.
   public let branding: Branding
@@ -16,7 +17,7 @@ public struct Pages: Sendable {
     self.branding = branding
   }
 
-  /// Returns a response with `content` between the header and footer that all pages have.
+  /// Returns a response with `content` between the header and the footer of all pages.
   ///
   /// - Parameters:
   ///   - title: The title of the browser tab.
@@ -45,7 +46,7 @@ public struct Pages: Sendable {
       """
     let headers: Headers = [
       "Content-Type": "text/html; charset=utf-8",
-      "Content-Security-Policy": script ? Pages.policyWithScript : Pages.policy,
+      "Content-Security-Policy": script ? Pages.contentSecurityPolicyWithScript : Pages.contentSecurityPolicy,
       "X-Frame-Options": "DENY",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
@@ -54,12 +55,13 @@ public struct Pages: Sendable {
     return Response(status: status, headers: headers, body: Array(page.text.utf8))
   }
 
-  /// The content security policy of the pages. It has no `form-action`, which browsers apply to the whole redirect
-  /// chain: it would block the redirect to the app (`I-pages`).
-  private static let policy =
+  /// The content security policy of the pages. It contains no `form-action`: browsers apply this directive to the whole
+  /// redirect chain after a form is submitted, so it would block the redirect to the app (`I-pages`).
+  private static let contentSecurityPolicy =
     "default-src 'none'; style-src '\(hash(Stylesheet.html))'; base-uri 'none'; frame-ancestors 'none'"
 
-  private static let policyWithScript = policy + "; script-src '\(hash(SubmitScript.html))'"
+  private static let contentSecurityPolicyWithScript =
+    contentSecurityPolicy + "; script-src '\(hash(SubmitScript.html))'"
 
   /// Returns a hash source: the SHA-256 digest in base64 with padding (Content Security Policy Level 3, section 2.3.1).
   private static func hash(_ html: HTML) -> String {

@@ -1,13 +1,14 @@
 /// The destination of the authorization response, as the consent page describes it to the user.
 public enum RedirectDestination: Sendable, Equatable {
-  /// An app that receives a private-use scheme; the scheme has no colon (RFC 8252, section 7.1).
+  /// An app with a private-use scheme (RFC 8252, section 7.1). The scheme is without its colon.
   case app(scheme: String)
   /// A program that listens on a loopback address (RFC 8252, section 7.3).
   case thisComputer
   /// A claimed https redirect URI without its query, e.g. `https://app.example.com/callback` (RFC 8252, section 7.2).
   case site(uri: String)
 
-  var words: HTML {
+  /// The description for the user.
+  var description: HTML {
     switch self {
     case .app(let scheme): "the app on this device that handles <code>\(shown: scheme):</code>"
     case .thisComputer: "a program on this computer"

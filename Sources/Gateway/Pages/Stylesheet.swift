@@ -1,7 +1,8 @@
-/// The style sheet of all pages of the gateway. It is part of each page, so that a page needs no second request.
+/// The style sheet of all pages of the gateway. It is part of each page, so that a browser needs only one request for a
+/// page.
 ///
-/// The contrast of text is at least 4.5 to 1 and of controls at least 3 to 1 in both color schemes (WCAG 2.2, 1.4.3 and
-/// 1.4.11).
+/// In both color schemes, the contrast of text is at least 4.5 to 1, and that of controls at least 3 to 1 (WCAG 2.2,
+/// success criteria 1.4.3 and 1.4.11).
 enum Stylesheet {
   static let html: HTML = """
     :root {

@@ -10,6 +10,7 @@ public import Proxy
 import Reactor
 import Sealing
 import Telemetry
+import Time
 
 /// The OAuth part of one worker. It decides which requests the gateway answers itself, refuses or forwards, and makes
 /// the answers.
@@ -32,8 +33,8 @@ public final class Gateway: RequestHandler {
 
   var policy: Policy { snapshot.policy }
   var pages: Pages { snapshot.pages }
-  /// The current time, in seconds since 1970.
-  var now: Int64 { resources.now() }
+  /// The current time.
+  var now: UnixTime { resources.now() }
 
   var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
 
@@ -54,7 +55,7 @@ public final class Gateway: RequestHandler {
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
     case .notPassed:
       return refuseOrPass(
-        .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.names(in: bytes.extracting(head.path)))
+        .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.redacted(bytes.extracting(head.path)))
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client, ErrorForm(bytes, fields))
     case .resembling:
       return refuseOrPass(
@@ -100,7 +101,7 @@ public final class Gateway: RequestHandler {
   private func routeUnlisted(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
-    let path = EndpointMatcher.names(in: bytes.extracting(head.path))
+    let path = EndpointMatcher.redacted(bytes.extracting(head.path))
     if policy.isEnforcing, policy.unlistedOAuth == .reject {
       return refuse(.unlistedOAuth, client, ErrorForm(bytes, fields), path: path)
     }
@@ -233,96 +234,22 @@ public final class Gateway: RequestHandler {
     record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
   }
 
-  private func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
+  func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
     metrics.decided(
       trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
     resources.log.append(
       DecisionRecord(
-        time: SystemClock.realMilliseconds(),
+        time: SystemClock.timestamp(),
         request: resources.requestIDs.id(worker: worker, number: trail.request),
-        transaction: trail.transaction?.description,
-        family: trail.family?.description, endpoint: trail.endpoint, client: trail.client, decision: trail.decision,
-        rule: trail.rule?.ruleID,
-        status: status, mode: trail.mode, findings: trail.findings, redirectKind: trail.redirectKind,
-        path: trail.path,
+        transaction: trail.transaction?.description, family: trail.family?.description, endpoint: trail.endpoint,
+        client: trail.client, decision: trail.decision, rule: trail.rule?.ruleID, status: status, mode: trail.mode,
+        findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
-        peer: peer.address, policyVersion: policy.version, networks: trail.networks,
-        observed: trail.observed),
+        peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed),
       worker: worker)
   }
 
-  /// Records an authorization response that the gateway forwards, and returns its log fields. Returns `nil` if the
-  /// policy observes nothing or the location is not an authorization response with a code.
-  func noteObserved(location: String) -> ObservedRequest? {
-    guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
-      let link = ObservedFlow.link(answer)
-    else { return nil }
-    resources.observed.recordResponse(link.link, code: link.code, now: now)
-    var observed = ObservedRequest()
-    observed.flow = link.link.description
-    observed.code = link.code.description
-    return observed
-  }
-
-  // MARK: Forwarded responses
-
-  /// Decides on a response at a path that is not an endpoint. Withholds it if the location sends a code or a token to a
-  /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
-  /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
-  public func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
-    let locations = snapshot.locations
-    if locations.leaksAuthorizationResponse(location) {
-      // With `callback: network`, a redirect to the callback passes to a browser without the cookie: the callback
-      // endpoint handles the response.
-      let isForCallback =
-        policy.upstream.callback == .network && !requestHasPrivateCookie && locations.isCallback(location)
-      return isForCallback ? .keep : .withhold
-    }
-    if requestHasPrivateCookie, locations.isError(location),
-      let state = UpstreamAuthorizationResponse(location: location)?.state,
-      states.mayDecode(state)
-    {
-      return .withhold
-    }
-    // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts it and passes
-    // the response if none runs.
-    if requestHasPrivateCookie, locations.sendsCodeElsewhere(location) { return .withhold }
-    if let observed = noteObserved(location: location) {
-      // The request was not for an endpoint, so no other log line mentions this response.
-      let trail = AuditTrail(request)
-      trail.mode = EnforcementMode.observe.rawValue
-      trail.observed = observed
-      record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
-    }
-    return .keep
-  }
-
-  /// Returns true if a target of the `Link` field contains a code or token for a URI that `LocationGuard` protects or,
-  /// for a browser with the gateway's cookie, a code for an origin other than the gateway and the upstream.
-  public func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool {
-    let locations = snapshot.locations
-    return LinkField.targets(of: value).contains { target in
-      locations.leaksAuthorizationResponse(target) || requestHasPrivateCookie && locations.sendsCodeElsewhere(target)
-    }
-  }
-
-  /// Returns the response that the browser gets in place of a withheld one: the completed authorization response, a
-  /// refusal, or the withheld response itself if it need not be withheld.
-  public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
-    let began = SystemClock.monotonicNanoseconds()
-    let trail = AuditTrail(withheld.request.number)
-    trail.endpoint = .response
-    trail.upstreamStatus = withheld.response.status
-    let intercepted = InterceptedRequest(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
-    let response = await PassingResponse(intercepted, withheld).respond()
-    record(trail, status: response.status, peer: withheld.request.peer, began: began)
-    return response
-  }
-
-  /// Hardens the header fields of an upstream page, as for pages at the authorization endpoint.
-  public func editPassing(_ response: inout Response) {
-    UpstreamPageHeaders.harden(&response, isSecure: policy.gateway.origin.scheme == .https)
-  }
+  // MARK: Failures of the proxy
 
   private func unacceptable(_ error: MessageError, _ form: ErrorForm) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
@@ -369,19 +296,5 @@ extension Reply {
     case .response(let response), .refusal(let response): response.status
     case .relay(_, let response): response.status
     }
-  }
-}
-
-extension ErrorPage {
-  /// The value of `Retry-After`, in seconds, if the upstream or the store is unavailable or the gateway has reached a
-  /// limit.
-  static let retryDelay = 5
-
-  /// Creates the page for a rejection.
-  init(_ rejection: Rejection, detail: String? = nil, transaction: TransactionID? = nil) {
-    self.init(
-      status: rejection.status, rule: rejection.ruleID, section: rejection.reference,
-      detail: detail ?? rejection.errorDescription, transaction: transaction?.description,
-      retryAfter: rejection.status == 503 ? ErrorPage.retryDelay : nil)
   }
 }

@@ -2,20 +2,22 @@ public import Policy
 public import Reactor
 public import Stores
 public import Telemetry
+public import Time
 
 /// The resources that stay the same across reloads of the policy and that all workers share: the store and the tables
 /// in memory, the metrics and the decision log.
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
-  /// Prepares the store for use on a worker, before the worker accepts clients; `nil` if the store needs no preparation.
+  /// Prepares the store for use on a worker, before the worker accepts clients; `nil` if the store needs no
+  /// preparation.
   let startStore: (@Sendable (isolated Worker) -> Void)?
   let ledger: RedemptionLedger
   let codes: CodeLedger
   let families: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
-  /// Returns the time in seconds since 1970. Codes, tokens and transactions expire according to it.
-  let now: @Sendable () -> Int64
+  /// Returns the current time. Codes, tokens and transactions expire according to it.
+  let now: @Sendable () -> UnixTime
   let challenges = RecentChallenges()
   let observed = ObservedFlows()
   let requestIDs = RequestIDGenerator()
@@ -42,13 +44,13 @@ public struct GatewayResources: Sendable {
   ///   - startStore: Prepares the store for use on a worker; `nil` if the store needs no preparation.
   ///   - isEpochStrict: True if families whose records the store has lost end (`store_epoch: strict`).
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
-  ///   - now: Returns the time, in seconds since 1970.
+  ///   - now: Returns the current time.
   ///   - notice: Informs the operator of a problem that a worker noticed. It may block: it runs on a separate thread.
   public init(
     store: any EphemeralStore, startStore: (@Sendable (isolated Worker) -> Void)? = nil, metrics: MetricsRegistry,
     log: DecisionLog, isEpochStrict: Bool = false,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
-    now: @escaping @Sendable () -> Int64 = { Int64(SystemClock.realSeconds()) },
+    now: @escaping @Sendable () -> UnixTime = { SystemClock.unixTime() },
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store

@@ -6,6 +6,7 @@ import Policy
 import Proxy
 import Stores
 import Telemetry
+import Time
 
 /// A request that the gateway answers itself, with the objects that its endpoint needs: the worker's gateway, the
 /// upstream, and the record for the log.
@@ -31,7 +32,7 @@ final class InterceptedRequest {
 
   var policy: Policy { gateway.policy }
   var pages: Pages { gateway.pages }
-  var now: Int64 { gateway.now }
+  var now: UnixTime { gateway.now }
 
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
   func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }
@@ -61,29 +62,10 @@ final class InterceptedRequest {
     trail.findings.append("challenge-reused")
   }
 
-  /// Returns the request as read at an endpoint that clients call directly, such as the token endpoint (RFC 6749,
-  /// section 3.2).
-  func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
-    TokenRequest(
-      method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
-      contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
-      body: request.body, names: names, hasDPoPProof: request.headers.contains("DPoP"),
-      hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
+  /// Returns the client and network to which the store entries of this request are charged.
+  func holder(_ client: Client) -> StoreHolder {
+    StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
-
-  /// Returns the credentials of a request that the client sends directly, and notes its client for the log; `nil` if it
-  /// has none, or none that can be read.
-  func authentication(of request: TokenRequest) -> ClientAuthentication? {
-    let authentication = (try? request.clientAuthentication()) ?? nil
-    note(clientID: authentication?.clientID.rawValue)
-    return authentication
-  }
-  /// The fields in which a TLS-terminating proxy forwards the client certificate (RFC 9440, and older names). They are
-  /// already removed from requests that do not come from a trusted proxy.
-  private static let certificateFields: FieldNames = [
-    "client-cert", "x-client-cert", "x-ssl-client-cert", "ssl-client-cert", "x-forwarded-client-cert",
-    "x-forwarded-tls-client-cert",
-  ]
 
   /// Returns the header fields of the client's request for a request that the gateway sends upstream.
   ///

@@ -13,6 +13,6 @@ public struct ServedCertificate: Sendable {
   public var expiry: CertificateExpiry {
     CertificateExpiry(
       place: place, name: chain.hostNames.first ?? chain.subject, fingerprint: String(chain.fingerprint.prefix(16)),
-      seconds: chain.validity.upperBound)
+      end: chain.validity.upperBound)
   }
 }

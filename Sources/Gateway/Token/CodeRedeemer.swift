@@ -41,8 +41,8 @@ struct CodeRedeemer {
         return try await redeem(attempt)
       }
     } catch {
-      // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch. Without
-      // the store, the gateway cannot guarantee single use.
+      // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch.
+      // Without the store, the gateway cannot guarantee single use.
       return intercepted.tokenRejection(.here(.storeUnavailable))
     }
   }
@@ -118,12 +118,42 @@ struct CodeRedeemer {
   private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
-    let granted = members["scope"]?.text.flatMap { Scope(parsing: $0) }
-    let grant = RefreshGrant(
-      family: permit.family, generation: 0, epoch: epoch, clientID: permit.client.id,
-      scope: granted ?? permit.code.scope,
-      upstreamClientID: permit.code.upstreamClientID, upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
+    // The rules have compared the client of the code with the one that redeems it.
+    var grant = RefreshGrant(
+      family: permit.family, generation: 0, epoch: epoch, binding: permit.code.binding.client,
+      upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
+    if let granted = members["scope"]?.text.flatMap({ Scope(parsing: $0) }) { grant.scope = granted }
     members["refresh_token"] = .string(intercepted.gateway.sealer.seal(grant))
     return members
+  }
+}
+
+/// The upstream tokens that were issued for a code. They are kept in the store, sealed (encrypted and authenticated),
+/// so that a replay of the code revokes them.
+struct RevocableTokens: Sealable {
+  static var purpose: Purpose { .kept }
+  /// The number of the format.
+  private static let layout: UInt8 = 1
+
+  let tokens: [InterceptedRequest.UpstreamToken]
+
+  init(_ tokens: [InterceptedRequest.UpstreamToken]) {
+    self.tokens = tokens
+  }
+
+  init(from payload: inout PayloadReader) throws(PayloadError) {
+    guard try payload.readByte() == RevocableTokens.layout else { throw PayloadError() }
+    let access = try payload.readText()
+    let refresh = try payload.readText()
+    var tokens: [InterceptedRequest.UpstreamToken] = []
+    if !refresh.isEmpty { tokens.append((Secret(refresh), .refreshToken)) }
+    if !access.isEmpty { tokens.append((Secret(access), .accessToken)) }
+    self.tokens = tokens
+  }
+
+  func write(to payload: inout PayloadWriter) {
+    payload.writeByte(RevocableTokens.layout)
+    payload.writeText(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
+    payload.writeText(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
   }
 }

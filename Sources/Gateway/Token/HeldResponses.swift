@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Time
 
 /// Keeps the response to a refresh for a short time, for an app that sends the same request twice or did not receive
 /// the response (`I-renewal`, `refresh_reuse_window`).
@@ -30,7 +31,7 @@ struct HeldResponses {
   private let key: StoreKey
   private let binding: SealBinding
   private var store: any EphemeralStore { intercepted.gateway.resources.store }
-  private var window: Int64 { Int64(permit.client.refreshReuseWindow) }
+  private var window: Seconds { permit.client.refreshReuseWindow }
 
   /// - Parameters:
   ///   - presented: The refresh token as the client sent it.
@@ -49,8 +50,8 @@ struct HeldResponses {
   /// `refresh_reuse_window` is 0, or if there is no room. Without room, the refresh continues, but a repeated request
   /// gets 503.
   ///
-  /// - Parameter lease: The longest time for the upstream request, in seconds.
-  func reserve(for lease: Int64) async -> Bool {
+  /// - Parameter lease: The longest time for the upstream request.
+  func reserve(for lease: Seconds) async -> Bool {
     guard window > 0 else { return false }
     do throws(StoreError) {
       try await store.reserve(
@@ -100,7 +101,8 @@ struct HeldResponses {
     else { return .missing }
     guard answer.request == requestDigest else { return .ofAnotherRequest }
     if case .integer(let lifetime) = members["expires_in"] {
-      members["expires_in"] = .integer(max(0, lifetime - max(0, now - answer.time)))
+      let age = max(0, now - answer.time)
+      members["expires_in"] = .integer(max(0, lifetime - Int64(age.count)))
     }
     return .answer(members)
   }
@@ -126,14 +128,14 @@ private struct HeldAnswer: Sealable {
   private static let layout: UInt8 = 3
   private static let digestLength = 32
 
-  /// The time of the response, in seconds since 1970.
-  let time: Int64
+  /// The time of the response.
+  let time: UnixTime
   /// A digest of the request that the response answers.
   let request: [UInt8]
   /// The members of the response as JSON text.
   let members: [UInt8]
 
-  init(time: Int64, request: [UInt8], members: [UInt8]) {
+  init(time: UnixTime, request: [UInt8], members: [UInt8]) {
     self.time = time
     self.request = request
     self.members = members
@@ -141,14 +143,14 @@ private struct HeldAnswer: Sealable {
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.readByte() == HeldAnswer.layout else { throw PayloadError() }
-    time = Int64(bitPattern: try payload.readNumber())
+    time = UnixTime(seconds: Int64(bitPattern: try payload.readNumber()))
     request = try payload.readBytes(count: HeldAnswer.digestLength)
     members = try payload.readBytes()
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.writeByte(HeldAnswer.layout)
-    payload.writeNumber(UInt64(bitPattern: time))
+    payload.writeNumber(UInt64(bitPattern: time.seconds))
     payload.writeBytes(withoutLength: request)
     payload.writeBytes(members)
   }

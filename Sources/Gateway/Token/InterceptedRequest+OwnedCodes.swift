@@ -3,6 +3,7 @@ import HTTP
 import OAuth
 import Policy
 import Stores
+import Time
 
 /// Checks of the upstream codes in observed requests and in their responses, for a policy that also enforces a client
 /// (`I-completion`).
@@ -43,9 +44,8 @@ extension InterceptedRequest {
       guard let code = UpstreamAuthorizationResponse(location: absolute(location))?.parameters[.code] else { continue }
       let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(clientID))
       do throws(StoreError) {
-        let lifetime = Int64(policy.upstream.codeLifetime)
         let isClaimed = try await gateway.resources.codes.claimPassing(
-          digest, holder: holder, lifetime: lifetime, now: now)
+          digest, holder: holder, lifetime: policy.upstream.codeLifetime, now: now)
         guard isClaimed else { return false }
       } catch {
         trail.findings.append("code-not-claimed")

@@ -7,40 +7,12 @@ import Proxy
 /// Passes requests to the upstream's token, revocation, introspection and pushed authorization endpoints, with the
 /// client's own parameters.
 extension InterceptedRequest {
-  /// Returns the refusal that does not depend on the rules of the endpoint; `nil` if there is none. A request is
-  /// refused after too many failed attempts to authenticate, or if it names or may name an upstream client id whose
-  /// secret the gateway holds.
-  ///
-  /// - Parameter isObserved: True if the request is only observed. Then failed attempts count only for a client id
-  ///   whose secret the gateway holds.
-  func preliminaryRefusal(
-    _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
-  ) -> Response? {
-    if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
-      return throttled
-    }
-    let snapshot = gateway.snapshot
-    guard let rejection = Enforcement.refusal(naming: request, guarded: snapshot.identifiers, policy: policy) else {
-      if isObserved,
-        let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
-      {
-        trail.recordWouldReject(finding)
-      }
-      return nil
-    }
-    return tokenRejection(.here(rejection))
-  }
-
   /// Passes an observed request to the upstream unchanged. Credentials that the upstream refuses with 401 count as a
   /// failed attempt if the gateway holds the secret of their client id.
   func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
     let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRejection($0) }
     if reply.status == 401, namesHeldID(authentication) { countFailedCredentials(authentication) }
     return reply
-  }
-
-  private func namesHeldID(_ authentication: ClientAuthentication?) -> Bool {
-    authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
   }
 
   /// Sends the request upstream and returns the response, which no cache may store. Credentials that the upstream

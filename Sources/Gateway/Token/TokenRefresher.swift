@@ -6,6 +6,7 @@ import Proxy
 import Sealing
 import Stores
 import Telemetry
+import Time
 
 /// Handles one refresh request (RFC 6749, section 6; `I-renewal`).
 ///
@@ -61,7 +62,8 @@ struct TokenRefresher {
     guard permit.isAdopted else { return nil }
     return RefreshGrant(
       family: RefreshUse.adoptedFamily(of: presented, client: permit.client.id), generation: 0, epoch: families.epoch,
-      clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID,
+      binding: ClientBinding(
+        clientID: permit.client.id, scope: nil, upstreamClientID: permit.client.upstream.clientID),
       upstreamRefreshToken: presented, issuedAt: intercepted.now)
   }
 
@@ -70,8 +72,8 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isAdopted: permit.isAdopted)
-    use.idle = Int64(permit.client.refreshIdle)
-    use.window = Int64(permit.client.refreshReuseWindow)
+    use.idle = permit.client.refreshIdle
+    use.window = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
     return use

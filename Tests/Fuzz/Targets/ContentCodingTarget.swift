@@ -8,7 +8,7 @@ enum ContentCodingTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     for coding in [ContentCoding.gzip, .deflate] {
       guard let content = decode(input, coding) else { continue }
-      let allowed = max(Decoder.ratioFree, input.count * Decoder.ratioLimit)
+      let allowed = max(Decoder.lengthWithoutRatioLimit, input.count * Decoder.ratioLimit)
       try Violation.unless(content.count <= min(limit, allowed), "more content than is allowed")
       guard !input.isEmpty else { continue }
       try Violation.unless(decode(Array(input.dropLast()), coding) == nil, "a body without its last byte is read")
@@ -24,7 +24,7 @@ enum ContentCodingTarget {
     // With a zlib header the same bytes have another meaning.
     let isWrapped = input.count >= 2 && input[0] & 0x0f == 8 && (Int(input[0]) << 8 | Int(input[1])) % 31 == 0
     guard !input.isEmpty, !isWrapped else { return }
-    let allowed = min(limit, max(Decoder.ratioFree, input.count * Decoder.ratioLimit))
+    let allowed = min(limit, max(Decoder.lengthWithoutRatioLimit, input.count * Decoder.ratioLimit))
     let expected = InflateReader.read(input, limit: allowed)
     try Violation.unless(decode(input, .deflate) == expected, "a naive reader reads \(expected?.count ?? -1) bytes")
   }

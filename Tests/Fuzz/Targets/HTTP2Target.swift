@@ -2,6 +2,7 @@ import HTTP1
 import HTTP2
 import HTTP2TestSupport
 import Reactor
+import Time
 
 /// Input: a mode, then raw frames after the preface, or field sections as text, which are written as frames. Whatever
 /// the client sends, a stream is read as at most one HTTP/1.1 request, and every buffer is released.
@@ -48,7 +49,7 @@ enum HTTP2Target {
       let end = min(wire.count, position + step)
       let failed = receive(session, wire[position..<end])
       position = end
-      session.takeNews { stream in
+      session.takeChangedStreams { stream in
         if !stream.isRefused, !streams.contains(where: { $0 === stream }) { streams.append(stream) }
       }
       for stream in streams where !stream.isTooLarge { read(session, stream, buffers, &texts[stream.id, default: []]) }

@@ -1,5 +1,6 @@
 import OAuth
 import Sealing
+import Time
 
 /// Input: an operation, then a payload or a sealed text. An accepted payload has one canonical form; a sealed value opens
 /// only for its purpose and issuer, and in no altered form.

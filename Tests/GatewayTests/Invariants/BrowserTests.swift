@@ -5,6 +5,7 @@ import OAuth
 import Policy
 import Sealing
 import Testing
+import Time
 
 @Suite("I-browser")
 struct BrowserTests {

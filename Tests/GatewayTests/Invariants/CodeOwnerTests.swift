@@ -5,6 +5,7 @@ import OAuth
 import Policy
 import Stores
 import Testing
+import Time
 
 /// The owner of an upstream code is the transaction that received it first.
 @Suite("I-completion: the owner of a code")

@@ -30,7 +30,7 @@ struct EpochTests {
   func restartInMemory() async throws {
     try await GatewayFixture.run { first in
       let code = try await first.code("p1")
-      try await first.withReplica { restarted in
+      try await first.withReplica { restarted async throws in
         #expect(try await restarted.redeem(code, "p1").status == 200)
       }
     }

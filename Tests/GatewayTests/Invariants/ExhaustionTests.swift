@@ -38,7 +38,7 @@ struct ExhaustionTests {
       }
       for _ in 0..<200 { #expect(try await begin("192.0.2.1") != nil) }
       #expect(try await begin("198.51.100.1") != nil)
-      guard case .app(let answer) = try await DemoUser().walk(&login, from: page.address) else {
+      guard case .app(let answer) = try await DemoUser().signIn(in: &login, from: page.address) else {
         Issue.record("the earlier flow did not complete")
         return
       }

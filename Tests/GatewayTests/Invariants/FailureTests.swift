@@ -8,6 +8,7 @@ import Reactor
 import Sealing
 import Stores
 import Testing
+import Time
 
 @Suite("I-failure")
 struct FailureTests {

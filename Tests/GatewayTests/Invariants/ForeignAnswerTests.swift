@@ -4,6 +4,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Gateway
 
@@ -92,10 +93,10 @@ struct ForeignAnswerTests {
       policy.upstream.origin = Origin(scheme: .http, host: "legacy.internal", port: 9000)
     }
     let locations = LocationGuard(policy)
-    #expect(!locations.sendsCodeElsewhere("http://legacy.internal:9000/login?code=1"))
+    #expect(!locations.sendsCodeToOtherOrigin("http://legacy.internal:9000/login?code=1"))
     for other in ["http://legacy.internal/?code=1", "https://legacy.internal:9001/?code=1", "legacy.internal:/?code=1"]
     {
-      #expect(locations.sendsCodeElsewhere(other), "\(other)")
+      #expect(locations.sendsCodeToOtherOrigin(other), "\(other)")
     }
   }
 

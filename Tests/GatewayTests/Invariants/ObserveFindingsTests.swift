@@ -5,6 +5,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Gateway
 

@@ -3,6 +3,7 @@ import HTTP
 import LegacyServer
 import Policy
 import Testing
+import Time
 
 @Suite("I-path")
 struct PathTests {

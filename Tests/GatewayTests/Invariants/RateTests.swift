@@ -5,6 +5,7 @@ import OAuth
 import Policy
 import Telemetry
 import Testing
+import Time
 
 @Suite("Rates and sizes")
 struct RateTests {
@@ -159,7 +160,7 @@ struct RateTests {
       // At its own time the code is still valid: the refused attempt did not use it up.
       let redeemed = try await gateway.redeem(late, "p1")
       #expect(redeemed.status == 200)
-      for jump: Int64 in [86_400, -86_400, -86_400, 86_400] {
+      for jump: Seconds in [86_400, -86_400, -86_400, 86_400] {
         gateway.clock.advance(by: jump)
         let again = try await gateway.redeem(late, "p1")
         again.expectTokenError(400, "invalid_grant")

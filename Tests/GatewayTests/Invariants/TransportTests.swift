@@ -10,6 +10,7 @@ import Sealing
 import Stores
 import Telemetry
 import Testing
+import Time
 
 @Suite("I-transport")
 struct TransportTests {

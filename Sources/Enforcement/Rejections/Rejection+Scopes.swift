@@ -1,0 +1,37 @@
+import OAuth
+
+extension Rejection {
+  /// The scope of a request.
+  static let scopes = Subject(
+    "Scopes",
+    [
+      .scopeMalformed, .refreshScopeWider, .reentryScope,
+    ])
+
+  package static let scopeMalformed = Rejection(
+    "scope-malformed", .invalidScope, 400, .redirect, "scope contains characters that are not allowed",
+    source: "RFC 6749, section 3.3",
+    refused: "`scope` is not a list of scope tokens.",
+    why: """
+      A scope token consists of printable ASCII characters other than spaces, quotes and backslashes. One space \
+      separates two tokens.
+      """,
+    remedy: "Correct the scope.")
+
+  package static let refreshScopeWider = Rejection(
+    "refresh-scope-wider", .invalidScope, 400, .page, "scope may only become narrower",
+    source: "RFC 6749, section 6",
+    refused: "The refresh request asked for a scope that was not granted.",
+    why: "Only the user can grant a wider scope.",
+    remedy: "Request the granted scope or less, or begin a new authorization request.")
+
+  package static let reentryScope = Rejection(
+    "reentry-scope-wider", .invalidScope, 400, .page, "scope may only become narrower",
+    source: "RFC 6749, section 3.3",
+    refused: """
+      A login or consent page of the server sent a scope that the app had not requested. (If the app requested no \
+      scope, the server chooses a default, and the page may send any scope.)
+      """,
+    why: "The user and the gateway agreed to the scope of the request.",
+    remedy: "Let the app request every scope that the page sends.")
+}

@@ -1,0 +1,67 @@
+import OAuth
+
+extension Rejection {
+  /// A sign-in between the authorization request and its response.
+  static let signIns = Subject(
+    "Sign-ins in progress",
+    [
+      .transactionExpired, .transactionOutdated, .formWithoutTransaction, .reentryChanged, .reentryBody,
+      .answerReplayed,
+    ])
+
+  package static let transactionExpired = Rejection(
+    "transaction-expired", .invalidRequest, 400, .page, "the request has expired",
+    source: "RFC 6749, section 4.1.2",
+    refused: "The sign-in took too long.",
+    why: "The longer a sign-in stays open, the easier it is to steal.",
+    remedy: "Start again in the app.")
+
+  package static let transactionOutdated = Rejection(
+    "transaction-outdated", .invalidRequest, 400, .page, "the request is no longer valid",
+    source: "RFC 6749, section 4.1.2.1",
+    refused: "The client's entry in the policy changed after the request began.",
+    why: "A response is sent only to a redirect URI that the policy permits now.",
+    remedy: "Start again in the app.")
+
+  package static let formWithoutTransaction = Rejection(
+    "form-without-transaction", .invalidRequest, 400, .page, "there is no request to continue",
+    source: "RFC 6749, section 10.12",
+    refused: "A browser that has no sign-in in progress posted a form to the authorization endpoint.",
+    why: "A form is accepted only as a step of a sign-in whose request was checked.",
+    remedy: "Start again in the app.")
+
+  package static let reentryChanged = Rejection(
+    "reentry-changed", .invalidRequest, 400, .page, "the request was changed on its way",
+    source: "RFC 6749, section 3.1",
+    refused: """
+      A login or consent page sent a parameter to the authorization endpoint with another value than the gateway had \
+      sent to the server. This applies to `client_id`, `redirect_uri`, `response_type`, `response_mode` and `state`, \
+      and to parameters that the gateway never sends, such as `request` or, with `pkce: strip`, `code_challenge`. The \
+      error page names the parameter.
+      """,
+    why: "The request that the server answers would no longer be the one that was checked.",
+    remedy: """
+      Have the server's page send the parameter back unchanged, empty, or not at all. A new start in the app helps \
+      only if the user opened an old page.
+      """)
+
+  package static let reentryBody = Rejection(
+    "reentry-body", .invalidRequest, 400, .page, "the form cannot be read",
+    source: "RFC 6749, appendix B",
+    refused: """
+      A form that a page of the server posted to the authorization endpoint has a content type that the gateway does \
+      not read, or too many parameters.
+      """,
+    why: "The server could read parameters in it that the gateway does not see.",
+    remedy: "Let the page post an ordinary form.")
+
+  package static let answerReplayed = Rejection(
+    "answer-replayed", .invalidRequest, 400, .page, "this code came from another sign-in",
+    source: "RFC 9700, section 4.5",
+    refused: "The code in the server's response was already in the response of another sign-in.",
+    why: """
+      If a code is in the responses of two sign-ins, it was stolen from the first one. So each code of the server \
+      belongs to the sign-in in which it came first, for the time of `upstream.code_lifetime`.
+      """,
+    remedy: "Start again in the app. A server that issues the same code twice must be repaired.")
+}

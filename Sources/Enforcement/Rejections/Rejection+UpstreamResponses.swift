@@ -1,0 +1,122 @@
+import OAuth
+
+extension Rejection {
+  /// The responses of the server.
+  static let upstreamResponses = Subject(
+    "Responses of the server",
+    [
+      .responseToOtherURI, .codeReflectedFromRequest, .answerUnusable, .answerToEnforced, .responseUnlisted,
+      .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
+    ])
+
+  package static let responseToOtherURI = Rejection(
+    "answer-elsewhere", .serverError, 502, .page, "the server sent its response to another address",
+    source: "RFC 6749, section 3.1.2",
+    refused: """
+      The server sent its response to an address other than the redirect URI of the request. While the browser has a \
+      sign-in in progress, the gateway also refuses every code that the server sends to another origin than its own, \
+      with or without a `state`, in `Location`, `Refresh`, `Content-Location` or `Link`.
+      """,
+    why: "A code must not travel to an address that was not checked.",
+    remedy: """
+      Check the redirect URI that is registered at the server. A server whose sign-in passes codes between several \
+      origins cannot be used behind one gateway.
+      """)
+
+  package static let codeReflectedFromRequest = Rejection(
+    "answer-echoed", .invalidRequest, 400, .page, "this code was already in the request",
+    source: "RFC 9700, section 4.5",
+    refused: """
+      The code in the server's response was already in the request. Or a page of the server sent a request to the \
+      gateway that contains an authorization response with a code.
+      """,
+    why: "Through an open redirect of the server, an attacker could inject a stolen code in this way.",
+    remedy: "Start again in the app.")
+
+  package static let answerUnusable = Rejection(
+    "answer-unusable", .serverError, 502, .redirect, "the server's response cannot be used",
+    source: "RFC 6749, section 4.1.2",
+    refused: "The server's response contained neither a code nor an error, or both, or a malformed one.",
+    why: "There is no response that the app could use.",
+    remedy: "See the server's log.")
+
+  package static let answerToEnforced = Rejection(
+    "answer-to-enforced", .serverError, 502, .page, "the server's response belongs to another client",
+    source: "RFC 7636, section 1",
+    refused: """
+      The server sent a code or token for an observed or unknown client to a redirect URI of an enforced client, or to \
+      the gateway's callback.
+      """,
+    why: """
+      The app behind this redirect URI, or an app that has taken over its scheme or port, would get a code without \
+      PKCE.
+      """,
+    remedy: """
+      Look at the `client` of the request in the log. If the client shares this redirect URI with an enforced client, \
+      list it under `clients` with this redirect URI, or enforce it too.
+      """)
+
+  package static let responseUnlisted = Rejection(
+    "response-unlisted", .serverError, 502, .page, "the server's response belongs to no sign-in",
+    source: "RFC 6749, section 3.1.2",
+    refused: """
+      On a path that is not an OAuth endpoint, the server sent a code or token to the callback or to a registered \
+      redirect URI, by a redirect or in a `Link`. The response belongs to no sign-in of this browser: it has no \
+      `state` of the gateway, it is not a redirect, or the form of its request is longer than 64 KiB.
+      """,
+    why: """
+      The gateway completes a response on any path, but only for the sign-in that requested it. Any other response \
+      would give an unsealed code to the browser.
+      """,
+    remedy: """
+      A server that drops `state` cannot be used. If the path is another authorization endpoint of the server, list it \
+      in `endpoints.authorization`.
+      """)
+
+  package static let callbackClosed = Rejection(
+    "callback-closed", .serverError, 400, .redirect, "responses are not accepted here",
+    source: "RFC 6749, section 3.1.2",
+    refused: "A browser sent an authorization response to the callback.",
+    why: """
+      With `callback: in_place`, the gateway takes codes from the server's responses, so that browsers never see them.
+      """,
+    remedy: "Set `callback: network` if the server answers by script or by form_post.")
+
+  package static let upstreamDenied = Rejection(
+    "upstream-denied", .accessDenied, 400, .redirect, "access was denied",
+    source: "RFC 6749, section 4.1.2.1",
+    refused: "The user or the server denied the request.",
+    why: "The gateway reports the decision of the server.",
+    remedy: "Let the user decide when to try again.")
+
+  package static let upstreamError = Rejection(
+    "upstream-error", .serverError, 400, .redirect, "the server reported an error",
+    source: "RFC 6749, section 4.1.2.1",
+    refused: "The server answered with an error.",
+    why: "The gateway reports the decision of the server.",
+    remedy: "See the error code and the description of the server.")
+
+  package static let upstreamFailed = Rejection(
+    "upstream-failed", .serverError, 502, .redirect, "the server failed",
+    source: "RFC 6749, section 4.1.2.1",
+    refused: """
+      The gateway could not use the server's response, or the server closed the connection without a complete \
+      response.
+      """,
+    why: "The gateway cannot complete the request without the server.",
+    remedy: "Try again later.")
+
+  package static let upstreamUnavailable = Rejection(
+    "upstream-unavailable", .temporarilyUnavailable, 503, .redirect, "the server cannot be reached",
+    source: "RFC 6749, section 4.1.2.1",
+    refused: "The server could not be reached.",
+    why: "The gateway cannot complete the request without the server.",
+    remedy: "Try again later.")
+
+  package static let upstreamTimedOut = Rejection(
+    "upstream-timed-out", .temporarilyUnavailable, 504, .redirect, "the server did not answer in time",
+    source: "RFC 6749, section 4.1.2.1",
+    refused: "The server did not answer in time.",
+    why: "The gateway cannot complete the request without the server.",
+    remedy: "Try again later.")
+}

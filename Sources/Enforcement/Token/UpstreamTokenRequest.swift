@@ -1,0 +1,124 @@
+public import OAuth
+import Policy
+
+/// A request for the token or revocation endpoint of the upstream. Only `Enforcement` can create it.
+public struct UpstreamTokenRequest: Sendable {
+  /// The value of `Authorization`; `nil` if the field is not sent.
+  public let authorization: Secret?
+  /// The body, encoded from the parsed values.
+  public let body: Secret
+  /// True if the request contains credentials that the gateway holds, so that the client has not caused an error about
+  /// them.
+  public let usesGatewayCredentials: Bool
+  /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
+  public let presented: ClientAuthentication?
+  /// The upstream's code or refresh token that was sealed, and the gateway's verifier.
+  private let hiddenValues: [Secret]
+  private let heldSecret: Secret?
+  /// True if the client may only get refresh tokens that the gateway has sealed to it.
+  public let sealsRefreshToken: Bool
+
+  init(
+    _ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry],
+    hiding values: [Secret] = [], sealsRefreshToken: Bool = false
+  ) {
+    hiddenValues = values
+    heldSecret = credentials.heldSecret
+    authorization = credentials.authorization
+    self.sealsRefreshToken = sealsRefreshToken
+    usesGatewayCredentials = credentials.isHeld
+    presented = credentials.presented
+    body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
+  }
+
+  /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
+  /// was sealed, the gateway's verifier, and the secret that the gateway holds.
+  public var hidden: [Secret] {
+    guard let heldSecret else { return hiddenValues }
+    // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
+    let pair = authorization.map { [BasicCredentials.encodedPair(of: $0)] } ?? []
+    return hiddenValues + [heldSecret] + pair
+  }
+}
+
+/// The credentials of one token request to the upstream (`I-credentials`).
+enum UpstreamCredentials: Sendable {
+  /// Credentials that the gateway holds. `upstream.authentication` of the client determines how they are sent.
+  case held(UpstreamClient, Secret)
+  /// The credentials that the client presented, in the form in which it presented them.
+  case presented(ClientAuthentication)
+  /// No credentials, only a client id.
+  case identifier(ClientID)
+
+  /// Selects the credentials.
+  ///
+  /// - Parameters:
+  ///   - client: The client.
+  ///   - authentication: The credentials that the client presented.
+  ///   - isProven: True if the identity of the client is proven: by its secret, by the verifier, or by a token that is
+  ///     sealed to it. Only then are credentials that the gateway holds used.
+  init(client: Client, authentication: ClientAuthentication, isProven: Bool) {
+    if isProven, let secret = client.upstream.clientSecret, client.upstream.authentication != .none {
+      self = .held(client.upstream, secret)
+    } else if client.presentsUpstreamCredentials, authentication.method != .none {
+      self = .presented(authentication)
+    } else {
+      self = .identifier(client.upstream.clientID)
+    }
+  }
+
+  var isHeld: Bool {
+    guard case .held = self else { return false }
+    return true
+  }
+
+  var heldSecret: Secret? {
+    guard case .held(_, let secret) = self else { return nil }
+    return secret
+  }
+
+  var presented: ClientAuthentication? {
+    guard case .presented(let authentication) = self else { return nil }
+    return authentication
+  }
+
+  var authorization: Secret? {
+    switch self {
+    case .held(let client, let secret) where client.authentication == .basic:
+      BasicCredentials(user: client.clientID.rawValue, password: secret).header
+    case .presented(let authentication): authentication.authorizationHeader
+    case .held, .identifier: nil
+    }
+  }
+
+  /// Returns the parameters that the credentials add to the body.
+  ///
+  /// With HTTP Basic, `client_id` is omitted, because some servers refuse a request with both.
+  func entries(from parameters: FormParameters) -> [FormParameters.Entry] {
+    switch self {
+    case .held(let client, let secret):
+      guard client.authentication == .post else { return [] }
+      return [
+        FormParameters.Entry(.clientID, client.clientID.rawValue),
+        FormParameters.Entry(.clientSecret, secret.reveal()),
+      ]
+    case .presented(let authentication) where authentication.method == .basic: return []
+    case .presented:
+      let names: ParameterNames = [.clientAuthentication, ParameterNames(.clientID)]
+      return parameters.entries.filter { names.contains($0.parameter) && !$0.value.isEmpty }
+    case .identifier(let id): return [FormParameters.Entry(.clientID, id.rawValue)]
+    }
+  }
+}
+
+extension Client {
+  /// True if the gateway forwards credentials that the client presents, because they are the client's own at the
+  /// upstream: it has the same id there, and no separate secret for the gateway, which must never be sent upstream.
+  ///
+  /// For a public client, it is true only if the gateway holds its upstream secret. The secret of any other public
+  /// client proves nothing (RFC 8252, section 8.5) and is not forwarded.
+  var presentsUpstreamCredentials: Bool {
+    self.upstream.clientID == self.id && self.secret == nil
+      && (self.kind == .confidential || self.upstream.clientSecret != nil)
+  }
+}

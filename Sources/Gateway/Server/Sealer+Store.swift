@@ -1,0 +1,46 @@
+internal import ByteText
+import Enforcement
+import OAuth
+import Sealing
+import Stores
+
+// Sealed values: how the gateway opens them, and how it keeps them in the store.
+
+extension Sealer {
+  /// Decrypts a sealed value. The result is `keyUnknown` if no key of the key ring has the key id of the value, and
+  /// `invalid` for a retired key and for any text that no key of this gateway sealed.
+  func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
+    do throws(OpenError) {
+      return .value(try open(Value.self, from: text, in: binding))
+    } catch {
+      switch error {
+      case .unknownKey: return .keyUnknown
+      case .malformed, .retiredKey, .notAuthentic: return .invalid
+      }
+    }
+  }
+}
+
+extension StoreKey {
+  /// Returns the data that binds a sealed value to this store entry, so that it cannot be decrypted if it is copied to
+  /// another entry or comes from an earlier epoch of the store.
+  ///
+  /// - Parameters:
+  ///   - data: Further data to bind the value to, of a fixed length for each kind.
+  ///   - secret: A text that is also needed to decrypt the value and that only its owner has.
+  func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
+    let epoch = store.epoch.rawValue
+    let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
+    return SealBinding(data: entry + data, secret: secret)
+  }
+}
+
+extension String {
+  /// The bytes of a sealed value, decoded from base64url: the text would use a third more room in the store.
+  var storedBytes: [UInt8] { Base64URL.decode(self) ?? [] }
+
+  /// Creates the text of a sealed value from its `storedBytes`.
+  init(stored bytes: [UInt8]) {
+    self = Base64URL.encode(bytes)
+  }
+}

@@ -1,0 +1,146 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Reactor
+import Stores
+import Telemetry
+import Time
+
+/// The steps that all endpoints have in common that clients call directly: the request is read, its limits apply, and
+/// ids are refused whose secret only the gateway may use.
+///
+/// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
+/// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
+/// the secret of the client: any other program could name the client. Failed attempts to authenticate count by client
+/// and address. Their limit applies before the secret is compared, so a program that guesses learns nothing beyond the
+/// limit.
+extension InterceptedRequest {
+  /// Returns the request as read at an endpoint that clients call directly, such as the token endpoint (RFC 6749,
+  /// section 3.2).
+  func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
+    TokenRequest(
+      method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
+      contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
+      body: request.body, names: names, hasDPoPProof: request.headers.contains("DPoP"),
+      hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
+  }
+
+  /// Returns the credentials of a request that the client sends directly, and notes its client for the log; `nil` if it
+  /// has none, or none that can be read.
+  func authentication(of request: TokenRequest) -> ClientAuthentication? {
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    note(clientID: authentication?.clientID.rawValue)
+    return authentication
+  }
+
+  /// The fields in which a TLS-terminating proxy forwards the client certificate (RFC 9440, and older names). They are
+  /// already removed from requests that do not come from a trusted proxy.
+  private static let certificateFields: FieldNames = [
+    "client-cert", "x-client-cert", "x-ssl-client-cert", "ssl-client-cert", "x-forwarded-client-cert",
+    "x-forwarded-tls-client-cert",
+  ]
+
+  /// Returns the refusal that does not depend on the rules of the endpoint; `nil` if there is none. A request is
+  /// refused after too many failed attempts to authenticate, or if it names or may name an upstream client id whose
+  /// secret the gateway holds.
+  ///
+  /// - Parameter isObserved: True if the request is only observed. Then failed attempts count only for a client id
+  ///   whose secret the gateway holds.
+  func preliminaryRefusal(
+    _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
+  ) -> Response? {
+    if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
+      return throttled
+    }
+    let snapshot = gateway.snapshot
+    guard let rejection = Enforcement.refusal(naming: request, guarded: snapshot.identifiers, policy: policy) else {
+      if isObserved,
+        let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
+      {
+        trail.recordWouldReject(finding)
+      }
+      return nil
+    }
+    return tokenRejection(.here(rejection))
+  }
+
+  /// True if the gateway holds the secret of the client id in the credentials.
+  func namesHeldID(_ authentication: ClientAuthentication?) -> Bool {
+    authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
+  }
+
+  // MARK: Limits
+
+  /// Counts a token or revocation request for its address. Returns the response for a request beyond the limit; `nil`
+  /// within the limit.
+  ///
+  /// Requests from this machine are not limited; neither are its connections.
+  func throttledAddress() -> Response? {
+    let limit = policy.gateway.limits.tokenRequestsPerAddress
+    guard limit > 0, !request.peer.isLoopback else { return nil }
+    return throttled(
+      RateKey(address: request.peer.address), by: gateway.resources.tokenRequests, perMinute: limit,
+      .tokenRequestsPerAddress)
+  }
+
+  /// Counts a request for its client. Returns the response for a request beyond the limit; `nil` within the limit.
+  ///
+  /// - Parameter client: The client that has proven, by a sealed value or its secret, that it sent the request.
+  func throttled(proven client: Client) -> Response? {
+    let limit = policy.gateway.limits.tokenRequestsPerClient
+    guard limit > 0 else { return nil }
+    return throttled(
+      RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
+  }
+
+  /// Takes one token from the token bucket of `key`, whose capacity is the number of requests per minute.
+  private func throttled(
+    _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
+  ) -> Response? {
+    let rate = TokenBucket.Rate(burst: perMinute, perMinute: perMinute)
+    let now = SystemClock.monotonicTime()
+    guard !limiter.take(key, at: rate, now: now) else { return nil }
+    gateway.recordLimit(limit)
+    trail.recordRefusal(.tooManyRequests)
+    return tokenThrottled("too many requests", retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
+  }
+
+  // MARK: Attempts at a secret
+
+  /// Returns the response for a request with credentials after too many failed attempts for the same client id from
+  /// this address; otherwise `nil`. The caller does not compare the credentials if there is a response.
+  func throttledCredentials(_ authentication: ClientAuthentication?) -> Response? {
+    guard let authentication, authentication.method != .none else { return nil }
+    let limiter = gateway.resources.authenticationAttempts
+    let wait = limiter.retryAfter(attemptsKey(of: authentication.clientID), now: SystemClock.monotonicTime())
+    guard let wait else { return nil }
+    trail.recordRefusal(.clientAuthenticationFailed)
+    return tokenThrottled("too many failed attempts", retryAfter: wait)
+  }
+
+  /// Counts a failed attempt to authenticate.
+  func countFailedCredentials(_ authentication: ClientAuthentication?) {
+    guard let authentication, authentication.method != .none else { return }
+    let limiter = gateway.resources.authenticationAttempts
+    _ = limiter.take(attemptsKey(of: authentication.clientID), now: SystemClock.monotonicTime())
+  }
+
+  private func attemptsKey(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
+
+  /// Counts a wrong code verifier. After too many for the same transaction from this address, returns the response that
+  /// replaces the refusal; otherwise `nil`.
+  ///
+  /// - Parameters:
+  ///   - opened: The decrypted code.
+  ///   - refusal: The refusal of the request. Only `verifierMismatch` counts.
+  func throttledVerifier(of opened: Opened<IssuedCode>, _ refusal: RejectionResponse) -> Response? {
+    guard refusal.rejection == .verifierMismatch, case .value(let code) = opened else { return nil }
+    let key = RateKey(transaction: code.transactionID, address: request.peer.address)
+    let limiter = gateway.resources.verifierAttempts
+    let now = SystemClock.monotonicTime()
+    guard !limiter.take(key, now: now) else { return nil }
+    trail.recordRefusal(refusal.rejection)
+    return tokenThrottled("too many failed attempts", retryAfter: limiter.retryAfter(key, now: now) ?? 1)
+  }
+}

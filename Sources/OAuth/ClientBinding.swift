@@ -1,0 +1,18 @@
+/// The values that a transaction, its code and its refresh tokens have in common: the client, here and at the upstream,
+/// and the scope.
+public struct ClientBinding: Sendable, Equatable {
+  /// The client that sent the authorization request, and to which the code and the tokens are issued.
+  public var clientID: ClientID
+  /// The requested scope, and in a refresh token the granted one; `nil` if the request and the upstream's response
+  /// omitted it.
+  public var scope: Scope?
+  /// The client id in the gateway's requests to the upstream.
+  public var upstreamClientID: ClientID
+
+  /// Creates a binding from its parts.
+  public init(clientID: ClientID, scope: Scope?, upstreamClientID: ClientID) {
+    self.clientID = clientID
+    self.scope = scope
+    self.upstreamClientID = upstreamClientID
+  }
+}

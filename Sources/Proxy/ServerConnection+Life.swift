@@ -1,0 +1,189 @@
+import HTTP1
+import HTTP2
+import Reactor
+import Telemetry
+import Time
+
+/// The life of a connection between its requests: the wait for the next head, parking while it is idle, and the end.
+extension ServerConnection {
+  /// The time after which an idle connection parks: longer than a busy client waits between two requests.
+  private static let pauseLimit: Milliseconds = 1_000
+
+  enum HeadOutcome {
+    case head(RequestHead)
+    case http2
+    case refused(ProxyFailure)
+    case parked
+    case closed
+  }
+
+  /// Waits for a head and parses it. The bytes of the head stay at the front of `input`.
+  func nextHead() async -> HeadOutcome {
+    var scanner = HeadScanner()
+    var deadline: Deadline?
+    // One deadline for the whole wait: TLS records without data wake the task and must not extend it.
+    var firstByteDeadline: Deadline?
+    while true {
+      if !input.isEmpty {
+        idleDeadline = .never
+        decideProtocol()
+        switch stage {
+        case .http2: return .http2
+        // The preface begins with a head of its own, which is not one of HTTP/1.1.
+        case .undecided: break
+        case .accepted, .http1, .streams, .parked:
+          switch parse(&scanner) {
+          case .success(let head?): return .head(head)
+          case .success(nil): break
+          case .failure(let error): return .refused(.request(error))
+          }
+        }
+        let limits = settings.configuration.limits.head
+        if input.count >= min(Buffer.readSize, limits.bytes) {
+          return .refused(.request(input.withSpan { RequestHeadParser.errorForOverlongHead($0, limits) }))
+        }
+        if input.readRoom == 0 { input.compact() }
+        let until = deadline ?? poller.deadline(after: settings.configuration.headerTimeout)
+        deadline = until
+        if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
+      } else {
+        if holdsSecrets { releaseInput() }
+        let wake: Wake
+        if state.requests == 0 {
+          // The client has just connected: a drain must not drop the request that is on its way.
+          let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
+          firstByteDeadline = until
+          wake = await waiter.wait(socket, .readable, until: until)
+        } else {
+          if idleDeadline == .never { idleDeadline = poller.deadline(after: settings.configuration.idleTimeout) }
+          // A pausing connection releases its task and buffers, even if few others are idle.
+          let pause = poller.deadline(after: ServerConnection.pauseLimit)
+          wake = await waiter.waitIdle(socket, until: min(pause, idleDeadline))
+        }
+        switch wake {
+        case .ready where !input.hasBlock && !hasMemory:
+          if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
+          return .closed
+        case .ready: break
+        case .timedOut where state.requests > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
+          // The socket became readable meanwhile: no further event would wake a parked connection.
+          if socket.satisfies(.readable) { break }
+          if poller.isDraining { return .closed }
+          park()
+          return .parked
+        case .timedOut:
+          worker.metrics.recordLimit(state.requests == 0 ? .headerTimeout : .idleTimeout)
+          return .closed
+        case .draining:
+          // Bytes that have already arrived are answered, even if their event is still pending.
+          guard case .moved = receive() else { return .closed }
+          continue
+        }
+      }
+      switch receive() {
+      case .moved, .wouldBlock: continue
+      case .ended, .failed: return .closed
+      }
+    }
+  }
+
+  private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
+    do throws(MessageError) {
+      let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
+        guard let length = try scanner.end(of: bytes) else { return nil }
+        return try RequestHeadParser.parse(
+          bytes, length: length, limits: settings.configuration.limits.head, into: requestFields)
+      }
+      return .success(head)
+    } catch {
+      return .failure(error)
+    }
+  }
+
+  /// Receives into `input`.
+  func receive() -> Transfer {
+    poller.buffers.fill(input)
+    if input.readRoom == 0 { input.compact() }
+    return socket.receive(into: input)
+  }
+
+  /// Releases the receive buffer if it is empty.
+  func releaseInput() {
+    guard input.isEmpty else { return }
+    if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
+    holdsSecrets = false
+  }
+
+  // MARK: Parking
+
+  func park() {
+    waiter.retire()
+    exchange?.release()
+    exchange = nil
+    releaseInput()
+    stage = .parked
+    // The socket holds it.
+    _ = ParkedConnection(
+      socket, worker, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state, idleDeadline: idleDeadline
+    )
+  }
+
+  // MARK: The end
+
+  /// Ends the connection in the way that the state requires.
+  func finish() async {
+    switch state.next {
+    case .readHead: close()
+    case .close:
+      if mayLoseAnswer { await linger() }
+      close()
+    case .reset:
+      release()
+      socket.reset()
+    case .drainAndClose:
+      await linger()
+      close()
+    }
+  }
+
+  /// True if closing immediately could cost the client the end of its response. An unread byte of the request makes
+  /// the kernel reset the connection, and response bytes that the client has not received yet are lost (RFC 9112,
+  /// section 9.6).
+  private var mayLoseAnswer: Bool {
+    if case .streams = stage { return false }
+    guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
+    let goesOn = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
+    return goesOn || socket.unacknowledged > 0
+  }
+
+  /// Ends the sending side and discards further input, as long as the client continues to receive the bytes queued in
+  /// the kernel.
+  func linger() async {
+    socket.shutdownWrite()
+    let end = poller.deadline(after: settings.configuration.bodyTimeout)
+    var taken = socket.acknowledged
+    while await dropInput() {
+      let acknowledged = socket.acknowledged
+      guard socket.unacknowledged > 0, acknowledged > taken, !end.hasPassed(at: poller.now) else { return }
+      taken = acknowledged
+      await waiter.yieldShare()
+    }
+  }
+
+  /// Discards a bounded part of the client's input. Returns false if no more follows.
+  private func dropInput() async -> Bool {
+    let deadline = poller.deadline(after: settings.configuration.lingerTimeout)
+    var left = settings.configuration.lingerBytes
+    while left > 0 {
+      input.clear()
+      switch receive() {
+      case .moved(let count): left -= count
+      case .wouldBlock:
+        releaseInput()
+        if await waiter.wait(socket, .readable, until: deadline) != .ready { return true }
+      case .ended, .failed: return false
+      }
+    }
+    return true
+  }
+}

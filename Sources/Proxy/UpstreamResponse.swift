@@ -1,0 +1,156 @@
+internal import ByteText
+internal import Compression
+public import HTTP
+import HTTP1
+import Reactor
+import Telemetry
+
+/// A response of the upstream: its head, and a body that is still to be read.
+public final class UpstreamResponse {
+  /// The head: status and fields, without framing. The body is empty.
+  public let head: Response
+  let connection: UpstreamConnection
+  let parsed: ResponseHead
+  /// False if the upstream answered before it had the whole request: its connection is not reused.
+  let hasWholeRequest: Bool
+  private let server: ServerConnection
+  private var isTaken = false
+
+  init(
+    _ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, hasWholeRequest: Bool,
+    _ server: ServerConnection
+  ) {
+    self.head = head
+    self.connection = connection
+    self.parsed = parsed
+    self.hasWholeRequest = hasWholeRequest
+    self.server = server
+  }
+
+  /// The length of the body in bytes; `nil` if it is not announced.
+  public var length: Int? {
+    switch parsed.body {
+    case .none: 0
+    case .length(let count): count
+    case .chunked, .untilClose: nil
+    }
+  }
+
+  /// The values of the fields that redirect a browser: Location, Refresh and Content-Location.
+  public var locations: [String] {
+    UpstreamResponse.locationNames.flatMap { head.headers.all($0) }
+  }
+
+  /// The values of the `Link` fields.
+  public var links: [String] { head.headers.all("Link") }
+
+  /// Returns the head with the gateway's origin in place of the upstream's in each of the `locations`, as in a passing
+  /// response.
+  public func onThisOrigin() -> Response {
+    let configuration = server.worker.settings.configuration
+    var response = head
+    response.headers = Headers(
+      head.headers.fields.map { field in
+        guard UpstreamResponse.locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }),
+          let moved = LocationRewriter.moved(field.value, configuration)
+        else { return field }
+        return Headers.Field(name: field.name, value: moved)
+      })
+    return response
+  }
+
+  private static let locationNames = ["Location", "Refresh", "Content-Location"]
+
+  deinit {
+    // The body was neither read nor relayed, so the connection cannot be reused.
+    if !isTaken { server.worker.pool.retire(connection) }
+  }
+
+  /// Passes the connection to the caller, which streams the body.
+  func take() -> UpstreamConnection {
+    isTaken = true
+    return connection
+  }
+
+  /// Reads the whole body. Throws `malformed` if it is longer than `ProxyConfiguration.collectedBodyLimit` bytes, its
+  /// framing is malformed, or there is no memory for it; throws `reset` or `responseTimeout` if it does not arrive.
+  public func collect() async throws(UpstreamFailure) -> [UInt8] {
+    isTaken = true
+    let worker = server.worker
+    var body: [UInt8] = []
+    do throws(UpstreamFailure) {
+      try await read(into: &body, worker)
+    } catch {
+      worker.pool.retire(connection)
+      worker.metrics.upstreamFailed(error)
+      throw error
+    }
+    releaseBuffer()
+    let isReusable = parsed.keepsAlive && hasWholeRequest
+    if isReusable { worker.pool.giveBack(connection) } else { worker.pool.retire(connection) }
+    return body
+  }
+
+  /// Reads the whole body like `collect`, and decodes its content coding: some servers compress although the request
+  /// does not accept it.
+  ///
+  /// Throws what `collect` throws. Also throws `malformed` for an unsupported coding, a damaged body, or a body that is
+  /// too large or does not fit into memory when it is decoded.
+  public func content() async throws(UpstreamFailure) -> [UInt8] {
+    let body = try await collect()
+    do throws(CompressionError) {
+      guard let coding = try ContentCoding.named(by: head.headers.all("Content-Encoding")) else { return body }
+      let limit = server.worker.settings.configuration.collectedBodyLimit
+      let content = try Decoder.decode(body, coding, limit: limit)
+      guard server.charge(content.count) else {
+        server.worker.metrics.recordLimit(.bufferMemory)
+        throw .outOfMemory
+      }
+      return content
+    } catch {
+      let failure = UpstreamFailure.malformed(error.description)
+      server.worker.metrics.upstreamFailed(failure)
+      throw failure
+    }
+  }
+
+  private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(UpstreamFailure) {
+    var decoder = BodyDecoder(parsed.body)
+    var isWithinMemory = true
+    let deadline = worker.poller.deadline(after: worker.settings.configuration.bodyTimeout)
+    while !decoder.isFinished {
+      let input = connection.input
+      if !input.isEmpty {
+        do throws(MessageError) {
+          let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
+          body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
+          input.consume(piece.consumed)
+          isWithinMemory = server.charge(piece.data.count)
+        } catch {
+          throw .malformed(error.description)
+        }
+        guard isWithinMemory else {
+          worker.metrics.recordLimit(.bufferMemory)
+          throw .malformed("a body for which `max_buffer_memory` leaves no room")
+        }
+        let limit = worker.settings.configuration.collectedBodyLimit
+        guard body.count <= limit else { throw .malformed("a body longer than \(limit) bytes") }
+        continue
+      }
+      if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
+        throw .responseTimeout
+      }
+      switch connection.receive() {
+      case .moved, .wouldBlock: continue
+      case .ended:
+        guard decoder.close() else { throw .reset }
+      case .failed: throw .reset
+      }
+    }
+  }
+
+  private func releaseBuffer() {
+    // The buffer may have held secrets, namely tokens.
+    if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
+  }
+}

@@ -1,0 +1,105 @@
+internal import ByteText
+
+/// A buffer of text lines, each of which is a flat JSON object (RFC 8259).
+///
+/// Control characters, including the delete character, and the line and paragraph separators of Unicode are escaped. So
+/// no value can end a line and add another (RFC 6749, section 10.14).
+struct JSONLines: Sendable {
+  private(set) var bytes: [UInt8] = []
+  private var isFirstMember = true
+
+  /// Begins a line.
+  mutating func beginLine() {
+    bytes.append(UInt8(ascii: "{"))
+    isFirstMember = true
+  }
+
+  /// Ends a line.
+  mutating func endLine() {
+    bytes.append("}\n")
+  }
+
+  /// Removes all lines and keeps the storage.
+  mutating func clear() {
+    bytes.removeAll(keepingCapacity: true)
+  }
+
+  /// Appends a member to the line.
+  ///
+  /// - Parameter name: Must be ASCII letters, digits and `_`, because it is not escaped.
+  mutating func appendMember(_ name: String, _ value: String) {
+    appendName(name)
+    appendString(value)
+  }
+
+  mutating func appendMember(_ name: String, _ value: Int) {
+    appendName(name)
+    bytes.append(String(value))
+  }
+
+  mutating func appendMember(_ name: String, _ value: Bool) {
+    appendName(name)
+    bytes.append(value ? "true" : "false")
+  }
+
+  mutating func appendMember(_ name: String, _ values: [String]) {
+    appendName(name)
+    bytes.append(UInt8(ascii: "["))
+    for (index, value) in values.enumerated() {
+      if index > 0 { bytes.append(UInt8(ascii: ",")) }
+      appendString(value)
+    }
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  private mutating func appendName(_ name: String) {
+    if !isFirstMember { bytes.append(UInt8(ascii: ",")) }
+    isFirstMember = false
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(name)
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(UInt8(ascii: ":"))
+  }
+
+  /// Appends a JSON string with its quotes.
+  private mutating func appendString(_ text: String) {
+    bytes.append(UInt8(ascii: "\""))
+    guard !JSONLines.isPlain(text.utf8.span) else {
+      bytes.append(text)
+      bytes.append(UInt8(ascii: "\""))
+      return
+    }
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\"": bytes.append("\\\"")
+      case "\\": bytes.append("\\\\")
+      case "\n": bytes.append("\\n")
+      case "\r": bytes.append("\\r")
+      case "\t": bytes.append("\\t")
+      case "\u{0}"..."\u{1f}", "\u{7f}"..."\u{9f}", "\u{2028}", "\u{2029}": appendEscape(scalar)
+      default: bytes.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      }
+    }
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  /// Returns true if all characters are ASCII and need no escape. This is so for nearly all values.
+  private static func isPlain(_ text: Span<UInt8>) -> Bool {
+    var needsEscape: UInt8 = 0
+    var index = 0
+    while index < text.count {
+      let byte = text[index]
+      needsEscape |= byte < 0x20 || byte >= 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
+      index &+= 1
+    }
+    return needsEscape == 0
+  }
+
+  /// Appends a `\u` escape. The caller passes only code points up to U+FFFF.
+  private mutating func appendEscape(_ scalar: Unicode.Scalar) {
+    let digits = String(scalar.value, radix: 16)
+    bytes.append("\\u")
+    bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: 4 - digits.utf8.count))
+    bytes.append(digits)
+  }
+}

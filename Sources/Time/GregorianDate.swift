@@ -1,0 +1,50 @@
+/// A day of the Gregorian calendar.
+///
+/// The calculations let a year begin in March, so that the leap day is the last day of a year. 400 years have 146,097
+/// days, and there are 719,468 days from 1 March of year 0 to 1 January 1970.
+public struct GregorianDate: Hashable, Sendable {
+  /// The year.
+  public let year: Int
+  /// The month, from 1 to 12.
+  public let month: Int
+  /// The day of the month, from 1.
+  public let day: Int
+
+  /// Creates a date; `nil` if there is no such day, or if the year is before 1970.
+  public init?(year: Int, month: Int, day: Int) {
+    guard year >= 1970, (1...12).contains(month), day >= 1, day <= GregorianDate.length(of: month, in: year) else {
+      return nil
+    }
+    self.year = year
+    self.month = month
+    self.day = day
+  }
+
+  /// Creates the date of a day that is counted from 1970-01-01 and not before it.
+  public init(daysSince1970 days: Int) {
+    let shifted = days + 719_468
+    let era = shifted / 146_097
+    let dayOfEra = shifted % 146_097
+    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let shiftedMonth = (5 * dayOfYear + 2) / 153
+    month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+    day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+  }
+
+  /// The days from 1970-01-01 to this one.
+  public var daysSince1970: Int {
+    let shifted = month > 2 ? year : year - 1
+    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
+    return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+  }
+
+  private static func length(of month: Int, in year: Int) -> Int {
+    switch month {
+    case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+    case 4, 6, 9, 11: 30
+    default: 31
+    }
+  }
+}

@@ -1,0 +1,77 @@
+/// The text of a point in time as in RFC 3339, section 5.6, in UTC: `2026-11-21T08:30:00Z`.
+enum RFC3339 {
+  /// Returns the text of a time in the years 1970 to 9999.
+  ///
+  /// - Parameter milliseconds: The milliseconds since the start of the second; `nil` for a text without them.
+  static func text(_ time: UnixTime, milliseconds: Int? = nil) -> String {
+    let (days, second) = Int(time.seconds).quotientAndRemainder(dividingBy: 86_400)
+    let date = GregorianDate(daysSince1970: days)
+    var text: [UInt8] = []
+    text.reserveCapacity(24)
+    append(date.year, 4, "-", to: &text)
+    append(date.month, 2, "-", to: &text)
+    append(date.day, 2, "T", to: &text)
+    append(second / 3_600, 2, ":", to: &text)
+    append(second / 60 % 60, 2, ":", to: &text)
+    if let milliseconds {
+      append(second % 60, 2, ".", to: &text)
+      append(milliseconds, 3, "Z", to: &text)
+    } else {
+      append(second % 60, 2, "Z", to: &text)
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Returns the time, or `nil` if `text` is not exactly the text that `text(_:)` returns for it.
+  static func time(_ text: some StringProtocol) -> UnixTime? {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 20, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
+      let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
+      let second = number(bytes[17..<19]), let date = GregorianDate(year: year, month: month, day: day), hour < 24,
+      minute < 60, second < 60
+    else { return nil }
+    let time = UnixTime(seconds: Int64(date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second))
+    // The comparison with the correct text detects wrong punctuation.
+    return self.text(time).utf8.elementsEqual(bytes) ? time : nil
+  }
+
+  /// Appends the last `width` digits of a number and the separator that follows them.
+  private static func append(_ value: Int, _ width: Int, _ end: Unicode.Scalar, to text: inout [UInt8]) {
+    var scale = 1
+    for _ in 1..<width { scale *= 10 }
+    while scale > 0 {
+      text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / scale % 10))
+      scale /= 10
+    }
+    text.append(UInt8(ascii: end))
+  }
+
+  private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
+    var value = 0
+    for digit in digits {
+      guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
+      value = value * 10 + Int(digit - UInt8(ascii: "0"))
+    }
+    return value
+  }
+}
+
+extension UnixTime {
+  /// The time in UTC as RFC 3339 writes it, e.g. `2026-11-21T08:30:00Z`. The time must be in the years 1970 to 9999.
+  public var text: String { RFC3339.text(self) }
+
+  /// Parses the text of a time. The result is `nil` for any other notation than that of ``text``.
+  public init?(parsing text: some StringProtocol) {
+    guard let time = RFC3339.time(text) else { return nil }
+    self = time
+  }
+}
+
+extension Timestamp {
+  /// The time in UTC as RFC 3339 writes it, with milliseconds, e.g. `2026-08-25T12:00:00.000Z`. The time must be in the
+  /// years 1970 to 9999.
+  public var text: String {
+    let (seconds, milliseconds) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+    return RFC3339.text(UnixTime(seconds: seconds), milliseconds: Int(milliseconds))
+  }
+}
