@@ -27,10 +27,13 @@ enum StatusPage {
       connections  \(metrics.connections) open, \(metrics.connectionsAccepted) accepted
       requests     \(Handling.allCases.map { "\(metrics.requests[$0] ?? 0) \($0.rawValue)" }.joined(separator: ", "))
       log          \(metrics.logLinesDropped) lines dropped
+      store        \(describe(metrics.storeActivity))
 
-      decisions by endpoint and rule
+      stored entries by kind
 
       """
+    text += storeRows(metrics.store)
+    text += "\ndecisions by endpoint and rule\n"
     var rows: [String: UInt64] = [:]
     for (labels, count) in metrics.decisions {
       let rule = labels.rule.isEmpty ? "-" : labels.rule
@@ -40,6 +43,23 @@ enum StatusPage {
     if rows.isEmpty { text += "  none yet\n" }
     for (row, count) in rows.sorted(by: { $0.key < $1.key }) { text += "  \(padded(String(count), 10)) \(row)\n" }
     return text + "\nsee also /metrics /healthz /readyz\n"
+  }
+
+  /// Describes the engine of the store and its state.
+  private static func describe(_ store: StoreActivitySeries?) -> String {
+    guard let store else { return "memory" }
+    guard let outage = store.outage else { return "\(store.engine), epoch \(store.epoch)" }
+    return "\(store.engine), does not answer: \(outage)"
+  }
+
+  /// Returns a row for each kind of entry.
+  private static func storeRows(_ kinds: [StoreSeries]) -> String {
+    guard !kinds.isEmpty else { return "  counted by the server of the store\n" }
+    return kinds.map { kind in
+      let fill = kind.share > 0 ? kind.bytes * 100 / kind.share : 0
+      return "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes, \(fill) % of its share, "
+        + "\(kind.evictions) evicted, \(kind.refusals) refused\n"
+    }.joined()
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

@@ -210,6 +210,26 @@ struct AdminServerTests {
     await admin.stop()
   }
 
+  @Test("The status page shows the entries of the store by kind, and why the store does not answer")
+  func storeOnStatusPage() async throws {
+    let admin = try await AdminFixture()
+    let before = Fetch.text(try await Fetch.get(admin.port, "/"))
+    #expect(before.contains("store        memory\n"))
+    #expect(before.contains("  counted by the server of the store\n"))
+    admin.status.metrics.measureStore {
+      [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: 1_000, evictions: 0, refusals: 2)]
+    }
+    admin.status.metrics.measureStoreActivity {
+      StoreActivitySeries(
+        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
+        nanoseconds: 0, failures: [])
+    }
+    let text = Fetch.text(try await Fetch.get(admin.port, "/"))
+    #expect(text.contains("store        file, does not answer: the disk is full\n"))
+    #expect(text.contains("  3          claim    240 bytes, 24 % of its share, 0 evicted, 2 refused\n"))
+    await admin.stop()
+  }
+
   @Test("Only GET and HEAD are accepted", arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
   func methods(_ method: String) async throws {
     let admin = try await AdminFixture()
