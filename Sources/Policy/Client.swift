@@ -1,3 +1,5 @@
+public import Time
+
 /// One client of the policy.
 ///
 /// This is a class because each step of a decision passes the client on, and a copy of a struct would retain and
@@ -56,6 +58,15 @@ public final class Client: Sendable {
   /// Creates a client from settings in which all defaults are filled in.
   public init(_ settings: ClientSettings) {
     self.settings = settings
+  }
+
+  /// The time in which a second use of a refresh token gets the same response as the first. 0: a second use ends the
+  /// family of the token.
+  ///
+  /// The default is long enough for two processes of a native app that refresh at the same time, and for a repeat after
+  /// a lost response. A native app cannot coordinate its processes, and the user would have to sign in again.
+  public var refreshReuseWindow: Seconds {
+    settings.enforcement.refreshReuseWindow ?? (settings.application == .native && settings.kind == .public ? 30 : 0)
   }
 
   /// A setting of the client.

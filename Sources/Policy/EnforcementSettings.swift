@@ -31,7 +31,7 @@ public struct EnforcementSettings: Sendable {
   public var deviceCodeLifetime: Seconds = 600
   /// The time after the first use of a refresh token in which a second use gets the same response (RFC 9700, section
   /// 4.14.2). A later second use ends all refresh tokens of the sign-in. Default: 0.
-  public var refreshReuseWindow: Seconds = 0
+  public var refreshReuseWindow: Seconds?
   /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle: Seconds = 90 * 86_400
   /// The time until which the gateway accepts refresh tokens that the upstream issued before the gateway was installed;
@@ -93,11 +93,12 @@ public struct EnforcementSettings: Sendable {
       "The time in which a device code can be used (RFC 8628, section 5.4)"),
     .seconds(
       "refresh_reuse_window", \.refreshReuseWindow,
-      0...60, adviceIfTooLong: "it is for requests that overlap, use `60s` or less",
+      0...600, adviceIfTooLong: "it is for requests that overlap or are repeated, use `10m` or less",
       """
       The time in which a second use of a refresh token gets the same answer as the first, for apps whose requests \
       overlap (RFC 9700, section 4.14.2); `0s`: a second use ends all tokens of that sign-in
-      """
+      """,
+      default: "`30s` for native apps, `0s` for other clients"
     ),
     .seconds(
       "refresh_idle", \.refreshIdle, 60...longestIdle,

@@ -196,6 +196,20 @@ extension Setting {
         set: { root, value in if case .seconds(let time) = value { root[keyPath: path] = time } }))
   }
 
+  /// Returns the row of an optional time that must be a whole number of seconds.
+  ///
+  /// - Parameter advice: The text about a time above the upper bound, as in `SettingForm.seconds`.
+  public static func seconds(
+    _ key: String, _ path: Path<Seconds?>, _ range: ClosedRange<Seconds>, adviceIfTooLong advice: String? = nil,
+    _ summary: String, default defaultText: String
+  ) -> Self {
+    Self(
+      key, .seconds(range, adviceIfTooLong: advice), summary, default: defaultText,
+      Access(
+        get: { $0[keyPath: path].map { .seconds($0) } },
+        set: { root, value in if case .seconds(let time) = value { root[keyPath: path] = time } }))
+  }
+
   /// Returns the row of an optional day in UTC.
   public static func date(
     _ key: String, _ path: Path<UnixTime?>, _ summary: String, default defaultText: String

@@ -97,7 +97,7 @@ extension PolicyReader {
       return
     }
     let message =
-      draft.rules.refreshReuseWindow > 0
+      Client(draft.settings).refreshReuseWindow > 0
       ? "answers a repeated refresh token of \(draft.title) from any address; use `same` unless its apps "
         + "change networks while they refresh"
       : "has no effect without `refresh_reuse_window`; remove it"

@@ -66,11 +66,11 @@ extension PolicyReader {
     if let field = fields["device_code_lifetime"] {
       reportUnsupported(field, "the device grant is not supported yet; remove `device_code_lifetime`")
     }
-    if rules.refreshReuseWindow > 0, let field = fields.valid("refresh_reuse_window") {
+    if let window = rules.refreshReuseWindow, window > 30, let field = fields.valid("refresh_reuse_window") {
       warn(
         .refreshReuseWindow, field.node,
-        "`refresh_reuse_window` repeats the answer for a used refresh token for a while, also to a thief; use `0s` if "
-          + "apps refresh once at a time")
+        "`refresh_reuse_window` repeats the answer for a used refresh token for a while, also to a thief; use "
+          + "`30s` or less")
     }
     if rules.rawRefreshUntil != nil, let field = fields.valid("raw_refresh_until") {
       warn(

@@ -66,7 +66,7 @@ struct ClientSettingsTests {
     arguments: [
       ("localhost: any_port", "RFC 8252, section 8.3"), ("schemes: minimum", "RFC 8252, sections 7.1 and 8.4"),
       ("embedded_user_agents: off", "RFC 8252, section 8.12"), ("state: off", "RFC 8252, section 8.9"),
-      ("pkce_syntax: lenient", "RFC 7636, section 4.1"), ("refresh_reuse_window: 5s", "RFC 9700, section 4.14.2"),
+      ("pkce_syntax: lenient", "RFC 7636, section 4.1"), ("refresh_reuse_window: 60s", "RFC 9700, section 4.14.2"),
       ("raw_refresh_until: 2027-03-31", "RFC 6749, section 10.4"),
     ])
   func linted(setting: String, section: String) throws {

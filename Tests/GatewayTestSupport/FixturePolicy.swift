@@ -38,7 +38,11 @@ public struct FixturePolicy: Sendable {
       origin: Origin(scheme: .http, host: "127.0.0.1", port: 1),
       endpoints: EndpointPaths(
         authorization: ["/authorize"], token: ["/token"], revocation: ["/revoke"], introspection: ["/introspect"]))
-    for client in try FixturePolicy.vectorClients() { clients[client.id] = client }
+    for client in try FixturePolicy.vectorClients() {
+      clients[client.id] = client
+      // The vectors detect the second use of a refresh token at once.
+      edit(client.id.rawValue) { $0.refreshReuseWindow = 0 }
+    }
   }
 
   /// The policy of the vectors with the changes of `adjust`.

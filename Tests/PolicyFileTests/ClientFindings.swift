@@ -21,11 +21,12 @@ struct ClientFindings {
           - id: mail
             type: public
             redirect_uris: [com.example.mail:/cb]
-            refresh_reuse_window: 10s
+            refresh_reuse_window: 60s
             refresh_reuse_networks: any
           - id: other
             type: public
             redirect_uris: [com.example.other:/cb]
+            refresh_reuse_window: 0s
             refresh_reuse_networks: any
           - id: third
             type: public
@@ -34,11 +35,11 @@ struct ClientFindings {
         """,
       expected: """
         policy.yaml:15:27: warning: `refresh_reuse_window` repeats the answer for a used refresh token for a while, \
-        also to a thief; use `0s` if apps refresh once at a time (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        also to a thief; use `30s` or less (RFC 9700, section 4.14.2) [refresh-reuse-window]
         policy.yaml:16:29: warning: `refresh_reuse_networks: any` answers a repeated refresh token of client \
         `mail` from any address; use `same` unless its apps change networks while they refresh (RFC 9700, \
         section 4.14.2) [refresh-reuse-networks]
-        policy.yaml:20:29: warning: `refresh_reuse_networks: any` has no effect without `refresh_reuse_window`; remove it \
+        policy.yaml:21:29: warning: `refresh_reuse_networks: any` has no effect without `refresh_reuse_window`; remove it \
         (RFC 9700, section 4.14.2) [refresh-reuse-networks]
         """),
     FindingCase(

@@ -543,18 +543,18 @@ struct GatewayFindings {
     FindingCase(
       .refreshReuseWindow,
       "A window in which refresh tokens may be used again",
-      edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 10s")],
+      edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 5m")],
       expected: """
         policy.yaml:11:25: warning: `refresh_reuse_window` repeats the answer for a used refresh token for a while, \
-        also to a thief; use `0s` if apps refresh once at a time (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        also to a thief; use `30s` or less (RFC 9700, section 4.14.2) [refresh-reuse-window]
         """),
     FindingCase(
       .refreshReuseWindow,
       "A window that is no window",
-      edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 5m")],
+      edits: [("mode: enforce", "mode: enforce\n  refresh_reuse_window: 11m")],
       expected: """
-        policy.yaml:11:25: error: `refresh_reuse_window` cannot be `5m`; it is for requests that overlap, use `60s` or \
-        less (RFC 9700, section 4.14.2) [refresh-reuse-window]
+        policy.yaml:11:25: error: `refresh_reuse_window` cannot be `11m`; it is for requests that overlap or are \
+        repeated, use `10m` or less (RFC 9700, section 4.14.2) [refresh-reuse-window]
         """),
     FindingCase(
       .invalidValue,
