@@ -19,7 +19,8 @@ internal import Time
 /// While the connection is restored, operations wait for it. After an attempt has failed, new operations fail
 /// immediately. If a connection ends, its last commands may have been executed: operations that recognise their own
 /// effect are repeated until their deadline, and the others fail. A claim whose outcome stays unknown is removed after
-/// the next connect; its request has not sent anything upstream.
+/// the next connect; its request has not sent anything upstream. Other changes that must not be lost wait for the next
+/// connect as well (`performLater`).
 final class RedisClient: Activity {
   private enum Phase {
     case connecting
@@ -28,10 +29,10 @@ final class RedisClient: Activity {
     case stopped
   }
 
-  /// A claim that counts as not made, but may be in the store.
+  /// A change without a waiting caller: the removal of a claim that counts as not made but may be in the store, or the
+  /// end of a claim.
   struct Leftover {
-    let key: [UInt8]
-    let value: [UInt8]
+    let operation: RedisOperation
     let epoch: EpochID
   }
 
@@ -165,20 +166,22 @@ final class RedisClient: Activity {
 
   /// Records a claim of unknown outcome, so that it can be removed and the client can repeat its request.
   private func leave(_ operation: RedisOperation, _ epoch: EpochID) {
-    guard case .put(let key, let value, _) = operation, store.isClaim(key), leftovers.count < RedisLimits.leftovers
-    else {
-      return
-    }
-    leftovers.append(Leftover(key: key, value: value, epoch: epoch))
-    if case .up = phase { removeLeftovers() }
+    guard case .put(let key, let value, _) = operation, store.isClaim(key) else { return }
+    performLater(.remove(key: key, value: value), in: epoch)
   }
 
-  /// Removes the claims that count as not made.
-  private func removeLeftovers() {
+  /// Performs an operation now if there is a connection, otherwise after the next connect, in the same epoch. Its
+  /// outcome is not reported.
+  func performLater(_ operation: RedisOperation, in epoch: EpochID) {
+    guard leftovers.count < RedisLimits.leftovers else { return }
+    leftovers.append(Leftover(operation: operation, epoch: epoch))
+    if case .up = phase { performLeftovers() }
+  }
+
+  private func performLeftovers() {
     for leftover in leftovers {
-      let operation = RedisOperation.remove(key: leftover.key, value: leftover.value)
       // Sends the script itself, because no operation waits for the reply to repeat the call after `NOSCRIPT`.
-      let words = operation.words(isRepeat: false, sendsScript: true)
+      let words = leftover.operation.words(isRepeat: false, sendsScript: true)
       add(RedisCall(words, isWrite: true, isRepeat: false, epoch: leftover.epoch, poller))
     }
     leftovers = []
@@ -195,7 +198,7 @@ final class RedisClient: Activity {
         if isStopped { break }
         phase = .up
         store.condition.connected(greeting)
-        removeLeftovers()
+        performLeftovers()
         wakeNewcomers()
         try await serve(link, greeting.epoch)
       } catch {

@@ -19,7 +19,7 @@ enum RedisLimits {
   static let longestPause: Milliseconds = 500
   /// The maximum number of operations in progress on one worker, which is more than a worker has requests.
   static let operations = 16_384
-  /// The maximum number of claims of unknown outcome that are removed after a reconnect.
+  /// The maximum number of changes that wait for the next connect.
   static let leftovers = 1_024
   /// The time between two reports of the same problem.
   static let report: Seconds = 60

@@ -132,18 +132,34 @@ public final class RedisStore: EphemeralStore {
     try isDone(try await perform(.remove(key: name(key), value: value), in: epoch))
   }
 
+  /// Changes the entry as soon as the server answers again, in the present epoch.
+  public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
+    let now = SystemClock.unixTime()
+    guard expiry > now, epoch != .none, let worker = currentWorker else { return }
+    let name = self.name(key)
+    let operation =
+      if let new {
+        RedisOperation.swap(key: name, old: old, new: new, lifetime: RedisStore.lifetime(until: expiry, now: now))
+      } else {
+        RedisOperation.remove(key: name, value: old)
+      }
+    await worker.performLater(operation, in: epoch)
+  }
+
   // MARK: Steps of operations
+
+  /// The worker of the calling task. A task outside of the workers uses the first one.
+  private var currentWorker: Worker? {
+    let workers = workers.withLock { $0 }
+    return workers.first(where: \.loop.isCurrent) ?? workers.first
+  }
 
   private func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(StoreError) -> RESPReply {
     let began = SystemClock.monotonicNanoseconds()
     let result: Result<RESPReply, RedisFailure>
     do throws(RedisFailure) {
       guard epoch != .none else { throw .unreachable("the store is not connected yet") }
-      let workers = workers.withLock { $0 }
-      // A task of a worker stays there. Any other task uses the first worker.
-      guard let worker = workers.first(where: \.loop.isCurrent) ?? workers.first else {
-        throw .unreachable("the store is not started")
-      }
+      guard let worker = currentWorker else { throw .unreachable("the store is not started") }
       result = .success(try await worker.perform(operation, in: epoch))
     } catch {
       result = .failure(error)
@@ -216,5 +232,9 @@ extension Worker {
   ) async throws(RedisFailure) -> RESPReply {
     guard let client = resident(RedisClient.self) else { throw .unreachable("the store is not started") }
     return try await client.perform(operation, in: epoch)
+  }
+
+  fileprivate func performLater(_ operation: RedisOperation, in epoch: EpochID) {
+    resident(RedisClient.self)?.performLater(operation, in: epoch)
   }
 }

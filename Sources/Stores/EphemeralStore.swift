@@ -57,6 +57,11 @@ public protocol EphemeralStore: Sendable {
   /// Removes the entry if `value` is its value. Returns true if it was removed.
   func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool
 
+  /// Replaces `old` by `new`, or removes the entry if `new` is `nil`, as soon as the store answers again. For the end
+  /// of a claim, after an operation on the claim has failed. Nothing is changed if `old` is not the value. The change
+  /// is lost if the process ends first, or if the store begins another epoch.
+  func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async
+
   /// The memory use of each kind in this process; empty for a store that keeps its entries elsewhere.
   var usage: [StoreUsage] { get }
 
@@ -80,6 +85,9 @@ extension EphemeralStore {
     guard epoch == self.epoch else { throw .unavailable("the store has begun another epoch") }
     return try await put(key, value, holder: holder, expiry: expiry, now: now)
   }
+
+  /// Does nothing, for a store whose failed operations have no effect.
+  public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {}
 
   /// 60 seconds, enough for machines that synchronise their clocks with a time server.
   public var clockTolerance: Seconds { 60 }

@@ -22,15 +22,22 @@ public import Time
 /// token is refused. A token of an earlier epoch may be used once without a record, unless the ledger is strict; this
 /// use creates the record again.
 ///
-/// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease.
+/// A store may also lose only the latest changes, together with its epoch. Then a record is older than a token of the
+/// earlier epoch: the token replaces it, unless the ledger is strict.
+///
+/// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease and
+/// the tolerance for differences between clocks. If the store does not record the end of a claim, it gets the change as
+/// soon as it answers again.
 public struct RefreshLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
     /// The family of the presented token.
     public let family: TransactionID
     /// True if the record of the family was lost together with an earlier epoch, so that this claim has created it
-    /// again.
+    /// again, or has replaced an older record.
     public let isFromEarlierEpoch: Bool
+    /// True if an earlier claim on the token ended with its lease. The upstream may have used the token up.
+    public let isAfterLease: Bool
     /// The epoch of the store when the use was claimed. The successor of the token must contain it.
     public let epoch: EpochID
     let record: [UInt8]
@@ -101,7 +108,8 @@ public struct RefreshLedger: Sendable {
   ///
   /// - Parameters:
   ///   - use: the presented token.
-  ///   - lease: the time after which the claim ends by itself.
+  ///   - lease: the maximum time for which the caller holds the claim. After this time and the tolerance for
+  ///     differences between clocks, the claim ends by itself.
   ///   - now: the current time.
   public func claim(_ use: RefreshUse, lease: Seconds, now: UnixTime) async throws(StoreError) -> Claim {
     let key = RefreshLedger.key(use.family)
@@ -119,13 +127,21 @@ public struct RefreshLedger: Sendable {
         record.token = digest
         let attempt = begin(
           use, &record, in: epoch, recordBefore: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
-        // In the epoch of the read: in another one, the record may exist.
-        let existing = try await store.put(
-          key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
+        let existing: [UInt8]?
+        do throws(StoreError) {
+          // In the epoch of the read: in another one, the record may exist.
+          existing = try await store.put(
+            key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
+        } catch {
+          await takeBack(attempt)
+          throw error
+        }
         if existing == nil { return .granted(attempt) }
         continue
       }
       guard var record = FamilyRecord(parsing: old) else { return .ended(.again) }
+      var isFromEarlierEpoch = false
+      var isAfterLease = false
       switch record.state {
       case .ended:
         remember(record, of: use, in: epoch, now: now)
@@ -134,12 +150,18 @@ public struct RefreshLedger: Sendable {
         continue
       case .busy where record.token == digest:
         guard record.leaseEnd <= now else { return .busy }
+        isAfterLease = true
       case .busy where generation == record.generation + 1:
         // The client received this token as the successor of the recorded one, but the store could not record it.
         record.previous = record.token
         record.token = digest
         record.generation = generation
       case .current where record.token == digest: break
+      case .current where isNewer(use, than: record, in: epoch), .busy where isNewer(use, than: record, in: epoch):
+        record.previous = FamilyRecord.none
+        record.token = digest
+        record.generation = generation
+        isFromEarlierEpoch = true
       case .current where record.previous == digest:
         return mayRepeat(use, record, now: now) ? .repeated : .reused
       case .current, .busy: return .reused
@@ -147,32 +169,50 @@ public struct RefreshLedger: Sendable {
       var settled = record
       settled.state = .current
       let attempt = begin(
-        use, &record, in: epoch, recordBefore: settled.bytes, isFromEarlierEpoch: false, lease: lease, now: now)
-      if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
-        return .granted(attempt)
+        use, &record, in: epoch, recordBefore: settled.bytes, isFromEarlierEpoch: isFromEarlierEpoch,
+        isAfterLease: isAfterLease, lease: lease, now: now)
+      do throws(StoreError) {
+        if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
+          return .granted(attempt)
+        }
+      } catch {
+        await takeBack(attempt)
+        throw error
       }
     }
     return .busy
   }
 
+  /// Returns true if the token was sealed after the record was written. The gateway has sealed its generation, so the
+  /// store has lost the later records of the family, together with the epoch in which the token was sealed.
+  private func isNewer(_ use: RefreshUse, than record: FamilyRecord, in epoch: EpochID) -> Bool {
+    !isStrict && use.epoch != epoch && use.generation > Int(record.generation)
+  }
+
+  /// Takes a claim back whose outcome is unknown. Its caller does not contact the upstream.
+  private func takeBack(_ attempt: Attempt) async {
+    await store.replaceLater(
+      RefreshLedger.key(attempt.family), attempt.record, with: attempt.recordBefore, expiry: attempt.expiry)
+  }
+
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func begin(
     _ use: RefreshUse, _ record: inout FamilyRecord, in epoch: EpochID, recordBefore: [UInt8]?,
-    isFromEarlierEpoch: Bool, lease: Seconds, now: UnixTime
+    isFromEarlierEpoch: Bool, isAfterLease: Bool = false, lease: Seconds, now: UnixTime
   ) -> Attempt {
     record.state = .busy
     record.nonce = randomBytes(FamilyRecord.digestLength)
-    record.leaseEnd = now + lease
+    record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
-      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, epoch: epoch, record: record.bytes,
-      recordBefore: recordBefore,
-      generation: record.generation, token: record.token, started: now, network: use.network.code,
+      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease, epoch: epoch,
+      record: record.bytes, recordBefore: recordBefore, generation: record.generation, token: record.token, started: now, network: use.network.code,
       isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
   /// Returns true if the last response may be repeated (`I-renewal`).
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
     let firstUse = record.firstUse
+    let now = use.arrival ?? now
     guard now < firstUse + use.window, record.repeats < RefreshLedger.maximumRepeats else { return false }
     return use.acceptsAnyNetwork || record.network == use.network.code || now <= firstUse + RefreshLedger.handover
   }
@@ -208,10 +248,15 @@ public struct RefreshLedger: Sendable {
   /// Ends the claim without a new token. The presented token stays valid.
   public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     let key = RefreshLedger.key(attempt.family)
-    if let recordBefore = attempt.recordBefore {
-      _ = try await store.replace(key, attempt.record, with: recordBefore, expiry: attempt.expiry, now: now)
-    } else {
-      _ = try await store.remove(key, attempt.record, now: now)
+    do throws(StoreError) {
+      if let recordBefore = attempt.recordBefore {
+        _ = try await store.replace(key, attempt.record, with: recordBefore, expiry: attempt.expiry, now: now)
+      } else {
+        _ = try await store.remove(key, attempt.record, now: now)
+      }
+    } catch {
+      await takeBack(attempt)
+      throw error
     }
   }
 
@@ -226,8 +271,14 @@ public struct RefreshLedger: Sendable {
     record.previous = attempt.token
     record.firstUse = attempt.started
     record.network = attempt.network
-    let isSettled = try await store.replace(
-      RefreshLedger.key(attempt.family), attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
+    let key = RefreshLedger.key(attempt.family)
+    let isSettled: Bool
+    do throws(StoreError) {
+      isSettled = try await store.replace(key, attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
+    } catch {
+      await store.replaceLater(key, attempt.record, with: record.bytes, expiry: attempt.expiry)
+      throw error
+    }
     guard isSettled || store.epoch == attempt.epoch else { throw .unavailable("the store has begun another epoch") }
     return isSettled
   }

@@ -22,6 +22,8 @@ public struct RefreshUse: Sendable {
   public var window: Seconds = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var acceptsAnyNetwork = false
+  /// The time at which the request arrived, which decides if it is a repeat; `nil` if it has not waited.
+  public var arrival: UnixTime?
   /// The time until which tokens that the upstream issued before the gateway was installed are accepted.
   public var adoptedUntil: UnixTime = 0
   /// True if the upstream issued the token before the gateway was installed.

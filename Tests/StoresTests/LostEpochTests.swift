@@ -54,6 +54,70 @@ struct LostEpochTests {
     #expect(try await claim(use(1, sealedIn: epoch)) == .reused)
   }
 
+  @Test("A use that the store could not end is ended later: settled, released, or taken back if it was never granted")
+  func later() async throws {
+    let epoch = store.epoch
+    // The first claim of a family, whose outcome is unknown.
+    store.fails = .after
+    await #expect(throws: StoreError.self) { _ = try await claim(use(0, sealedIn: epoch)) }
+    store.fails = nil
+    #expect(try await claim(use(0, sealedIn: epoch)) == .busy)
+    try await store.changeNow()
+    let first = try await granted(use(0, sealedIn: epoch))
+    // The response of the upstream, which the store does not record.
+    store.fails = .before
+    await #expect(throws: StoreError.self) { _ = try await ledger.settle(first, successor: Secret("r1"), now: 0) }
+    store.fails = nil
+    try await store.changeNow()
+    let second = try await granted(use(1, sealedIn: epoch))
+    store.fails = .before
+    await #expect(throws: StoreError.self) { try await ledger.release(second, now: 0) }
+    store.fails = nil
+    try await store.changeNow()
+    store.fails = .after
+    await #expect(throws: StoreError.self) { _ = try await claim(use(1, sealedIn: epoch)) }
+    store.fails = nil
+    #expect(try await claim(use(1, sealedIn: epoch)) == .busy)
+    try await store.changeNow()
+    _ = try await granted(use(1, sealedIn: epoch))
+    // The used token is not accepted again when the lease ends.
+    #expect(try await ledger.claim(use(0, sealedIn: epoch), lease: 10, now: 1_000) == .reused)
+  }
+
+  @Test("A token of an earlier epoch replaces an older record, which the store has lost the successors of")
+  func olderRecord() async throws {
+    let epoch = store.epoch
+    for ledger in [RefreshLedger(store: store, isStrict: true), ledger] {
+      store.loseEntries()
+      // The new primary of the store has the record of the second token only.
+      let old = try await granted(use(0, sealedIn: store.epoch))
+      #expect(try await self.ledger.settle(old, successor: Secret("r1"), now: 0))
+      let claim = try await ledger.claim(use(3, sealedIn: epoch), lease: 10, now: 0)
+      guard case .granted(let attempt) = claim else {
+        #expect(claim == .reused)
+        continue
+      }
+      #expect(attempt.isFromEarlierEpoch)
+      #expect(try await ledger.settle(attempt, successor: Secret("r4"), now: 0))
+      #expect(try await ledger.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .reused)
+      return
+    }
+    Issue.record("the newest token is not accepted")
+  }
+
+  @Test("A claim ends with its lease and the tolerance for clocks, and the next one says that it did")
+  func lease() async throws {
+    let epoch = store.epoch
+    #expect(try await !granted(use(0, sealedIn: epoch)).isAfterLease)
+    let last = UnixTime(seconds: 9) + store.clockTolerance
+    #expect(try await ledger.claim(use(0, sealedIn: epoch), lease: 10, now: last) == .busy)
+    guard case .granted(let next) = try await ledger.claim(use(0, sealedIn: epoch), lease: 10, now: last + 1) else {
+      Issue.record("the claim has not ended")
+      return
+    }
+    #expect(next.isAfterLease)
+  }
+
   @Test("A family that this process has seen ended is ended again before a token of the earlier epoch is accepted")
   func ended() async throws {
     let epoch = store.epoch
