@@ -40,7 +40,9 @@ public struct RedemptionLedger: Sendable {
   public enum Claim: Hashable, Sendable {
     /// The caller may redeem the upstream code.
     case granted(Attempt)
-    /// Another attempt is in progress, or an unsettled attempt belongs to another client or verifier.
+    /// An attempt of the same client with the same verifier is in progress. It is not known yet if it will succeed.
+    case busy
+    /// An attempt of another client or with another verifier is in progress or unsettled.
     case claimed
     /// Tokens were issued for the code before: this is a replay.
     case spent
@@ -84,11 +86,15 @@ public struct RedemptionLedger: Sendable {
     guard let existing = ClaimRecord(parsing: bytes) else { return .claimed }
     switch existing.state {
     case .spent: return .spent
-    case .claimed where existing.leaseEnd > now: return .claimed
     case .claimed, .unsettled:
-      guard existing.proof == record.proof,
-        try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now)
-      else { return .claimed }
+      guard existing.proof == record.proof else { return .claimed }
+      guard existing.state == .unsettled || existing.leaseEnd <= now else { return .busy }
+      do throws(StoreError) {
+        guard try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now) else { return .busy }
+      } catch {
+        await store.replaceLater(key, record.bytes, with: bytes, expiry: until)
+        throw error
+      }
       return granted(isRetry: true)
     }
   }
@@ -97,7 +103,13 @@ public struct RedemptionLedger: Sendable {
   /// the claim of a retry becomes unsettled again.
   public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
-    _ = try await store.remove(RedemptionLedger.key(attempt.transaction), attempt.record.bytes, now: now)
+    let key = RedemptionLedger.key(attempt.transaction)
+    do throws(StoreError) {
+      _ = try await store.remove(key, attempt.record.bytes, now: now)
+    } catch {
+      await store.replaceLater(key, attempt.record.bytes, with: nil, expiry: attempt.expiry)
+      throw error
+    }
   }
 
   /// Permits a retry after a complete request was sent upstream and no usable answer came back.
@@ -120,9 +132,13 @@ public struct RedemptionLedger: Sendable {
   ) async throws(StoreError) -> Bool {
     var record = attempt.record
     record.state = state
-    return try await store.replace(
-      RedemptionLedger.key(attempt.transaction), attempt.record.bytes, with: record.bytes, expiry: attempt.expiry,
-      now: now)
+    let key = RedemptionLedger.key(attempt.transaction)
+    do throws(StoreError) {
+      return try await store.replace(key, attempt.record.bytes, with: record.bytes, expiry: attempt.expiry, now: now)
+    } catch {
+      await store.replaceLater(key, attempt.record.bytes, with: record.bytes, expiry: attempt.expiry)
+      throw error
+    }
   }
 
   // MARK: Tokens of a spent code

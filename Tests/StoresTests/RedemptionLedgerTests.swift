@@ -34,7 +34,7 @@ struct RedemptionLedgerTests {
   func once() async throws {
     let attempt = try granted(await claim())
     #expect(!attempt.isRetry)
-    #expect(try await claim() == .claimed)
+    #expect(try await claim() == .busy)
     try await ledger.spend(attempt, now: 0)
     #expect(try await claim() == .spent)
   }
@@ -74,17 +74,17 @@ struct RedemptionLedgerTests {
     try await ledger.release(first, now: 0)
     _ = try granted(await claim())
     try await ledger.release(first, now: 0)
-    #expect(try await claim() == .claimed)
+    #expect(try await claim() == .busy)
     try await ledger.leaveUnsettled(first, now: 0)
-    #expect(try await claim() == .claimed)
+    #expect(try await claim() == .busy)
     try await ledger.spend(first, now: 0)
-    #expect(try await claim() == .claimed)
+    #expect(try await claim() == .busy)
   }
 
   @Test("The same client with the same verifier does not share a claim: of two requests one is granted")
   func nonce() async throws {
     let first = try granted(await claim())
-    #expect(try await claim() == .claimed)
+    #expect(try await claim() == .busy)
     try await ledger.release(first, now: 0)
     #expect(try granted(await claim()) != first)
   }
@@ -131,7 +131,7 @@ struct RedemptionLedgerTests {
     #expect(try await claim(client: "other") == .claimed)
     let retry = try granted(await claim())
     #expect(retry.isRetry)
-    #expect(try await claim() == .claimed)
+    #expect(try await claim() == .busy)
 
     // A retry without a request, and a retry without a response, leave the code open for one more retry.
     try await ledger.release(retry, now: 0)
@@ -150,18 +150,51 @@ struct RedemptionLedgerTests {
     let first = try granted(await claim())
     let last = UnixTime(seconds: 19) + store.clockTolerance
     let end = last + 1
-    #expect(try await claim(now: last) == .claimed)
+    #expect(try await claim(now: last) == .busy)
     #expect(try await claim("another", now: end) == .claimed)
     #expect(try await claim(client: "other", now: end) == .claimed)
     let retry = try granted(await claim(now: end))
     #expect(retry.isRetry)
-    #expect(try await claim(now: end) == .claimed)
+    #expect(try await claim(now: end) == .busy)
     // The first request has lost its claim, so it cannot change the claim of the retry.
     try await ledger.release(first, now: end)
     try await ledger.leaveUnsettled(first, now: end)
-    #expect(try await claim(now: end) == .claimed)
+    #expect(try await claim(now: end) == .busy)
     try await ledger.spend(retry, now: end)
     #expect(try await claim(now: end) == .spent)
+  }
+
+  @Test("The end of a claim that the store could not record is recorded later, and the claim of a retry is taken back")
+  func later() async throws {
+    let store = LossyStore()
+    let ledger = RedemptionLedger(store: store)
+    func claim() async throws -> RedemptionLedger.Claim {
+      try await ledger.claim(
+        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
+        expiry: 60, now: 0)
+    }
+    let first = try granted(await claim())
+    store.fails = .before
+    await #expect(throws: StoreError.self) { try await ledger.leaveUnsettled(first, now: 0) }
+    store.fails = nil
+    #expect(try await claim() == .busy)
+    try await store.changeNow()
+    let second = try granted(await claim())
+    #expect(second.isRetry)
+    try await ledger.leaveUnsettled(second, now: 0)
+    // The claim is made, but the store does not say so.
+    store.fails = .after
+    await #expect(throws: StoreError.self) { _ = try await claim() }
+    store.fails = nil
+    #expect(try await claim() == .busy)
+    try await store.changeNow()
+    let third = try granted(await claim())
+    // The release of a claim is done later as well.
+    store.fails = .before
+    await #expect(throws: StoreError.self) { try await ledger.release(third, now: 0) }
+    store.fails = nil
+    try await store.changeNow()
+    #expect(try granted(await claim()).isRetry)
   }
 
   @Test("The client id and the verifier are separated in the digest")

@@ -220,7 +220,7 @@ struct StoreConformanceTests {
           if case .granted(let attempt) = claim { return attempt } else { return nil }
         }
         try #require(granted.count == 1)
-        #expect(claims.filter { $0 == .claimed }.count == 49)
+        #expect(claims.filter { $0 == .busy }.count == 49)
         try await ledger.spend(granted[0], now: now)
         let late = try await ledger.claim(
           transaction, client: ClientID("mail"), verifier: Secret("the same for all"), holder: .sample(),

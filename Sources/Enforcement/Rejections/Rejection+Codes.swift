@@ -5,7 +5,7 @@ extension Rejection {
   static let codes = Subject(
     "Authorization codes",
     [
-      .codeNotSealed, .codeKeyUnknown, .codeIssuedToOtherClient, .codeExpired, .codeUsed, .codeOutdated,
+      .codeNotSealed, .codeKeyUnknown, .codeIssuedToOtherClient, .codeExpired, .codeUsed, .codeBusy, .codeOutdated,
     ])
 
   package static let codeNotSealed = Rejection(
@@ -47,6 +47,16 @@ extension Rejection {
     refused: "The code was redeemed before.",
     why: "A code can be redeemed only once.",
     remedy: "Begin a new authorization request.")
+
+  package static let codeBusy = Rejection(
+    "code-busy", .temporarilyUnavailable, 503, .page, "a redemption of this code is under way",
+    source: "RFC 6749, section 4.1.2",
+    refused: """
+      Another request of the same client redeems the code, and its result was not known after ten seconds. Or a \
+      gateway ended while it redeemed the code.
+      """,
+    why: "A code can be redeemed only once, and the other request may still succeed or fail.",
+    remedy: "Try again later, or begin a new authorization request.")
 
   package static let codeOutdated = Rejection(
     "code-outdated", .invalidGrant, 400, .page, "the code is no longer valid",

@@ -23,22 +23,29 @@ struct CodeRedeemer {
   func respond() async -> Response {
     intercepted.trail.family = permit.family
     do throws(StoreError) {
-      let hold = UpstreamHold(intercepted.policy.upstream)
-      let claim = try await ledger.claim(
-        permit.family, client: permit.client.id, verifier: permit.verifier,
-        holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
-        expiry: permit.code.expiry, now: intercepted.now)
-      switch claim {
-      case .claimed: return intercepted.tokenRejection(.here(.codeUsed))
-      case .spent:
-        try await revokeIssuedTokens()
-        return intercepted.tokenRejection(.here(.codeUsed))
-      case .granted(let attempt):
-        guard hold.permitsRequest else {
-          try await ledger.release(attempt, now: intercepted.now)
-          return intercepted.tokenRejection(.here(.storeUnavailable))
+      var wait = ProgressWait()
+      while true {
+        let hold = UpstreamHold(intercepted.policy.upstream)
+        let claim = try await ledger.claim(
+          permit.family, client: permit.client.id, verifier: permit.verifier,
+          holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
+          expiry: permit.code.expiry, now: intercepted.now)
+        switch claim {
+        case .claimed: return intercepted.tokenRejection(.here(.codeUsed))
+        case .busy:
+          // The other request may fail without an effect, so this one cannot be refused for good.
+          guard await wait.pause() else { return intercepted.tokenRejection(.here(.codeBusy)) }
+        case .spent:
+          // A request that came before the response to the other one is a repeat and no replay.
+          if !wait.hasBegun { try await revokeIssuedTokens() }
+          return intercepted.tokenRejection(.here(.codeUsed))
+        case .granted(let attempt):
+          guard hold.permitsRequest else {
+            try await ledger.release(attempt, now: intercepted.now)
+            return intercepted.tokenRejection(.here(.storeUnavailable))
+          }
+          return try await redeem(attempt)
         }
-        return try await redeem(attempt)
       }
     } catch {
       // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch.

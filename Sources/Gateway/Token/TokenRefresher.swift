@@ -82,16 +82,24 @@ struct TokenRefresher {
   // MARK: Rotation
 
   private func rotate(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
-    let hold = UpstreamHold(intercepted.policy.upstream)
-    switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
-    case .granted(let attempt):
-      if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
-      return try await rotate(grant, attempt, hold)
-    case .busy: return intercepted.tokenRejection(.here(.refreshTokenBusy))
-    case .missing: return intercepted.tokenRejection(.here(.familyMissing))
-    case .ended(let ended): return await refuse(grant, ended)
-    case .repeated: return try await answerRepeat(grant, use)
-    case .reused: return try await refuseReuse(of: grant)
+    var use = use
+    use.arrival = intercepted.now
+    var wait = ProgressWait()
+    while true {
+      let hold = UpstreamHold(intercepted.policy.upstream)
+      switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
+      case .granted(let attempt):
+        if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
+        if attempt.isAfterLease { intercepted.trail.findings.append("lease-ended") }
+        return try await rotate(grant, attempt, hold)
+      case .busy:
+        // Without a window, this request would be a reuse after the other one, and end the family.
+        guard use.window > 0, await wait.pause() else { return intercepted.tokenRejection(.here(.refreshTokenBusy)) }
+      case .missing: return intercepted.tokenRejection(.here(.familyMissing))
+      case .ended(let ended): return await refuse(grant, ended)
+      case .repeated: return try await answerRepeat(grant, use)
+      case .reused: return try await refuseReuse(of: grant)
+      }
     }
   }
 

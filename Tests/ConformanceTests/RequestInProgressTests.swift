@@ -1,0 +1,86 @@
+import Demo
+import GatewayTestSupport
+import HTTP
+import OAuth
+import Policy
+import Testing
+import Time
+
+/// Requests that come while another request redeems the same code or refresh token.
+@Suite("A request during another one with the same code or refresh token")
+struct RequestInProgressTests {
+  /// The default of `refresh_reuse_window`.
+  private static func policy() throws -> Policy {
+    try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = nil } }
+  }
+
+  /// Sends `request` twice: the second time while the first one waits for the upstream.
+  ///
+  /// - Parameter answer: the response of the upstream to the first request; `nil` for its own one.
+  private func twice(
+    _ gateway: GatewayFixture, upstream answer: Response? = nil,
+    _ request: @escaping @Sendable () async throws -> Response
+  ) async throws -> (first: Response, second: Response) {
+    let gate = Gate()
+    gateway.upstream.script { request in
+      guard request.path == "/token" else { return nil }
+      await gate.pass()
+      return answer
+    }
+    async let first = request()
+    await gate.someoneWaits()
+    // The script applies to the first request only.
+    gateway.upstream.script(nil)
+    async let second = request()
+    // Time for the second request to ask the store for the first time. If it comes later, the result is the same.
+    try await Task.sleep(for: .milliseconds(50))
+    await gate.open()
+    return try await (first, second)
+  }
+
+  @Test("I-renewal: two refreshes of a native app at the same time are one upstream request with one response")
+  func refresh() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let token = try await gateway.tokens().refresh()
+      let before = gateway.upstreamTokenForms.count
+      let (first, second) = try await twice(gateway) { try await gateway.refresh(token) }
+      #expect(first.status == 200)
+      #expect(second.status == 200)
+      #expect(first.body == second.body)
+      #expect(gateway.upstreamTokenForms.count == before + 1)
+    }
+  }
+
+  @Test("I-renewal: if the first of two refreshes fails at the upstream, the second one is sent")
+  func failedRefresh() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let token = try await gateway.tokens().refresh()
+      let (first, second) = try await twice(gateway, upstream: Response(status: 503)) {
+        try await gateway.refresh(token)
+      }
+      #expect(first.status == 503)
+      #expect(second.status == 200)
+    }
+  }
+
+  @Test("I-token: of two redemptions at the same time one succeeds, and the other one does not end its tokens")
+  func redemption() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      let (first, second) = try await twice(gateway) { try await gateway.redeem(code) }
+      second.expectTokenError(400, "invalid_grant")
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").isEmpty)
+      #expect(try await gateway.refresh(try first.refreshToken()).status == 200)
+    }
+  }
+
+  @Test("I-token: if the first of two redemptions fails at the upstream, the second one succeeds")
+  func failedRedemption() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      let (first, second) = try await twice(gateway, upstream: Response(status: 503)) { try await gateway.redeem(code) }
+      #expect(first.status == 503)
+      #expect(second.status == 200)
+    }
+  }
+}
