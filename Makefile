@@ -2,9 +2,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-paths demo test reference conformance mutation lint build bench \
+.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-paths deps-stores demo test reference conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults store-crash path-gate clean
+  sanitize fuzz attack faults store-crash stores stores-long path-gate clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -44,6 +44,9 @@ deps-faults: deps
 
 deps-load: deps
 	$(call install,nginx haproxy util-linux python3)
+
+deps-stores: deps
+	$(call install,redis-server redis-sentinel haproxy nginx wrk util-linux python3)
 
 deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
@@ -193,6 +196,14 @@ faults: deps-faults build
 store-crash: deps-faults
 	swift build --configuration release --product StoreLoad
 	Tests/Stores/crash --load .build/release/StoreLoad $(CRASH_OPTIONS)
+
+## stores: several gateways with one store, through failovers and outages, within 90 seconds; STORES_OPTIONS="SCENARIO..."
+stores: deps-stores build
+	Tests/Stores/replicas --proofgate $(BINARY) --short $(STORES_OPTIONS)
+
+## stores-long: the same with the full numbers, about 40 minutes
+stores-long: deps-stores build
+	Tests/Stores/replicas --proofgate $(BINARY) $(STORES_OPTIONS)
 
 ## path-gate: path and query spellings with real servers; fails if a server runs an OAuth handler; PATHS_OPTIONS=...
 path-gate: deps-paths
