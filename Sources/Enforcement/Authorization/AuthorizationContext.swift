@@ -73,7 +73,7 @@ final class AuthorizationContext: FormContext {
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
       isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
-      showsErrorsOnGatewayPage: isRestarted)
+      isRestarted: isRestarted)
   }
 
   /// Returns the refusal. The error is redirected if the rejection permits it, the redirect URI is verified, and the

@@ -83,7 +83,7 @@ public final class AuthorizationPermit: Sendable {
   }
 
   /// True if the request comes from a start ticket: the sealed request in the link by which a user restarts a sign-in.
-  public var isRestarted: Bool { redirect.showsErrorsOnGatewayPage }
+  public var isRestarted: Bool { redirect.isRestarted }
 
   /// Returns the query of the upstream request. It has a sealed state, or a handle for one, in place of the client's
   /// `state`.
@@ -122,8 +122,8 @@ public final class AuthorizationPermit: Sendable {
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
   /// page, the upstream failed (`I-failure`), or the store is full or unavailable.
   ///
-  /// It is a redirect to the client. It is a page with a link if the operator does not vouch for the client, and a page
-  /// without a link if the request was restarted.
+  /// It is a page without a link if the request was restarted. Otherwise it is a page with a link if the operator does
+  /// not vouch for the client, and a redirect to the client in all other cases.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }

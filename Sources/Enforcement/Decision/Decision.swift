@@ -162,12 +162,13 @@ public struct VerifiedRedirect: Sendable {
   let isUntrusted: Bool
   /// True if a redirect to an https URI ends in a fragment that the gateway adds (`fragment_guard`).
   let guardsFragment: Bool
-  /// True if errors are shown on a page of the gateway and never sent to the client.
-  let showsErrorsOnGatewayPage: Bool
+  /// True if the user restarted the request by a link of the gateway. Errors are then shown on a page of the gateway and
+  /// never sent to the client.
+  let isRestarted: Bool
 
   init(
     redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
-    guardsFragment: Bool = false, showsErrorsOnGatewayPage: Bool = false
+    guardsFragment: Bool = false, isRestarted: Bool = false
   ) {
     self.redirectURI = redirectURI
     self.mode = mode
@@ -175,12 +176,12 @@ public struct VerifiedRedirect: Sendable {
     self.issuer = issuer
     self.isUntrusted = isUntrusted
     self.guardsFragment = guardsFragment
-    self.showsErrorsOnGatewayPage = showsErrorsOnGatewayPage
+    self.isRestarted = isRestarted
   }
 
   /// The way in which errors reach the client.
   var delivery: RejectionResponse.Delivery {
-    if showsErrorsOnGatewayPage { return .here }
+    if isRestarted { return .here }
     return isUntrusted ? .link(self) : .redirect(self)
   }
 
