@@ -110,7 +110,8 @@ extension DemoStory {
     }
     let response = try await exchange(request, at: direct.tokenEndpoint, from: "thief", to: "legacy", &step)
     step.conclude(
-      NativeApp.tokens(in: response) != nil, "no native app can sign in with its own redirect URI, and a stolen code is as good as a token")
+      NativeApp.tokens(in: response) != nil,
+      "no native app can sign in with its own redirect URI, and a stolen code is as good as a token")
   }
 }
 
