@@ -129,18 +129,18 @@ import CLinux
   private let capacity: Int
   /// The maximum number of free blocks that keep their memory. The memory of further free blocks, which are left after
   /// a burst, is returned to the system.
-  private let keep: Int
+  private let retainedLimit: Int
   private var free: [UnsafeMutableRawPointer] = unsafe []
-  /// Free blocks whose memory was returned to the system; only their addresses are kept. If they were freed, the
-  /// allocator would get holes between smaller, longer-lived allocations. The blocks and objects of each later burst
-  /// would fill these holes at other addresses, until all holes have memory.
+  /// Free blocks whose memory was returned to the system; only their addresses are kept. If these blocks were freed,
+  /// the allocator would have holes between smaller, longer-lived allocations. Each later burst would fill other parts
+  /// of these holes, until all of them use memory.
   private var withoutMemory: [UnsafeMutableRawPointer] = unsafe []
   /// The number of blocks that buffers hold.
   private(set) var inUse = 0
 
   init(_ capacity: Int, keep: Int) {
     self.capacity = capacity
-    self.keep = keep
+    retainedLimit = keep
   }
 
   mutating func pop() -> UnsafeMutableRawPointer {
@@ -150,7 +150,7 @@ import CLinux
 
   mutating func push(_ block: UnsafeMutableRawPointer) {
     inUse -= 1
-    if unsafe free.count < keep {
+    if unsafe free.count < retainedLimit {
       unsafe free.append(block)
     } else {
       unsafe Buffer.Block.discard(block, capacity)
