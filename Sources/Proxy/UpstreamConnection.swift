@@ -13,7 +13,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   let input = Buffer()
   /// True if a read of the body has filled a block.
   private(set) var isBulk = false
-  /// True if the connection has been idle in the pool before this exchange.
+  /// True if the connection was used by an earlier exchange.
   private(set) var isReused = false
   private let timer = Timer()
   private var isIdle = false
