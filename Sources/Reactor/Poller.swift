@@ -174,8 +174,8 @@ import Time
     due.removeAll(keepingCapacity: true)
   }
 
-  /// Parks every connection that waits for its next request, because memory is short: it releases its task and buffers
-  /// (`Wake.park`).
+  /// Parks every connection that waits for its next request, because memory is short. Each releases its task and
+  /// buffers (`Wake.park`).
   public func parkIdle() {
     idle.resumeAll(.park)
   }
