@@ -8,7 +8,7 @@ import Reactor
 struct BodyPump {
   /// The framing of the outgoing body.
   enum Output {
-    /// The head announced a length, or the end of the connection ends the body: bytes are sent unchanged.
+    /// The data is sent without framing: the head announced its length, or it ends with the connection.
     case plain
     case chunked
   }

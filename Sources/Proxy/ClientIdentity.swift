@@ -6,7 +6,7 @@ import Reactor
 /// The client of a connection, and the fields that describe it to the upstream: `Forwarded` (RFC 7239) and
 /// `X-Forwarded-*`.
 ///
-/// A class, because copying a struct would retain each of its texts per request.
+/// A class, because copying a struct would retain each of its strings per request.
 final class ClientIdentity {
   private let peerHost: String
   private let isLoopback: Bool

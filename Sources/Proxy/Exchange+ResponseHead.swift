@@ -44,7 +44,7 @@ extension Exchange {
     }
   }
 
-  /// Begins a response whose head is copied from bytes to bytes, without `Response` values, because this is fast.
+  /// Begins a response by rewriting the bytes of its head. This is faster than the use of a `Response` value.
   private func beginPassing(
     _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
@@ -84,7 +84,7 @@ extension Exchange {
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
-  /// Checks the location and `Link` fields of a passing response. Returns the values to replace.
+  /// Checks the location and `Link` fields of a passing response. Returns the new values of the fields to replace.
   private func checkURLFields(
     _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {

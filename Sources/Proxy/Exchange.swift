@@ -16,7 +16,7 @@ final class Exchange {
     case state(ExchangeState.Failure)
     case request(MessageError)
     case upstream(UpstreamFailure)
-    /// The response has a location that must not reach the browser.
+    /// The response has a location or link that must not reach the browser.
     case withheld(Response)
   }
 

@@ -29,7 +29,7 @@ import Reactor
 ///   response has arrived: the upstream may have closed it while the request was on its way (RFC 9112, section 9.3.1).
 /// - A failure does not change the phase, because the error response depends on the phase.
 struct ExchangeState: Equatable {
-  /// The properties of the request that decide transitions.
+  /// The properties of the request on which transitions depend.
   enum Request: Equatable {
     /// A request without a body. Its head stays at the front of the receive buffer until a response begins.
     case head(isIdempotent: Bool, asksForSwitch: Bool)
@@ -67,7 +67,7 @@ struct ExchangeState: Equatable {
 
   /// The state of one direction in which bytes move.
   enum Flow: Equatable {
-    /// Bytes may be able to move.
+    /// There may be bytes that can move.
     case ready
     /// No bytes can move until this side sends or accepts some.
     case waiting(Side)
@@ -154,7 +154,7 @@ struct ExchangeState: Equatable {
 
   /// The number of bytes after which an exchange lets other tasks run.
   static let share = 64 * 1024
-  /// The minimum number of bytes that a step counts as. So an exchange lets other tasks run after at most 128 steps,
+  /// Each step counts as at least this number of bytes. So an exchange lets other tasks run after at most 128 steps,
   /// whatever their system calls return, and cannot block its worker.
   static let stepCost = 512
 

@@ -27,8 +27,8 @@ final class HTTP2Connection: Activity {
   /// The graceful end (RFC 9113, section 6.8).
   enum Shutdown {
     case none
-    /// The client was asked to open no more streams. The final GOAWAY follows when the client has acknowledged this, at
-    /// the latest at the deadline; not while the worker only prepares to drain.
+    /// The client was asked to open no more streams. Once the worker drains or the maximum number of requests is
+    /// reached, the final GOAWAY follows when the client has acknowledged this, at the latest at the deadline.
     case announced(until: Deadline)
     /// The final GOAWAY, which names the last stream that is served, was queued.
     case final
@@ -58,7 +58,7 @@ final class HTTP2Connection: Activity {
   var spareLegs: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
-  /// The number of streams that a task serves.
+  /// The number of streams that have a task.
   var tasks = 0
   /// The number of streams whose task has ended but whose response is not sent completely.
   var lingering = 0
@@ -67,7 +67,7 @@ final class HTTP2Connection: Activity {
   private var credit = Credit.unwatched
   var requests = 0
   var timer: Timer?
-  /// Bytes moved since the last yield.
+  /// The number of bytes moved since the last yield.
   private var moved = 0
   private var stall = WriteStallDetector()
   private var rateMeter = MinimumRateMeter()

@@ -16,7 +16,7 @@ final class HTTP2StreamTransport: StreamTransport {
   private(set) var socket: Socket?
   /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
-  /// The deadline for the client to accept more of the response after its task has ended.
+  /// The deadline for the client to accept more of the response, once the task of the stream has ended.
   private(set) var deadline = Deadline.never
   /// The number of response bytes that were waiting for flow-control credit when `deadline` was set.
   private var outboundBytes = 0

@@ -1,7 +1,7 @@
 import Reactor
 import Time
 
-/// Ends HTTP/2 connections whose clients do not read their responses, which then use memory, once memory becomes short.
+/// Ends HTTP/2 connections whose unread responses use memory, once memory becomes short.
 ///
 /// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of its response
 /// waits in this process, and enough such clients would leave no memory for others. So while more than half of the

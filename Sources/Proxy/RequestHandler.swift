@@ -108,7 +108,7 @@ public enum Reply {
   case response(Response)
   /// A response that refuses the request.
   case refusal(Response)
-  /// Streams the upstream's body after this head.
+  /// Sends the head of the `Response`, and then streams the body of the `UpstreamResponse`.
   case relay(UpstreamResponse, Response)
 }
 
@@ -120,7 +120,7 @@ public enum LocationVerdict: Equatable, Sendable {
   case withhold
 }
 
-/// A passing response with a location that the browser must not get.
+/// A passing response with a location or link that the browser must not get.
 public struct WithheldResponse {
   /// The upstream's head, without the body, which is discarded.
   public let response: Response

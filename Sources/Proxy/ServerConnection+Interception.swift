@@ -10,7 +10,8 @@ extension ServerConnection {
 
   func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
     holdsSecrets = true
-    // A reload during the read of the body replaces the worker's handler, but only this handler knows the tag.
+    // Kept, because a reload during the read of the body replaces the worker's handler, and only this one knows the
+    // tag.
     let handler = worker.handler
     var request = input.withSpan { bytes in
       reportDroppedFields(bytes)

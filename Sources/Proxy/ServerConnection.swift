@@ -7,7 +7,7 @@ import Telemetry
 
 /// One client connection, from its first byte to its close.
 ///
-/// While a request is in progress or the next one is expected soon, it is a task. After that it is parked as a
+/// While a request is in progress or the next one is expected soon, it has a task. After that it is parked as a
 /// `ParkedConnection`: registered, with a deadline, but without a task and without a buffer. The next readable event
 /// creates a `ServerConnection` again.
 final class ServerConnection: Activity {
@@ -54,7 +54,7 @@ final class ServerConnection: Activity {
   private(set) var abandonment: Readiness = .broken
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
-  /// The fields of the worker's current request head; cached to avoid a retain and release per use.
+  /// The worker's index of the fields of a request head; cached to avoid a retain and release per use.
   let requestFields: HeadIndex
   /// True if `input` held an intercepted request, so that it is wiped.
   var holdsSecrets = false
