@@ -9,6 +9,7 @@ public struct EpochID: Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The epoch of a refresh token in the oldest format, which contains none. No store has this identifier.
+  /// The value for a refresh token in the oldest format, which contains no epoch. No epoch of a store has this
+  /// identifier.
   public static let none = EpochID(rawValue: 0)
 }
