@@ -6,8 +6,8 @@ import Proxy
 import Telemetry
 import Time
 
-/// Records observed requests, which pass although a rule would refuse them (`I-observe`): the fields of the log line,
-/// and the findings that depend on other requests of the same flow.
+/// Records observed requests, which pass even if a rule would refuse them (`I-observe`). The record has the fields of
+/// the log line, and the findings that depend on other requests of the same flow.
 extension InterceptedRequest {
   /// The maximum length of a token response that the gateway reads, in bytes. A longer response passes unread.
   private static let maximumTokenResponseLength = 64 * 1024
@@ -74,7 +74,8 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Records the refresh token in a successful token response of known, limited length. The body passes unchanged.
+  /// Records the refresh token in a successful token response, if the length of the response is known and limited. The
+  /// body passes unchanged.
   func noteObserved(_ reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
       let length = answer.length, length <= InterceptedRequest.maximumTokenResponseLength,

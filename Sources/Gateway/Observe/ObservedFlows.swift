@@ -7,7 +7,8 @@ import Time
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
 /// oldest. A lost entry only prevents a finding. All workers share the tables, which take almost no memory until a
-/// request is observed. A request and its response have the same link: a digest of the state and the redirect URI.
+/// request is observed. The key of a request is its link: a digest of the state and the redirect URI, which its
+/// response has as well.
 final class ObservedFlows: Sendable {
   /// A code that the gateway forwarded and whose authorization request is known.
   struct Code: Sendable {

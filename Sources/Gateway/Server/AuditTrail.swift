@@ -25,7 +25,8 @@ final class AuditTrail {
   /// for each segment that may be an id or a secret. Otherwise, or if the path cannot be logged safely, `nil`.
   var path: String?
   var upstreamStatus: Int?
-  /// The networks of the first and of the repeated use of a refresh token; `nil` unless the client repeated a refresh.
+  /// The networks of the first and of the repeated use of a refresh token; `nil` if the request does not repeat a
+  /// refresh.
   var networks: RefreshNetworks?
   /// Further facts about an observed request.
   var observed: ObservedRequest?

@@ -76,7 +76,7 @@ final class InterceptedRequest {
   /// - Parameter keepingBody: True to keep the fields that describe the body.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
     var headers = Headers(capacity: request.headers.fields.count)
-    for field in request.headers.fields where !InterceptedRequest.ownedFields.contains(field.name) {
+    for field in request.headers.fields where !InterceptedRequest.omittedFields.contains(field.name) {
       if InterceptedRequest.bodyFields.contains(field.name) {
         if keepingBody { headers.append(field.name, field.value) }
       } else {
@@ -88,7 +88,7 @@ final class InterceptedRequest {
 
   /// Fields of the client's connection, fields by which some servers override the method, and fields for conditional
   /// and range requests: the gateway needs the complete response.
-  private static let ownedFields: FieldNames = [
+  private static let omittedFields: FieldNames = [
     "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]

@@ -4,7 +4,7 @@ import OAuth
 import Sealing
 import Stores
 
-// Sealed values: how the gateway opens them, and how it keeps them in the store.
+// Functions that decrypt sealed values, and that bind them to entries of the store.
 
 extension Sealer {
   /// Decrypts a sealed value. The result is `keyUnknown` if no key of the key ring has the key id of the value, and
@@ -27,7 +27,7 @@ extension StoreKey {
   ///
   /// - Parameters:
   ///   - data: Further data to bind the value to, of a fixed length for each kind.
-  ///   - secret: A text that is also needed to decrypt the value and that only its owner has.
+  ///   - secret: A text that is also needed to decrypt the value. Only the owner of the value has it.
   func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
     let epoch = store.epoch.rawValue
     let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }

@@ -47,8 +47,8 @@ struct HeldResponses {
   }
 
   /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if
-  /// `refresh_reuse_window` is 0, or if there is no room. Without room, the refresh continues, but a repeated request
-  /// gets 503.
+  /// `refresh_reuse_window` is 0, or if the store is full or unavailable. The refresh then continues, but in the second
+  /// case a repeated request gets 503.
   ///
   /// - Parameter lease: The longest time for the upstream request.
   func reserve(for lease: Seconds) async -> Bool {
@@ -124,8 +124,8 @@ struct HeldResponses {
 /// The stored response to a refresh.
 private struct HeldAnswer: Sealable {
   static var purpose: Purpose { .kept }
-  /// The number of the format. Differs from the number in `RevocableTokens`, which has the same purpose.
-  private static let layout: UInt8 = 3
+  /// The version of the format. It differs from that of `RevocableTokens`, which is sealed for the same purpose.
+  private static let formatVersion: UInt8 = 3
   private static let digestLength = 32
 
   /// The time of the response.
@@ -142,14 +142,14 @@ private struct HeldAnswer: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == HeldAnswer.layout else { throw PayloadError() }
+    guard try payload.readByte() == HeldAnswer.formatVersion else { throw PayloadError() }
     time = UnixTime(seconds: Int64(bitPattern: try payload.readNumber()))
     request = try payload.readBytes(count: HeldAnswer.digestLength)
     members = try payload.readBytes()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(HeldAnswer.layout)
+    payload.writeByte(HeldAnswer.formatVersion)
     payload.writeNumber(UInt64(bitPattern: time.seconds))
     payload.writeBytes(withoutLength: request)
     payload.writeBytes(members)

@@ -40,7 +40,7 @@ extension InterceptedRequest {
   }
 
   /// Returns the request for the upstream. If it names a client whose secret only the gateway knows, the credentials
-  /// are removed: the upstream cannot use them and must not learn them (`I-credentials`).
+  /// and the query are removed, because the upstream cannot use this secret and must not learn it (`I-credentials`).
   private func passing(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
     let named = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
