@@ -45,7 +45,7 @@ extension InterceptedRequest {
     observed.grant = parameters[.grantType].map { _ in grant?.rawValue ?? "other" }
     observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
     observed.scope = parameters[.scope]
-    observed.clientAuthentication = authentication.map { InterceptedRequest.word(for: $0.method) }
+    observed.clientAuthentication = authentication.map { InterceptedRequest.name(of: $0.method) }
     switch grant {
     case .authorizationCode:
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
@@ -94,7 +94,7 @@ extension InterceptedRequest {
     return .response(response)
   }
 
-  private static func word(for method: ClientAuthentication.Method) -> String {
+  private static func name(of method: ClientAuthentication.Method) -> String {
     switch method {
     case .basic: "basic"
     case .post: "post"

@@ -104,8 +104,9 @@ final class ObservedFlows: Sendable {
 /// A dictionary of at most `capacity` entries. If it is full, a new entry replaces the oldest.
 struct BoundedTable<Value: Sendable>: Sendable {
   private var values: [ShortDigest: Value] = [:]
+  /// The keys in the order of insertion; in a full table, beginning at `oldestIndex`.
   private var order: [ShortDigest] = []
-  private var next = 0
+  private var oldestIndex = 0
   private let capacity: Int
 
   init(capacity: Int) {
@@ -124,9 +125,9 @@ struct BoundedTable<Value: Sendable>: Sendable {
         order.append(key)
         return
       }
-      values[order[next]] = nil
-      order[next] = key
-      next = (next + 1) % capacity
+      values[order[oldestIndex]] = nil
+      order[oldestIndex] = key
+      oldestIndex = (oldestIndex + 1) % capacity
     }
   }
 }

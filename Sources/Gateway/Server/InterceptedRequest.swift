@@ -19,8 +19,8 @@ final class InterceptedRequest {
   let request: Request
   let upstream: Upstream
   let trail: AuditTrail
-  /// If the user restarts a sign-in by a link of the gateway (`StartEndpoint`), the path of the authorization endpoint
-  /// that received the original request; otherwise `nil`.
+  /// The path of the authorization endpoint that received the original request, if the user restarts a sign-in by a
+  /// link of the gateway (`StartEndpoint`); otherwise `nil`.
   var originalAuthorizationPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
@@ -53,8 +53,8 @@ final class InterceptedRequest {
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
   }
 
-  /// Records a finding if another browser sent the same challenge before. Then the verifiers of the app are not random
-  /// (RFC 9700, section 2.1.1).
+  /// Records a finding if another browser sent the same challenge before. In that case, the verifiers of the app are
+  /// not random (RFC 9700, section 2.1.1).
   ///
   /// - Parameter browserHash: The hash of the browser's secret.
   func note(_ challenge: CodeChallenge?, from browserHash: [UInt8]) {

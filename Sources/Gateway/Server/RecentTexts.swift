@@ -12,8 +12,8 @@ final class RecentTexts: Sendable {
   /// The time at which each text was last let through, in nanoseconds of the monotonic clock.
   private let latest = Mutex<[String: UInt64]>([:])
 
-  /// Lets the text through: returns true and remembers the time. Returns false if the text was let through within the
-  /// last minute, or if the maximum number of other texts was.
+  /// Lets the text through: returns true and remembers the time. Returns false if this text, or the maximum number of
+  /// other texts, was let through within the last minute.
   func admit(_ text: String) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
     return latest.withLock { latest in

@@ -68,7 +68,7 @@ struct HeldResponses {
   /// Stores the response in the reserved room and frees the unused rest. Returns the stored bytes, or `nil` if the
   /// response was not stored.
   func hold(_ members: [String: JSONValue]) async -> [UInt8]? {
-    let answer = HeldAnswer(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
+    let answer = HeldResponse(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
     do throws(StoreError) {
       if sealed.count <= HeldResponses.maximumLength,
@@ -96,7 +96,7 @@ struct HeldResponses {
   func find() async throws(StoreError) -> Found {
     let now = intercepted.now
     guard let sealed = try await store.get(key, now: now),
-      let answer = try? intercepted.gateway.sealer.open(HeldAnswer.self, from: String(stored: sealed), in: binding),
+      let answer = try? intercepted.gateway.sealer.open(HeldResponse.self, from: String(stored: sealed), in: binding),
       var members = JSONValue.members(of: answer.members)
     else { return .missing }
     guard answer.request == requestDigest else { return .ofAnotherRequest }
@@ -122,7 +122,7 @@ struct HeldResponses {
 }
 
 /// The stored response to a refresh.
-private struct HeldAnswer: Sealable {
+private struct HeldResponse: Sealable {
   static var purpose: Purpose { .kept }
   /// The version of the format. It differs from that of `RevocableTokens`, which is sealed for the same purpose.
   private static let formatVersion: UInt8 = 3
@@ -142,14 +142,14 @@ private struct HeldAnswer: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == HeldAnswer.formatVersion else { throw PayloadError() }
+    guard try payload.readByte() == HeldResponse.formatVersion else { throw PayloadError() }
     time = UnixTime(seconds: Int64(bitPattern: try payload.readNumber()))
-    request = try payload.readBytes(count: HeldAnswer.digestLength)
+    request = try payload.readBytes(count: HeldResponse.digestLength)
     members = try payload.readBytes()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(HeldAnswer.formatVersion)
+    payload.writeByte(HeldResponse.formatVersion)
     payload.writeNumber(UInt64(bitPattern: time.seconds))
     payload.writeBytes(withoutLength: request)
     payload.writeBytes(members)

@@ -14,7 +14,7 @@ import Time
 /// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway does: it
 /// seals (encrypts) the same upstream token into a new token for the client.
 struct TokenRefresher {
-  /// The time for reading the body of a response.
+  /// The part of the lease that is for reading the body of a response.
   private static let bodyTime: Seconds = 30
 
   private let intercepted: InterceptedRequest
@@ -122,12 +122,13 @@ struct TokenRefresher {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       let (renewed, token) = renewed(members, grant)
-      // Keep the response before the new token becomes the valid one, so that a repeated request, which then counts as
-      // repeated, finds the response.
+      // Store the response before the new token becomes the valid one. From then on, a request with the old token
+      // counts as repeated, and must find the response.
       let entry = isReserved ? await held.hold(renewed) : nil
       if await settle(attempt, renewed) { return intercepted.tokenResponse(renewed) }
       if let entry { await held.remove(entry) }
-      // Meanwhile another request has ended the family or taken over the claim: two parties have tokens of the family.
+      // Meanwhile another request has ended the family or taken over the claim, so two parties have tokens of the
+      // family.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }
       await intercepted.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
       return intercepted.tokenRejection(.here(.refreshTokenReused))
