@@ -8,8 +8,7 @@ public struct PushedPermit: Sendable {
   /// The request as a query, built from the parsed values without the credentials of the client. It is stored, and
   /// decided again when a browser presents the reference.
   public let query: String
-  /// The permit for the request under the current policy. It is used only for the response to the client that pushes
-  /// the request.
+  /// The permit for the request under the current policy. It is used only while the client pushes the request.
   public let authorization: AuthorizationPermit
 }
 
@@ -42,8 +41,8 @@ extension Enforcement {
   /// Decides an authorization request that a client pushes (RFC 9126, section 2.1). The client is authenticated as at
   /// the token endpoint. Then the rules of the authorization endpoint apply, except the rule on the user agent.
   ///
-  /// The caller does not call this for an observed client: its request passes to the upstream's endpoint for pushed
-  /// requests.
+  /// The caller does not call this function for an observed client, whose request passes to the upstream's endpoint for
+  /// pushed requests.
   ///
   /// - Parameters:
   ///   - request: The request, parsed with `ParameterNames.atPushed`.
