@@ -102,8 +102,8 @@ public struct UpstreamSettings: Sendable {
       .number(
         "state_limit", \.stateLimit, .size(14...65_536),
         """
-        Bytes of `state` that the server accepts. If a sealed state is longer, the gateway stores it and sends a handle; \
-        it refuses the request if the stored value would exceed 512 bytes
+        Bytes of `state` that the server accepts. If a sealed state is longer, the gateway stores it and sends a \
+        handle; it refuses the request if the stored value would exceed 512 bytes
         """
       ),
       .seconds(
@@ -181,8 +181,8 @@ public struct EndpointPaths: Sendable {
   /// The introspection endpoints (RFC 7662).
   public var introspection: [String]
   /// The paths for pushed authorization requests (RFC 9126). The gateway answers the requests of clients in `mode:
-  /// enforce` itself, and forwards those of clients in `mode: observe`. If no client may push, the paths answer 404, like
-  /// those in `closed`.
+  /// enforce` itself, and forwards those of clients in `mode: observe`. If no client may push, the paths answer 404,
+  /// like those in `closed`.
   public var pushedAuthorization: [String]
   /// The paths of endpoints that the gateway does not support, and therefore refuses with 404: device authorization and
   /// dynamic registration.

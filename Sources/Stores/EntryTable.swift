@@ -32,8 +32,8 @@ struct EntryTable: Sendable {
   private static let none = UInt32.max
   /// The number of entries of a holder that cannot be evicted in favour of other holders.
   static let spared = 16
-  /// The maximum number of expired entries that a write removes, so that it takes little time. Only a write without room
-  /// for its entry removes all of them.
+  /// The maximum number of expired entries that a write removes, so that it takes little time. Only a write without
+  /// room for its entry removes all of them.
   private static let expiredPerWrite = 8
   /// The bytes of an entry in addition to its value: its records in the table, the index and the wheel, and its part of
   /// the record of its holder.

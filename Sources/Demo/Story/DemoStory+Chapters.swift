@@ -55,8 +55,8 @@ extension DemoStory {
     let attempt = cast.app.start { $0.set("redirect_uri", "https://attacker.example/callback") }
     step.say("thief", "opens " + DemoTranscript.line(address: attempt.url.description))
     var browser = browser(for: cast.app)
-    // The browser takes this URI for the app's. A redirect to it would end as `.app` below, and no request would be sent
-    // to attacker.example.
+    // The browser takes this URI for the app's. A redirect to it would end as `.app` below, and no request would be
+    // sent to attacker.example.
     browser.appRedirectURI = "https://attacker.example/callback"
     let stop = try await browser.open(attempt.url)
     step.say("gateway", describe(stop, browser))
@@ -80,9 +80,9 @@ extension DemoStory {
       "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// Shows that the legacy server, without the gateway, refuses a native app's redirect URI. Also shows that a thief can
-  /// redeem the code of an app that uses the one client registered there, because its secret ships with every copy of
-  /// the app.
+  /// Shows that the legacy server, without the gateway, refuses a native app's redirect URI. Also shows that a thief
+  /// can redeem the code of an app that uses the one client registered there, because its secret ships with every copy
+  /// of the app.
   func tellLegacyAlone(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: cast.legacy.at("/authorize"), tokenEndpoint: cast.legacy.at("/token"), issuer: nil)

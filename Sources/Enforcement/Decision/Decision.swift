@@ -163,8 +163,8 @@ public struct VerifiedRedirect: Sendable {
   let isUntrusted: Bool
   /// True if a redirect to an https URI ends in a fragment that the gateway adds (`fragment_guard`).
   let guardsFragment: Bool
-  /// True if the user restarted the request by a link of the gateway. Errors are then shown on a page of the gateway and
-  /// never sent to the client.
+  /// True if the user restarted the request by a link of the gateway. Errors are then shown on a page of the gateway
+  /// and never sent to the client.
   let isRestarted: Bool
 
   init(

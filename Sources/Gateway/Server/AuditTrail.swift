@@ -20,8 +20,8 @@ final class AuditTrail {
   var mode = "enforce"
   var findings: [String] = []
   var redirectKind: String?
-  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For a
-  /// path outside of `upstream.pass`, and for an OAuth request at a path that the policy does not list, the path with `*`
+  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For a path
+  /// outside of `upstream.pass`, and for an OAuth request at a path that the policy does not list, the path with `*`
   /// for each segment that may be an id or a secret. Otherwise, or if the path cannot be logged safely, `nil`.
   var path: String?
   var upstreamStatus: Int?

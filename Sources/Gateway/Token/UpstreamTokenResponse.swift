@@ -142,8 +142,8 @@ struct TokenResponseScreen {
     return isChanged
   }
 
-  /// Returns true for the members that pass unchanged. Comparing short names takes a tenth of the time of a look-up in a
-  /// set.
+  /// Returns true for the members that pass unchanged. Comparing short names takes a tenth of the time of a look-up in
+  /// a set.
   private static func passesUnchanged(_ name: String) -> Bool {
     switch name {
     case "access_token", "token_type", "expires_in", "scope", "id_token": true
