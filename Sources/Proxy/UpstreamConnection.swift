@@ -7,7 +7,7 @@ import Time
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
-  /// The pool's epoch when the connection was opened.
+  /// The version of the upstream's TLS settings with which the connection was opened.
   let epoch: Int
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
