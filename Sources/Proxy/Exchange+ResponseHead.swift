@@ -127,7 +127,7 @@ extension Exchange {
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
     guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
-      fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.reserve <= Buffer.capacity
+      fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.headOverhead <= Buffer.capacity
     else { throw .upstream(.malformed("a head that cannot be written, or that is too long")) }
     guard let line = ResponseEncoder.statusLine(response) else {
       throw .upstream(.malformed("a reason phrase that cannot be written"))

@@ -56,7 +56,7 @@ extension ServerConnection {
 
   /// Returns the response and its encoded fields; an error response instead if they cannot be encoded or are too long.
   private func encoded(_ response: Response) -> (Response, [UInt8]) {
-    let room = Buffer.capacity - ResponseEncoder.reserve - (response.reason?.utf8.count ?? 0)
+    let room = Buffer.capacity - ResponseEncoder.headOverhead - (response.reason?.utf8.count ?? 0)
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
       return (response, fields)
     }

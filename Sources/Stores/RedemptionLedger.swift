@@ -16,7 +16,8 @@ public import Time
 /// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
 /// If the process ends while it holds a claim, the claim stays until it expires.
 ///
-/// Each claim contains a random nonce of its request. Each change of a claim compares the nonce in the same operation.
+/// Each claim contains a random nonce of its request. The store changes a claim only if its record still has this nonce,
+/// so only the request that holds the claim can change it.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
@@ -26,6 +27,7 @@ public struct RedemptionLedger: Sendable {
     /// 502.
     public let isRetry: Bool
     let record: ClaimRecord
+    /// The client and network that the claim is charged to.
     let holder: StoreHolder
     let expiry: UnixTime
   }

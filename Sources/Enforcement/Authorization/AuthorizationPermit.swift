@@ -34,7 +34,7 @@ public final class AuthorizationPermit: Sendable {
   /// from parsed values, and ``upstreamQuery(state:challenge:)`` encodes them, so that the client's query is never
   /// forwarded as sent (`I-request`).
   public let parameters: [FormParameters.Entry]
-  /// The destination of every error response after this permit.
+  /// The redirect URI for responses to the client, with what decides whether an error is a redirect or a page.
   public let redirect: VerifiedRedirect
 
   init?(_ context: AuthorizationContext) {
@@ -122,8 +122,8 @@ public final class AuthorizationPermit: Sendable {
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
   /// page, the upstream failed (`I-failure`), or the store is full or unavailable.
   ///
-  /// It is a page without a link if the request was restarted. Otherwise it is a page with a link if the operator does
-  /// not vouch for the client, and a redirect to the client in all other cases.
+  /// It is a page without a link to the client if the request was restarted. Otherwise it is a page with such a link if
+  /// the operator does not vouch for the client, and a redirect to the client in all other cases.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }

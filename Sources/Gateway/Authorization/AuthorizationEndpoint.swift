@@ -35,7 +35,7 @@ struct AuthorizationEndpoint {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
         case .keyUnknown where isFromClient || isObserved: continue
-        case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
+        case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
         case .invalid: continue
         }
       }

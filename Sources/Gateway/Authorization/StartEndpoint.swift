@@ -32,7 +32,7 @@ struct StartEndpoint {
     }
     let opened: Opened<StartTicket> = intercepted.gateway.sealer.opened(text)
     switch opened {
-    case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
+    case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
     case .invalid: return .response(intercepted.respond(with: .here(.transactionOutdated)))
     case .value(let ticket):
       guard ticket.expiry > intercepted.now else {
@@ -51,7 +51,7 @@ struct StartTicket: Sealable {
 
   /// The path of the authorization endpoint that received the original request.
   let path: String
-  /// The parameters of the authorization request as the client would send them, form-encoded.
+  /// The parameters of the client's authorization request, rebuilt from the transaction and form-encoded.
   let query: String
   /// The time at which the link expires.
   let expiry: UnixTime
