@@ -3,7 +3,8 @@ import HTTP
 
 /// Encodes the header fields of a message whose complete head is in memory, and status lines.
 enum ResponseEncoder {
-  /// The number of bytes of a head's buffer that callers leave free for the start line, the framing fields and the empty line.
+  /// The number of bytes of a head's buffer that callers leave free for the start line, the framing fields and the
+  /// empty line.
   static let headOverhead = 256
 
   /// Returns the fields as bytes, one line each; `nil` if one of them cannot be encoded safely.

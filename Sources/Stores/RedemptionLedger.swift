@@ -16,8 +16,8 @@ public import Time
 /// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
 /// If the process ends while it holds a claim, the claim stays until it expires.
 ///
-/// Each claim contains a random nonce of its request. The store changes a claim only if its record still has this nonce,
-/// so only the request that holds the claim can change it.
+/// Each claim contains a random nonce of its request. The store changes a claim only if its record still has this
+/// nonce, so only the request that holds the claim can change it.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {

@@ -97,7 +97,8 @@ extension Enforcement {
     switch opened {
     case .value(let value): code = value
     case .invalid: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeNotSealed)), findings: [])
-    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
+    case .keyUnknown:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     }
     let context = RedemptionContext(request: request, code: code, now: now)
     var run = RuleRun(mode: .enforce)

@@ -73,7 +73,8 @@ extension Enforcement {
     // one.
     case .keyUnknown where request.client.keepsUpstreamRefreshTokens:
       return decideUnsealed(request, policy: policy, acceptsUnsealed: acceptsUnsealed)
-    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
+    case .keyUnknown:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .invalid: return decideUnsealed(request, policy: policy, acceptsUnsealed: acceptsUnsealed)
     case .value(let grant):
       let context = RefreshContext(

@@ -21,7 +21,8 @@ extension Enforcement {
     switch opened {
     case .invalid: return decideUnsealed(request, policy: policy)
     // The upstream does not know the sealed token, and would answer as if it had revoked it (RFC 7009, section 2.2).
-    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
+    case .keyUnknown:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
     if let rejection = rejection(of: request) {
