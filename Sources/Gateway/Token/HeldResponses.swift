@@ -102,7 +102,8 @@ struct HeldResponses {
     guard answer.request == requestDigest else { return .ofAnotherRequest }
     if case .integer(let lifetime) = members["expires_in"] {
       let age = max(0, now - answer.time)
-      members["expires_in"] = .integer(max(0, lifetime - Int64(age.count)))
+      // The upstream chooses the lifetime. The inner limit prevents an overflow, which would end the process.
+      members["expires_in"] = .integer(max(0, max(0, lifetime) - Int64(age.count)))
     }
     return .answer(members)
   }
