@@ -1,8 +1,8 @@
 /// The rules of each endpoint, in the order in which they run. In enforce mode, the first rule that refuses determines
 /// the response.
 ///
-/// A number is the position of the rule in the list of its column. The columns are `authorization`, `pushed`,
-/// `reference`, `token`, `redemption`, `refresh`, `transaction`, `reentry` and `interaction`.
+/// Each column is one of the lists below: `authorization`, `pushed`, `reference`, `token`, `redemption`, `refresh`,
+/// `transaction`, `reentry` and `interaction`. A number is the position of the rule in that list.
 /// ```
 ///                                                            aut pus ref tok red rfr tra ree int
 /// the endpoint accepts the method                              1   1   1   1
@@ -61,9 +61,9 @@
 /// the user agent of an upstream page does not look embedded                                    1
 /// ```
 enum RuleTable {
-  /// The rules for an authorization request. The first group checks the form of the request, the client and the
-  /// redirect URI; its refusals are pages. A later rule may redirect its error to the client (RFC 6749, section
-  /// 4.1.2.1).
+  /// The rules for an authorization request. The rules up to `redirectURIVerified` check the form of the request, the
+  /// client and the redirect URI; their refusals are pages. A later rule may redirect its error to the client (RFC
+  /// 6749, section 4.1.2.1).
   static let authorization: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
@@ -159,8 +159,8 @@ enum RuleTable {
     .refreshScopeWithin,
   ]
 
-  /// The rules for a transaction whose sealed state comes back: in a re-entry or in an authorization response of the
-  /// upstream.
+  /// The rules for a transaction whose sealed state comes back, either in a re-entry (see `reentry`) or in an
+  /// authorization response of the upstream.
   static let transaction: [Rule<TransactionContext>] = [
     .transactionOfThisBrowser,
     .transactionNotExpired,
@@ -177,7 +177,8 @@ enum RuleTable {
     .reentryScopeWithin,
   ]
 
-  /// The rules for requests to the other pages of the upstream while a transaction of the browser runs.
+  /// The rules for requests that are not OAuth requests, such as a request for a login page, while the browser has a
+  /// running transaction.
   static let interaction: [Rule<InteractionContext>] = [
     .interactionUserAgentExternal
   ]

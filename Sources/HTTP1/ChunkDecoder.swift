@@ -25,7 +25,7 @@ struct ChunkDecoder: Sendable {
     case dataCarriageReturn
     case dataLineFeed
     case trailerStart
-    case trailerName(length: Int)
+    case trailerName
     case trailerValue
     case trailerLineFeed
     case endLineFeed
@@ -106,15 +106,14 @@ struct ChunkDecoder: Sendable {
         state = .endLineFeed
       } else {
         guard byte.isToken else { throw .malformed("an invalid trailer field") }
-        state = .trailerName(length: 1)
+        state = .trailerName
       }
-    case .trailerName(let length):
+    case .trailerName:
       try checkAndCount(&trailerBytes, ChunkDecoder.trailerLimit, byte)
       if byte == .colon {
         state = .trailerValue
-      } else {
-        guard byte.isToken else { throw .malformed("an invalid trailer field") }
-        state = .trailerName(length: length + 1)
+      } else if !byte.isToken {
+        throw .malformed("an invalid trailer field")
       }
     case .trailerValue:
       if byte == .carriageReturn {

@@ -1,22 +1,24 @@
 /// A request at the authorization endpoint (RFC 6749, sections 3.1 and 4.1.1), parsed but not yet checked.
 ///
-/// A class, because several types share a request, and a copy of a structure would retain every string in it.
+/// A class, because several types contain the same request, and a copy of a structure would increment the reference
+/// count of every string in it.
 public final class AuthorizationRequest: Sendable {
   /// The parameters to check. They are those of the body for a POST whose form has parameters, otherwise those of the
   /// query.
   public let parameters: FormParameters
-  /// The reason why the request has no single set of parameters; `nil` if it has one.
+  /// The defect of the method, the body or the set of parameters; `nil` if there is none.
   public let problem: FormProblem?
   /// The value of `User-Agent`; `nil` if the request has none.
   public let userAgent: String?
-  /// The parameters of the query and those of the body. A list is empty if it has too many parameters, or if the body
-  /// is not a form.
+  /// Two lists: the parameters of the query, and those of the body. A list with too many parameters is empty. So is
+  /// that of a body that is not a form.
   public let sources: [FormParameters]
   private let query: String
   private let body: [UInt8]
   /// True if there is a body that is not a form. Its content is not parsed.
   public let hasNonFormBody: Bool
-  /// All values of `state` in the query and the body. One of them may be a state that the gateway sealed.
+  /// All values of `state` in the query and the body, except empty ones. One of them may be a state that the gateway
+  /// sealed (encrypted and authenticated).
   public let states: [String]
 
   /// Parses a request.
@@ -37,19 +39,19 @@ public final class AuthorizationRequest: Sendable {
     self.body = body
     let parsedQuery = FormParameters(parsing: self.query)
     let parsedBody = isForm ? FormParameters(parsing: body) : FormParameters()
-    let inQuery = parsedQuery ?? FormParameters()
-    let inBody = parsedBody ?? FormParameters()
-    sources = [inQuery, inBody]
+    let queryParameters = parsedQuery ?? FormParameters()
+    let bodyParameters = parsedBody ?? FormParameters()
+    sources = [queryParameters, bodyParameters]
     hasNonFormBody = !body.isEmpty && !isForm
-    states = inQuery.all(.state) + inBody.all(.state)
-    let usesBody = method == "POST" && !inBody.isEmpty
-    parameters = usesBody ? inBody : inQuery
+    states = queryParameters.all(.state) + bodyParameters.all(.state)
+    let usesBody = method == "POST" && !bodyParameters.isEmpty
+    parameters = usesBody ? bodyParameters : queryParameters
     problem =
       switch method {
       case _ where parsedQuery == nil || parsedBody == nil: .tooManyParameters
       case "GET", "HEAD": body.isEmpty ? nil : .split
       case "POST" where !body.isEmpty && !isForm: .bodyType
-      case "POST": usesBody && AuthorizationRequest.hasOAuthParameters(inQuery) ? .split : nil
+      case "POST": usesBody && AuthorizationRequest.hasOAuthParameters(queryParameters) ? .split : nil
       default: .method
       }
   }
@@ -57,7 +59,7 @@ public final class AuthorizationRequest: Sendable {
   /// The query and the body, byte for byte.
   public var texts: [[UInt8]] { [Array(query.utf8), body] }
 
-  /// Returns all values of a parameter, from the query and the body, without the empty ones.
+  /// Returns all values of a parameter, from the query and the body, except those that are empty or cannot be decoded.
   public func all(_ parameter: ParameterName) -> [String] { sources.flatMap { $0.all(parameter) } }
 
   /// True if the parameter has a value in the query or the body.
@@ -66,8 +68,8 @@ public final class AuthorizationRequest: Sendable {
   /// The parameters that have a value in the query or the body, even one that cannot be decoded.
   public var given: ParameterNames { sources.reduce([]) { $0.union($1.given) } }
 
-  /// True if any of the parameters has a value and belongs to an authorization request, or if some server may read its
-  /// name as such a parameter. A name that cannot be decoded counts, too.
+  /// Returns true if the list contains a parameter of an authorization request with a value, a name that some server
+  /// may read as such a parameter, or a name that cannot be decoded.
   public static func hasOAuthParameters(_ parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
       || parameters.alternativeSpelling(of: .atAuthorization) != nil

@@ -6,12 +6,12 @@ public struct AuthorizationResponse: Sendable, Equatable {
   public let mode: ResponseMode
   /// The decoded parameters, in the order in which they are sent. `iss` (RFC 9207) occurs exactly once.
   public let parameters: [FormParameters.Entry]
-  /// True if the redirect ends in a fragment, so that no browser attaches the fragment of an earlier address (RFC 9700,
-  /// section 4.1.3; RFC 9110, section 10.2.2). Only possible for an https redirect URI in query mode: apps with other
-  /// kinds of URI may compare the whole address.
+  /// True if the gateway ends the redirect with the fragment `#_`. Without a fragment, a browser would attach that of
+  /// an earlier address (RFC 9700, section 4.1.3; RFC 9110, section 10.2.2). Always false unless the redirect URI is
+  /// https and the mode is `query`, because apps with other kinds of URI may compare the whole address.
   public let endsInFragment: Bool
 
-  /// Creates a response. `issuer` and `state` replace any `iss` and `state` in `parameters`.
+  /// Creates a response. Any `iss` and `state` in `parameters` are ignored.
   ///
   /// - Parameters:
   ///   - redirectURI: The redirect URI of the client.
@@ -19,7 +19,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
   ///   - issuer: The issuer identifier, sent as `iss` (RFC 9207).
   ///   - state: The state of the client, decoded; `nil` if the client sent none.
   ///   - parameters: The other parameters, decoded.
-  ///   - guardsFragment: True if a redirect to an https URI in query mode ends in a fragment.
+  ///   - guardsFragment: True to end a redirect to an https URI in query mode with a fragment.
   public init(
     redirectURI: RedirectURI, mode: ResponseMode, issuer: String, state: String?, parameters: [FormParameters.Entry],
     guardsFragment: Bool = false
@@ -31,10 +31,10 @@ public struct AuthorizationResponse: Sendable, Equatable {
     }
     self.redirectURI = redirectURI
     self.mode = mode
-    var all = parameters.filter { $0.parameter != .issuer && $0.parameter != .state }
-    if let state { all.append(FormParameters.Entry(.state, state)) }
-    all.append(FormParameters.Entry(.issuer, issuer))
-    self.parameters = all
+    var entries = parameters.filter { $0.parameter != .issuer && $0.parameter != .state }
+    if let state { entries.append(FormParameters.Entry(.state, state)) }
+    entries.append(FormParameters.Entry(.issuer, issuer))
+    self.parameters = entries
   }
 
   /// The value of `Location`. `nil` in `form_post` mode, in which a page posts ``parameters`` to the redirect URI.
@@ -47,7 +47,7 @@ public struct AuthorizationResponse: Sendable, Equatable {
     case .fragment: return redirectURI.text + "#" + encoded
     case .query:
       var location = redirectURI.text
-      // The text grows once: one byte in front of the parameters and two after it.
+      // Reserve room for `?` or `&` in front of the parameters and for `#_` after them, so that the text grows once.
       location.reserveCapacity(location.utf8.count + encoded.utf8.count + 3)
       if let query = redirectURI.query {
         if !query.isEmpty, !query.hasSuffix("&") { location += "&" }

@@ -1,13 +1,13 @@
 public import Time
 
-/// The content of the sealed state: everything that the gateway needs to complete an authorization request. The
-/// upstream returns the sealed state unchanged.
+/// The content of the sealed (encrypted and authenticated) state: everything that the gateway needs to complete an
+/// authorization request. The gateway sends the sealed state upstream, and the upstream returns it unchanged.
 @dynamicMemberLookup
 public struct AuthorizationTransaction: Sendable, Equatable {
   /// The identifier of the transaction.
   public var id: TransactionID
-  /// The client's request and the gateway's request to the upstream. The members of the binding are also members of the
-  /// transaction.
+  /// The values of the client's request and of the gateway's request to the upstream. The members of the binding are
+  /// also members of the transaction.
   public var binding: FlowBinding
   /// The `state` of the client, decoded; `nil` if the client sent none.
   public var state: String?
@@ -79,13 +79,14 @@ public struct FlowBinding: Sendable, Equatable {
   }
 }
 
-/// The content of a sealed authorization code: the upstream code, and everything with which its redemption is compared.
+/// The content of a sealed authorization code: the upstream code, and the values with which the client's token request
+/// is compared.
 @dynamicMemberLookup
 public struct IssuedCode: Sendable {
   /// The transaction for which the code was issued.
   public var transactionID: TransactionID
-  /// The client's request and the gateway's request to the upstream. The members of the binding are also members of the
-  /// code.
+  /// The values of the client's request and of the gateway's request to the upstream. The members of the binding are
+  /// also members of the code.
   public var binding: FlowBinding
   /// The code that the upstream issued.
   public var upstreamCode: Secret

@@ -18,8 +18,8 @@ public struct BasicCredentials: Sendable {
 
   /// Parses the value of an `Authorization` field.
   ///
-  /// - Throws: `ClientAuthenticationError.malformedHeader` if the scheme is not Basic, if the value cannot be decoded,
-  ///   if the user is empty, or if the user or password contains a control character.
+  /// - Throws: `ClientAuthenticationError.malformedHeader` if the scheme is not Basic, the value cannot be decoded, the
+  ///   user is empty, or the user or password contains a control character.
   public init(parsing header: String) throws(ClientAuthenticationError) {
     let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
@@ -40,7 +40,7 @@ public struct BasicCredentials: Sendable {
     return Secret(BasicCredentials.scheme + Base64.encode(pair))
   }
 
-  /// Returns the base64 text of a value of ``header``, without the scheme.
+  /// Returns a value of ``header`` without the scheme, which leaves the base64 text.
   public static func encodedPair(of header: Secret) -> Secret {
     Secret(String(Substring(header.reveal().utf8.dropFirst(scheme.utf8.count))))
   }

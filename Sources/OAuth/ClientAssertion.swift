@@ -2,10 +2,10 @@ internal import ByteText
 
 /// A JWT with which a client authenticates (RFC 7523, section 3). Only the upstream can verify it.
 public enum ClientAssertion {
-  /// True if the assertion certainly identifies this client: `sub` and `iss` each occur once, and their values equal
-  /// the id.
+  /// Returns true if the assertion certainly identifies this client: the strings `sub` and `iss` each occur once in it,
+  /// as names of members whose value is the id.
   ///
-  /// The payload is not parsed as JSON. If it contains a backslash, the result is false.
+  /// The payload is not parsed as JSON. If it contains a backslash, which may begin an escape, the result is false.
   public static func isFor(_ id: ClientID, _ assertion: String) -> Bool {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])), !payload.contains(UInt8(ascii: "\\"))
@@ -14,7 +14,8 @@ public enum ClientAssertion {
     return value(of: "sub", in: text) == id.rawValue && value(of: "iss", in: text) == id.rawValue
   }
 
-  /// Returns the value of a member that occurs exactly once; `nil` otherwise.
+  /// Returns the string that is the value of the member `name`. `nil` if the string `name` occurs several times or not
+  /// at all, or is not the name of a member with such a value.
   private static func value(of name: String, in text: String) -> String? {
     let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
     // Without escapes, each piece with an odd index is the content of a string.

@@ -1,5 +1,4 @@
-/// The identification and, if there are credentials, the authentication of a client at an endpoint that clients call
-/// (RFC 6749, section 2.3).
+/// The client id and the credentials in a request at an endpoint that clients call directly (RFC 6749, section 2.3).
 public struct ClientAuthentication: Sendable {
   /// The method by which a client authenticates.
   public enum Method: Sendable, Equatable {
@@ -19,7 +18,7 @@ public struct ClientAuthentication: Sendable {
   public let method: Method
   /// The client secret in the request; `nil` if the request has none, or an empty one.
   public let secret: Secret?
-  /// The `Authorization` value as sent, for an upstream that verifies the credentials; `nil` unless the method is
+  /// The value of `Authorization` as sent, for an upstream that verifies the credentials; `nil` if the method is not
   /// `basic`.
   public let authorizationHeader: Secret?
 
@@ -33,18 +32,18 @@ public struct ClientAuthentication: Sendable {
   public static func read(
     authorization: [String], body: FormParameters
   ) throws(ClientAuthenticationError) -> ClientAuthentication? {
-    let inBody = body[.clientSecret].map { Secret($0) }
+    let bodySecret = body[.clientSecret].map { Secret($0) }
     let hasAssertion = body[.clientAssertion] != nil || body[.clientAssertionType] != nil
     guard authorization.count <= 1 else { throw .severalMethods }
-    guard !(inBody != nil && hasAssertion) else { throw .severalMethods }
+    guard !(bodySecret != nil && hasAssertion) else { throw .severalMethods }
     guard let header = authorization.first else {
       guard let id = body[.clientID] else { return nil }
-      let method: Method = hasAssertion ? .assertion : inBody == nil ? .none : .post
-      return ClientAuthentication(clientID: ClientID(id), method: method, secret: inBody, authorizationHeader: nil)
+      let method: Method = hasAssertion ? .assertion : bodySecret == nil ? .none : .post
+      return ClientAuthentication(clientID: ClientID(id), method: method, secret: bodySecret, authorizationHeader: nil)
     }
 
     let basic = try BasicCredentials(parsing: header)
-    guard inBody == nil, !hasAssertion else { throw .severalMethods }
+    guard bodySecret == nil, !hasAssertion else { throw .severalMethods }
     if let id = body[.clientID], id != basic.user { throw .severalIdentifiers }
     // An empty secret authenticates nothing, so the request only has a client id.
     guard !basic.password.isEmpty else {

@@ -1,10 +1,10 @@
-/// The values that a transaction, its code and its refresh tokens have in common: the client, here and at the upstream,
-/// and the scope.
+/// The values that a transaction, its code and its refresh tokens have in common: the client id at the gateway, the
+/// client id at the upstream, and the scope.
 public struct ClientBinding: Sendable, Equatable {
   /// The client that sent the authorization request, and to which the code and the tokens are issued.
   public var clientID: ClientID
-  /// The requested scope, and in a refresh token the granted one; `nil` if the request and the upstream's response
-  /// omitted it.
+  /// The requested scope. In a refresh token, the scope in the upstream's response to the redemption, if there is one.
+  /// `nil` if neither exists.
   public var scope: Scope?
   /// The client id in the gateway's requests to the upstream.
   public var upstreamClientID: ClientID

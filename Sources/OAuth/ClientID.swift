@@ -1,4 +1,5 @@
-/// The identifier of a client (RFC 6749, section 2.2), compared byte for byte.
+/// The identifier of a client (RFC 6749, section 2.2). It is compared as a Swift string, in which different bytes may
+/// be equal under Unicode. Among printable ASCII (appendix A.1), only equal bytes are equal.
 public struct ClientID: Hashable, Sendable, CustomStringConvertible {
   /// The value of `client_id`, decoded.
   public let rawValue: String

@@ -9,6 +9,7 @@ public struct EpochID: Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The epoch of a refresh token in the oldest format, which contains none, and of a store that was never reached.
+  /// The value for a refresh token in the oldest format, which contains no epoch, and for a store that the gateway has
+  /// not reached yet. No epoch of a store has this identifier.
   public static let none = EpochID(rawValue: 0)
 }

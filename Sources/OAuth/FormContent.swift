@@ -2,8 +2,8 @@ internal import ByteText
 
 /// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
-  /// True if a body may be parsed as a form: it has one content type, which is that of forms, no content coding, and no
-  /// charset other than UTF-8 or US-ASCII.
+  /// Returns true if a body may be parsed as a form: it has one `Content-Type`, which is that of forms, no content
+  /// coding except `identity`, and no charset except UTF-8 or US-ASCII.
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.
   ///   - encodings: The values of all `Content-Encoding` fields.
@@ -11,12 +11,12 @@ public enum FormContent {
     guard types.count == 1, encodings.allSatisfy({ $0.lowercased() == "identity" }) else { return false }
     // Nearly all clients use this spelling.
     if types[0].isEqualIgnoringCase(to: "application/x-www-form-urlencoded") { return true }
-    // The text is split by bytes. Swift's `Character` may combine a semicolon with a mark that follows, but the
+    // Split the text by bytes. Swift's `Character` may combine a semicolon with a combining mark after it, but the
     // semicolon still begins a parameter.
     let parts = types[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
       .map { String(decoding: $0.trimmed(while: \.isBlank), as: UTF8.self).lowercased() }
     guard parts[0] == "application/x-www-form-urlencoded" else { return false }
-    // With another charset, the upstream could find parameters in bytes that have another meaning in UTF-8.
+    // If the upstream decoded the body by another charset, it could find parameters that the gateway does not see.
     return parts.dropFirst().allSatisfy { parameter in
       guard parameter.hasPrefix("charset") else { return true }
       return ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(parameter)
@@ -24,7 +24,7 @@ public enum FormContent {
   }
 }
 
-/// The reason why a request to an OAuth endpoint has no single set of parameters.
+/// A defect of a request to an OAuth endpoint: the method is wrong, or servers could read different parameters in it.
 public enum FormProblem: Sendable, Equatable {
   /// The endpoint does not accept the method.
   case method
@@ -35,7 +35,8 @@ public enum FormProblem: Sendable, Equatable {
   /// An authorization request has parameters in both the query and the body, or is a GET or HEAD with a body. Two
   /// servers could use different parameters.
   case split
-  /// A request that a client sends, such as a token request, has OAuth parameters or too many parameters in its URI,
-  /// which is recorded in logs.
+  /// A request that a client sends directly, such as a token request, has too many parameters in its URI, or OAuth
+  /// parameters, which must not be there because URIs are recorded in logs. A name that cannot be decoded, or that some
+  /// server may read as an OAuth parameter, counts as one.
   case query
 }

@@ -9,7 +9,7 @@ public enum FormEncoding {
     return String(validating: decoded.span)
   }
 
-  /// True if the bytes are visible ASCII characters or spaces, without `+`, `%` and `;`.
+  /// Returns true if all bytes are visible ASCII characters or spaces, and none is `+`, `%` or `;`.
   static func isPlain(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0
@@ -63,8 +63,8 @@ public enum FormEncoding {
     append(entry.value, to: &encoded)
   }
 
-  /// True if no byte needs an escape. The test is that of `UInt8.isUnreserved`, written so that the compiler can
-  /// process several bytes at once.
+  /// Returns true if no byte needs an escape. The condition is that of `UInt8.isUnreserved`, written so that the
+  /// compiled code can test several bytes at once.
   private static func isUnreserved(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0

@@ -8,20 +8,21 @@ extension FormParameters {
   ///
   /// - Parameters:
   ///   - known: The parameters to search for.
-  ///   - asciiOf: Returns the ASCII text that a server could read in a name with other characters, for example if it
-  ///     ignores case as Unicode defines it. With `nil`, such a name is compared unchanged.
+  ///   - asciiOf: Converts a name with characters outside ASCII to the ASCII text that a server could read in it, for
+  ///     example a server that ignores case by the rules of Unicode. If this is `nil`, such a name is compared
+  ///     unchanged.
   public func alternativeSpelling(
     of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
-    // A name that is exactly one known parameter is not an alternative spelling of another.
+    // A name that equals a known parameter is not an alternative spelling of another one.
     for index in entries.indices where entries[index].parameter == nil {
-      if let second = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return second }
+      if let found = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return found }
     }
     for name in namesWithMalformedValue where !known.contains(ParameterName(name)) {
-      if let second = FormParameters.parameter(of: known, in: name, asciiOf) { return second }
+      if let found = FormParameters.parameter(of: known, in: name, asciiOf) { return found }
     }
     for name in namesAfterSemicolon {
-      if let second = FormParameters.parameter(of: known, in: name, asciiOf) { return second }
+      if let found = FormParameters.parameter(of: known, in: name, asciiOf) { return found }
     }
     return nil
   }
@@ -37,8 +38,8 @@ extension FormParameters {
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
     // PHP replaces an unclosed bracket with an underscore, so `client[id` is `client_id`. Other servers remove the
     // brackets, or treat their content as part of the name. A parameter name of several words is found anywhere in a
-    // name with brackets. A parameter name of one word is found only if it is the whole name, because it may belong to
-    // an unrelated form, as in `address[state]`.
+    // name with brackets. A parameter name of one word is found only if it is the whole name, because as a part it may
+    // belong to an unrelated form, as in `address[state]`.
     let letters = FormParameters.letters(decoded)
     return known.sorted.first { parameter in
       let name = Array(parameter.text.utf8)
@@ -54,7 +55,7 @@ extension FormParameters {
 
   private static func decoded(_ name: String) -> [UInt8] {
     var bytes = Array(name.utf8)
-    // A server may be behind a proxy that also decodes, so names are decoded twice.
+    // Servers and proxies in front of them may decode a name that is already decoded. Two further decodings cover both.
     for _ in 0..<2 where bytes.contains(UInt8(ascii: "%")) {
       guard let decoded = FormEncoding.decode(bytes.span) else { break }
       bytes = Array(decoded.utf8)

@@ -2,9 +2,8 @@ internal import ByteText
 
 /// The parameters of a query or a body in `application/x-www-form-urlencoded` form (RFC 6749, appendix B), in order.
 ///
-/// Parsing is strict, but keeps everything that a decision needs. Names are decoded before they are compared. A
-/// parameter whose value cannot be decoded is recorded as malformed. Alternative spellings of known parameters can be
-/// found (`FormParameters+Spellings.swift`).
+/// Names are decoded before they are compared. A parameter that cannot be decoded is recorded, not ignored, so that a
+/// request with it can be refused. `FormParameters+Spellings.swift` finds alternative spellings of known parameters.
 public struct FormParameters: Sendable, Equatable {
   /// One parameter: a name and a value, both decoded.
   public struct Entry: Sendable, Equatable {
@@ -44,7 +43,7 @@ public struct FormParameters: Sendable, Equatable {
     case malformed
   }
 
-  /// The maximum number of parameters. No real OAuth request has more, and a request with so many needs little memory.
+  /// The maximum number of parameters. OAuth requests have fewer, and a request with so many needs little memory.
   public static let maximumCount = 128
 
   /// The parameters whose name and value could be decoded, in order.
@@ -53,7 +52,7 @@ public struct FormParameters: Sendable, Equatable {
   public private(set) var namesWithMalformedValue: [String] = []
   /// True if a name could not be decoded. It is then unknown which parameter it is.
   public private(set) var hasMalformedName = false
-  /// The additional names that a server finds if it also separates parameters at semicolons.
+  /// The additional names that a server would find if it also separated parameters at semicolons.
   private(set) var namesAfterSemicolon: [String] = []
   /// The known parameters among ``entries``.
   private var present: ParameterNames = []
@@ -61,7 +60,7 @@ public struct FormParameters: Sendable, Equatable {
   private var valued: ParameterNames = []
   /// The known parameters that occur more than once among ``entries``.
   private var repeated: ParameterNames = []
-  /// The known parameters among ``malformedNames``.
+  /// The known parameters among ``namesWithMalformedValue``.
   private var malformed: ParameterNames = []
 
   /// Creates an empty list.
@@ -100,7 +99,7 @@ public struct FormParameters: Sendable, Equatable {
 
   private mutating func add(_ pair: Span<UInt8>) {
     let (name, value) = FormParameters.parts(of: pair)
-    // Nearly all pairs have nothing to split, decode or refuse, which one pass over the bytes shows.
+    // Nearly all pairs have nothing to split, decode or refuse. One pass over the bytes detects this.
     let isPlain = FormEncoding.isPlain(pair)
     if !isPlain { recordNamesAfterSemicolons(pair) }
     // A known name without escapes is compared as bytes, without creating a string.
@@ -165,8 +164,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// Returns the index of the next entry for a known parameter. Entries are read in place, because a loop over the
-  /// array would retain and release each entry.
+  /// Returns the index of the next entry for a known parameter. The entries are read in place, because a loop over the
+  /// array would change the reference counts of each entry.
   private func index(of parameter: ParameterName, from start: Int) -> Int? {
     guard present.contains(parameter) else { return nil }
     let entries = entries.span
@@ -178,7 +177,7 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
-  /// The value of a known parameter; `nil` if it does not occur exactly once, cannot be decoded or is empty.
+  /// The value of a known parameter; `nil` if it is missing, empty, repeated or malformed.
   public subscript(_ parameter: ParameterName) -> String? {
     guard case .value(let value) = reading(parameter) else { return nil }
     return value
@@ -209,13 +208,13 @@ public struct FormParameters: Sendable, Equatable {
     return nil
   }
 
-  /// The value of any name; `nil` if it does not occur exactly once, cannot be decoded or is empty.
+  /// The value of any name; `nil` if it is missing, empty, repeated or malformed.
   public subscript(named name: String) -> String? {
     guard case .value(let value) = reading(named: name) else { return nil }
     return value
   }
 
-  /// Returns all values of a parameter, in order, without empty ones and those that cannot be decoded.
+  /// Returns all values of a parameter, in order, except those that are empty or cannot be decoded.
   public func all(_ parameter: ParameterName) -> [String] {
     var values: [String] = []
     var next = index(of: parameter, from: 0)
@@ -236,7 +235,7 @@ public struct FormParameters: Sendable, Equatable {
   /// True if there are no parameters, not even malformed ones.
   public var isEmpty: Bool { entries.isEmpty && namesWithMalformedValue.isEmpty && !hasMalformedName }
 
-  /// The entries whose name occurs more than once, and always with a value that can be decoded.
+  /// The entries whose name occurs more than once, if all values of the name can be decoded.
   public var repeatedEntries: [Entry] {
     var found: [Entry] = []
     for index in entries.indices where isRepeated(index) { found.append(entries[index]) }

@@ -22,13 +22,13 @@ public struct CodeChallenge: Hashable, Sendable {
       guard CodeVerifier.isWellFormed(text, syntax: syntax) else { return nil }
       self.init(text: text, method: method)
     case .s256:
-      let bare = syntax == .lenient && text.utf8.last == UInt8(ascii: "=") ? String(text.dropLast()) : text
-      guard bare.utf8.count == 43, Base64URL.decode(bare)?.count == 32 else { return nil }
-      self.init(text: bare, method: method)
+      let unpadded = syntax == .lenient && text.utf8.last == UInt8(ascii: "=") ? String(text.dropLast()) : text
+      guard unpadded.utf8.count == 43, Base64URL.decode(unpadded)?.count == 32 else { return nil }
+      self.init(text: unpadded, method: method)
     }
   }
 
-  /// True if this challenge was derived from the verifier (RFC 7636, section 4.6). The encoded texts are compared, in a
+  /// True if this challenge was derived from the verifier (RFC 7636, section 4.6). Compares the encoded texts, in a
   /// time that does not depend on where they differ.
   public func matches(_ verifier: CodeVerifier) -> Bool {
     let verifier = verifier.secret.reveal()
@@ -72,8 +72,8 @@ public struct CodeVerifier: Sendable {
     guard text.utf8.count >= 43, text.utf8.count <= 128 else { return false }
     var bytes = Array(text.utf8)
     if syntax == .lenient {
-      // Base64 ends in at most two. Clients that pad also use the standard alphabet: about half of the verifiers of
-      // git-credential-oauth 0.4.2 contain `+` or `/`.
+      // Base64 text ends in at most two `=`. Clients that send `=` may also use the standard alphabet: about half of
+      // the verifiers of git-credential-oauth 0.4.2 contain `+` or `/`.
       for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
       return bytes.allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
     }
@@ -83,9 +83,9 @@ public struct CodeVerifier: Sendable {
 
 /// The code verifier with which the gateway proves to the upstream that it began a transaction (RFC 7636, section 4.1).
 ///
-/// It binds the upstream code to the transaction that requested it. A code from another transaction cannot be redeemed,
-/// even if a browser revealed it. The verifier has 256 random bits. It is only sent to the upstream, and is in the
-/// sealed state and the sealed code.
+/// The verifier binds the upstream code to the transaction that requested it, so an attacker who learns a code from a
+/// browser cannot redeem it in another transaction. It has 256 random bits. The gateway keeps it in the sealed state
+/// and the sealed code, and sends it only to the upstream.
 public struct UpstreamVerifier: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
   CustomReflectable
 {

@@ -2,8 +2,8 @@ internal import ByteText
 
 /// A known parameter: one that is defined for an endpoint or for a response. Other parameters are only kept as text.
 ///
-/// Names are recognised once, when a request is parsed, so that no decision compares or hashes a name again. The raw
-/// value is the index of the bit in `ParameterNames`.
+/// Names are recognised once, when a request is parsed, so that decisions need not compare or hash the text of a known
+/// name. The raw value is the index of the bit in `ParameterNames`.
 public enum ParameterName: UInt8, CaseIterable, Sendable {
   // RFC 6749.
   case responseType
@@ -124,7 +124,7 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
     return nil
   }
 
-  /// The names by their length in bytes, from 0.
+  /// The known names by length: the list at each index contains the names with that number of bytes.
   private static let byLength: [[(name: ParameterName, bytes: [UInt8])]] = {
     let names = allCases.map { (name: $0, bytes: Array($0.text.utf8)) }
     let longest = names.map(\.bytes.count).max() ?? 0
@@ -164,12 +164,12 @@ extension ParameterNames {
   public static let authorization = ParameterNames(.responseType, .clientID, .redirectURI, .scope, .state)
   /// The parameters of RFC 7636, section 4.3.
   public static let pkce = ParameterNames(.codeChallenge, .codeChallengeMethod)
-  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5. They are forwarded unchanged, except for `claims`
-  /// of some clients.
+  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5. They are forwarded unchanged. The exception is
+  /// `claims` of a client whose identity is not proven: it is dropped if the gateway shows its consent page.
   public static let openIDConnect = ParameterNames(
     .nonce, .display, .prompt, .maxAge, .uiLocales, .claimsLocales, .idTokenHint, .loginHint, .acrValues, .claims)
-  /// The parameters with which other values could replace those that the gateway has checked (RFC 9101; OpenID Connect
-  /// Core, sections 6 and 7).
+  /// The parameters whose content could replace values that the gateway has checked (RFC 9101; OpenID Connect Core,
+  /// sections 6 and 7).
   public static let requestObjects = ParameterNames(.request, .requestURI, .registration)
   /// The only parameter that may occur more than once (RFC 8707, section 2).
   public static let repeatable = ParameterNames(.resource)

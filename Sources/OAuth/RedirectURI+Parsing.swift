@@ -105,8 +105,8 @@ extension RedirectURI {
     guard authority.allSatisfy({ isHostByte($0) || $0 == UInt8(ascii: "_") }) else { throw .authorityOfPrivateUse }
   }
 
-  /// Parses the authority of an http URI: a loopback literal or the name `localhost`. Any other host is refused with
-  /// `cleartext`, also another spelling of these three.
+  /// Parses the authority of an http URI: a loopback literal or the name `localhost`. Any other host, including another
+  /// spelling of these three, is refused with `cleartext`.
   private static func loopback(_ authority: ArraySlice<UInt8>) throws(RedirectURIError) -> Kind {
     func port(after name: String) throws(RedirectURIError) -> Int?? {
       guard authority.starts(with: name.utf8) else { return nil }
@@ -133,7 +133,7 @@ extension RedirectURI {
   }
 
   /// Parses a DNS name and an optional port. IPv6 literals are accepted for loopback only, because no app can claim
-  /// https links with one.
+  /// https links whose host is one.
   private static func host(
     _ authority: ArraySlice<UInt8>
   ) throws(RedirectURIError) -> (name: String, port: Int?) {
@@ -154,7 +154,8 @@ extension RedirectURI {
     byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
   }
 
-  /// True for `s-1-15-2-` or `S-1-15-2-` followed by numbers: the security identifier (SID) of an app package.
+  /// Returns true for `s-1-15-2-` or `S-1-15-2-` and numbers that are separated by hyphens: the security identifier
+  /// (SID) of an app package.
   private static func isPackageSID(_ authority: ArraySlice<UInt8>) -> Bool {
     guard authority.count <= 184, authority.starts(with: "s-1-15-2-".utf8) || authority.starts(with: "S-1-15-2-".utf8)
     else { return false }
@@ -164,9 +165,9 @@ extension RedirectURI {
 
   // MARK: Path and query
 
-  /// Checks the path and the query. A path is refused if servers or browsers are known to rewrite it. This concerns dot
-  /// segments, percent-encoded dots, slashes, backslashes, semicolons and percent signs, and `;`, which can hide dot
-  /// segments.
+  /// Checks the path and the query. A path is refused if it contains something that servers or browsers are known to
+  /// rewrite: a dot segment, a `;` (which can hide a dot segment), or a percent-encoded dot, slash, backslash,
+  /// semicolon or percent sign.
   static func checkPathAndQuery(_ rest: ArraySlice<UInt8>) throws(RedirectURIError) {
     let path = rest.prefix { $0 != UInt8(ascii: "?") }
     try checkPath(path)

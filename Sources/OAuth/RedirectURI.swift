@@ -3,7 +3,7 @@ internal import ByteText
 /// A redirect URI ("redirection endpoint" in RFC 6749, section 3.1.2), parsed strictly and kept as written.
 ///
 /// The parser (`RedirectURI+Parsing.swift`) accepts less than RFC 3986. It refuses each text that two programs could
-/// read in different ways. So a redirect URI is ASCII, and two of them are equal if their bytes are equal.
+/// read in different ways. A redirect URI contains only ASCII, so two of them are equal only if their bytes are.
 public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   /// The maximum length in bytes. It is enough for any app, and within the limits of every browser.
   public static let maximumLength = 2048
@@ -32,7 +32,8 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   public let text: String
   /// The kind of the URI, with the parts that are needed for the comparison with another one.
   public let kind: Kind
-  /// The offset of the path in `text`, in bytes; the length of `text` if both the path and the query are missing.
+  /// The offset in `text`, in bytes, at which the path begins, or the query if there is no path; the length of `text`
+  /// if both are missing.
   let pathStart: Int
 
   init(text: String, kind: Kind, pathStart: Int) {
@@ -52,8 +53,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   /// The path as written.
   public var path: Substring {
     let rest = pathAndQuery
-    // The search is by bytes, because it takes a twentieth of the time of a search by characters, and a policy has many
-    // URIs.
+    // Search by bytes: it takes a twentieth of the time of a search by characters, and a policy has many URIs.
     guard let mark = rest.utf8.firstIndex(of: UInt8(ascii: "?")) else { return rest }
     return rest[..<mark]
   }
@@ -65,8 +65,8 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     return rest[rest.utf8.index(after: mark)...]
   }
 
-  /// The URI without its query. The port of a loopback literal or of `localhost` is omitted, too, because the app
-  /// chooses it at run time.
+  /// The URI without its query. The port of a loopback literal or of `localhost` is omitted, too, because apps choose
+  /// it at run time.
   public var address: String {
     switch kind {
     case .loopback(.ipv4, _): "http://127.0.0.1" + path
@@ -131,9 +131,9 @@ extension RedirectURI {
     text.utf8.span.extracting(pathStart...).isEqual(to: other.text.utf8.span.extracting(other.pathStart...))
   }
 
-  /// Returns the offset in bytes at which this requested URI first differs from a registered one; `nil` if it does not.
-  /// The port of a loopback literal or of `localhost` is ignored, because apps choose it at run time (RFC 8252, section
-  /// 7.3).
+  /// Returns the offset in bytes at which this requested URI first differs from a registered one; `nil` if they do not
+  /// differ. The port of a loopback literal or of `localhost` is ignored, because apps choose it at run time (RFC 8252,
+  /// section 7.3).
   public func difference(from registered: RedirectURI) -> Int? {
     switch (kind, registered.kind) {
     case (.loopback(let family, _), .loopback(let other, _)) where family == other: break
@@ -163,8 +163,8 @@ extension RedirectURI {
   }
 
   /// Returns the redirect URI of a request that omits `redirect_uri`: the only registered one (RFC 6749, section
-  /// 3.1.2.3). `nil` if several are registered, or none, or if its port is not known because the app chooses it (RFC
-  /// 8252, section 7.3).
+  /// 3.1.2.3). `nil` if none or several are registered, or if the only one has a loopback literal or `localhost` as its
+  /// host, because its port is not known (RFC 8252, section 7.3).
   public static func onlyUsable(of registered: [RedirectURI]) -> RedirectURI? {
     guard registered.count == 1, let only = registered.first else { return nil }
     switch only.kind {

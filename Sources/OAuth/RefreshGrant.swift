@@ -4,16 +4,16 @@ public import Time
 /// seals the refresh tokens of public clients, and of clients whose upstream credentials it holds.
 @dynamicMemberLookup
 public struct RefreshGrant: Sendable {
-  /// The login to which this refresh token belongs. All refresh tokens of a login form a family. The identifier is
-  /// derived from the upstream code; if the family began with a refresh token from before the gateway was installed, it
-  /// is derived from that token.
+  /// The identifier of the family to which this refresh token belongs: all refresh tokens of one login. It is derived
+  /// from the upstream code or, if the family began with a refresh token that the upstream issued before the gateway
+  /// was installed, from that token.
   public var family: TransactionID
   /// The number of refreshes since the first token of the family, which has the number 0.
   public var generation: Int
   /// The epoch of the store when the token was sealed.
   public var epoch: EpochID
-  /// The client to which the token was issued, the scope that the user granted, and the client id with which the gateway
-  /// uses the upstream refresh token. The members of the binding are also members of the grant.
+  /// The client to which the token was issued, the scope, and the client id with which the gateway uses the upstream
+  /// refresh token. The members of the binding are also members of the grant.
   public var binding: ClientBinding
   /// The refresh token that the upstream issued.
   public var upstreamRefreshToken: Secret

@@ -1,7 +1,7 @@
 internal import ByteText
 
-/// The values that the authorization response is to contain (RFC 6749, section 3.1.1; OAuth 2.0 Multiple Response
-/// Types).
+/// The value of `response_type`: a list of names that says what the authorization response is to contain (RFC 6749,
+/// section 3.1.1; OAuth 2.0 Multiple Response Types).
 ///
 ///     response-type = response-name *( SP response-name )
 ///     response-name = 1*( "_" / DIGIT / ALPHA )

@@ -40,9 +40,9 @@ public enum SchemeNote: Hashable, Sendable, CaseIterable, CustomStringConvertibl
 extension RedirectURI {
   /// The required form of a private-use scheme.
   public enum SchemeProfile: Sendable {
-    /// The scheme contains at least one period, as RFC 8252, section 8.4 recommends to check.
+    /// The scheme contains at least one period, which is the minimum that RFC 8252, section 8.4, recommends to check.
     case minimum
-    /// The scheme consists of labels of a domain name, of which the first is a top-level domain.
+    /// The scheme is a reversed domain name: its first label is a top-level domain.
     case strict
   }
 
@@ -71,8 +71,9 @@ extension RedirectURI {
     return notes
   }
 
-  /// The domain that a private-use scheme claims, such as `example.com` for `com.example.app`; `nil` if there is none.
-  /// Operators should check its owner regularly, because the registration of a domain can expire.
+  /// The domain that a private-use scheme claims, such as `example.com` for `com.example.app`; `nil` if the scheme has
+  /// no period, and for other kinds of URI. Operators should check its owner regularly, because the registration of a
+  /// domain can expire.
   public var claimedDomain: String? {
     guard let labels = privateUseScheme?.split(separator: "."), labels.count > 1 else { return nil }
     return "\(labels[1]).\(labels[0])"

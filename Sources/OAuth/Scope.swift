@@ -9,20 +9,20 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
   /// Parses a scope; `nil` if the text does not match the grammar.
   public init?(parsing text: String) {
     let bytes = text.utf8.span
-    // A space is only valid between two tokens, and not next to another space.
-    var isBetween = true
+    // A scope contains single spaces, and only between two tokens.
+    var expectsToken = true
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: " ") {
-        guard !isBetween else { return nil }
-        isBetween = true
+        guard !expectsToken else { return nil }
+        expectsToken = true
       } else {
         guard Scope.isTokenByte(bytes[index]) else { return nil }
-        isBetween = false
+        expectsToken = false
       }
       index &+= 1
     }
-    guard !isBetween else { return nil }
+    guard !expectsToken else { return nil }
     self.text = text
   }
 

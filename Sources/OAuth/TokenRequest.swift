@@ -3,7 +3,8 @@ internal import ByteText
 /// A request at the token endpoint (RFC 6749, sections 3.2, 4.1.3 and 6) or at another endpoint that clients call in
 /// the same way, parsed but not yet checked.
 ///
-/// A class, because several types share a request, and a copy of a structure would retain every string in it.
+/// A class, because several types contain the same request, and a copy of a structure would increment the reference
+/// count of every string in it.
 public final class TokenRequest: Sendable {
   /// The parameters of the body; empty if the body is not a form, or has too many.
   public let parameters: FormParameters
@@ -11,7 +12,7 @@ public final class TokenRequest: Sendable {
   public let query: FormParameters?
   /// True if the query and the body could be parsed, even if the endpoint does not accept the request.
   public let isReadable: Bool
-  /// The reason why the request has no single set of parameters; `nil` if it has one.
+  /// The defect of the method, the body or the set of parameters; `nil` if there is none.
   public let problem: FormProblem?
   /// The parameters that are defined for the endpoint.
   public let names: ParameterNames
@@ -43,24 +44,24 @@ public final class TokenRequest: Sendable {
     self.names = names
     self.authorization = authorization.map { Secret($0) }
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
-    let inQuery = FormParameters(parsing: query ?? "")
-    let inBody = isForm ? FormParameters(parsing: body) : FormParameters()
-    parameters = inBody ?? FormParameters()
-    self.query = inQuery
-    isReadable = inQuery != nil && (body.isEmpty || isForm && inBody != nil)
+    let queryParameters = FormParameters(parsing: query ?? "")
+    let bodyParameters = isForm ? FormParameters(parsing: body) : FormParameters()
+    parameters = bodyParameters ?? FormParameters()
+    self.query = queryParameters
+    isReadable = queryParameters != nil && (body.isEmpty || isForm && bodyParameters != nil)
     problem =
       if method != "POST" {
         .method
-      } else if inQuery.map({ TokenRequest.hasParameters(names, in: $0) }) ?? true {
+      } else if queryParameters.map({ TokenRequest.hasParameters(names, in: $0) }) ?? true {
         .query
       } else if !isForm {
         .bodyType
       } else {
-        inBody == nil ? .tooManyParameters : nil
+        bodyParameters == nil ? .tooManyParameters : nil
       }
   }
 
-  /// Returns the identification and authentication of the client; `nil` if the request contains no client id.
+  /// Returns the client id and the credentials; `nil` if the request contains no client id.
   ///
   /// - Throws: `ClientAuthenticationError` if there is more than one method, if there are two different client ids, or
   ///   if the `Authorization` field is malformed.
@@ -68,13 +69,13 @@ public final class TokenRequest: Sendable {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
-  /// The users of the `Authorization` fields that are well-formed HTTP Basic.
+  /// The users, i.e. client ids, in the `Authorization` fields that are well-formed HTTP Basic.
   public var basicUsers: [String] {
     authorization.compactMap { header in try? BasicCredentials(parsing: header.reveal()).user }
   }
 
-  /// The users of all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
-  /// form-decoded is unchanged.
+  /// The users in all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be
+  /// form-decoded is returned without form-decoding.
   public var usersInAuthorization: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
 
   private static func user(in header: String) -> String? {

@@ -1,10 +1,10 @@
-/// The top-level domains of the DNS, one of which must be the first label of a reversed domain name.
+/// The top-level domains of the DNS. The first label of a reversed domain name must be one of them.
 ///
-/// The check is weak, because words such as `app` and `dev` are top-level domains, too. The list has the domains of one
-/// point in time; a scheme with a newer one can be registered with `schemes: minimum`.
+/// The check is weak, because words such as `app` and `dev` are top-level domains, too. The list is not complete; a
+/// scheme with a domain that it lacks can be registered with `schemes: minimum`.
 enum TopLevelDomain {
   static func isDelegated(_ label: Substring.UTF8View) -> Bool {
-    // Internationalised domains are A-labels. There are many, so only their form is checked.
+    // Internationalised domains begin with `xn--` in the DNS. There are many, so they are not listed.
     if label.count > 4, label.starts(with: "xn--".utf8) { return true }
     return all.contains(Substring(label))
   }

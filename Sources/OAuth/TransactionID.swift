@@ -3,9 +3,10 @@ import Cryptography
 
 /// The identifier of a transaction (an authorization request with its completion and redemption) or of a login.
 ///
-/// It has 128 bits. They are random for a transaction. For a login, they are a digest of the upstream code, which is
-/// also the identifier of the family of refresh tokens that begins with the code. The identifier is not secret. It
-/// appears in logs, and the store records the single use of a code under it.
+/// It has 128 bits. For a transaction, they are random. For a login, they are a digest of the upstream code or, if the
+/// login is older than the gateway, of the first refresh token that the client presented. The identifier of a login
+/// also identifies its family of refresh tokens, and the store records the single use of its code under it. No
+/// identifier is secret; identifiers appear in logs.
 public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// The length of an identifier in bytes.
   public static let byteCount = 16

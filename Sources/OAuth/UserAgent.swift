@@ -2,19 +2,19 @@ internal import ByteText
 
 /// Detects embedded browsers by the value of `User-Agent` (RFC 8252, section 8.12).
 ///
-/// The result is only advisory. An app can send any text (section 8.7), and in-app browser tabs send the text of the
-/// browser. The search is for the tokens that web views and known apps add to the browser's text. A text that a browser
-/// itself may send does not count as embedded.
+/// The result is not certain, because an app can send any text (section 8.7). The search is for the tokens that web
+/// views and known apps add to the text of the browser. A text that a browser itself may send, such as that of an
+/// in-app browser tab, does not count as embedded.
 public enum UserAgent {
-  /// True if embedded user agents send this text.
+  /// Returns true if the text looks like that of an embedded user agent.
   ///
   /// - Parameters:
   ///   - text: The value of `User-Agent`; empty if there is none.
-  ///   - usesBroker: True if the redirect URI is `msapp://`, for which the Windows Web Authentication Broker is an
-  ///     external user agent (appendix B.3).
+  ///   - usesBroker: True if the redirect URI is that of the Windows Web Authentication Broker. The broker then counts
+  ///     as an external user agent (appendix B.3).
   public static func looksEmbedded(_ text: String, usesBroker: Bool = false) -> Bool {
     let bytes = text.utf8.span
-    let agent = bytes.extracting(0..<min(bytes.count, limit))
+    let agent = bytes.extracting(0..<min(bytes.count, maximumSearchedLength))
     guard !agent.isEmpty else { return false }
     if agent.contains("MSAuthHost/") { return !usesBroker }
     guard !isCrawler(agent) else { return false }
@@ -23,7 +23,7 @@ public enum UserAgent {
   }
 
   /// The maximum number of bytes that are searched, once for each of about thirty tokens. No browser or app sends more.
-  private static let limit = 1_024
+  private static let maximumSearchedLength = 1_024
 
   /// The tokens that apps and embedding frameworks add.
   private static let appTokens = [

@@ -91,8 +91,9 @@ public struct ListenerTLS: Sendable {
       .other(
         "certificates", .list(.section("certificate"), least: 1),
         """
-        More certificates. The gateway chooses the one whose subject alternative names match the server name that the \
-        client sends (SNI); if none matches, it uses the first of all
+        Certificates, in addition to `certificate` or instead of it. The gateway chooses the one whose subject \
+        alternative names match the server name that the client sends (SNI); if no names match, it uses `certificate`, \
+        or else the first of this list
         """,
         default: "none"),
       .choice(

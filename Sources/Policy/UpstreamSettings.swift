@@ -6,16 +6,16 @@ public struct UpstreamSettings: Sendable {
   public var origin: Origin
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
-  /// The place where the gateway completes the server's authorization responses. Default: in the server's response,
-  /// before the gateway forwards it.
+  /// The place where the gateway replaces the code of an authorization response by a sealed one. Default: in the
+  /// server's response, before it is forwarded.
   public var callback: CallbackMode
   /// The prefixes of the paths that the gateway forwards; empty (default) to forward all paths.
   public var pass: [String] = []
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
-  /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway keeps
-  /// it in the store and sends a handle. Default: 2 KiB.
+  /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway stores
+  /// it and sends a handle. It refuses the request if the stored value would exceed 512 bytes. Default: 2 KiB.
   public var stateLimit = 2_048
   /// The time for which the server accepts a code. For this time, the store records to which sign-in the code belongs.
   /// Default: 10 minutes.
@@ -85,7 +85,7 @@ public struct UpstreamSettings: Sendable {
         "callback", \.callback,
         """
         The place where the gateway completes an authorization response. `in_place`: in the server's response, on any \
-        path, before it reaches the browser. `network`: at `/.proofgate/callback`, so that the browser sees raw codes
+        path, before it reaches the browser. `network`: at `/.proofgate/callback`; the browser then sees raw codes
         """
       ),
       .choice(
@@ -102,8 +102,8 @@ public struct UpstreamSettings: Sendable {
       .number(
         "state_limit", \.stateLimit, .size(14...65_536),
         """
-        Bytes of `state` that the server accepts; the gateway keeps a longer sealed state, of at most 512 bytes, in \
-        the store and sends a handle
+        Bytes of `state` that the server accepts. If a sealed state is longer, the gateway stores it and sends a \
+        handle; it refuses the request if the stored value would exceed 512 bytes
         """
       ),
       .seconds(
@@ -124,7 +124,7 @@ public struct UpstreamSettings: Sendable {
         """
       ),
       .other(
-        "scopes", .section("scopes"), "The difference between the scopes of apps and of the server",
+        "scopes", .section("scopes"), "The changes that the gateway makes to the scope of a request for the server",
         default: "none"),
       .other(
         "parameters", .list(.text("names"), orSingle: true),
@@ -180,14 +180,15 @@ public struct EndpointPaths: Sendable {
   public var revocation: [String]
   /// The introspection endpoints (RFC 7662).
   public var introspection: [String]
-  /// The paths at which the gateway itself accepts pushed authorization requests (RFC 9126). A request of an enforced
-  /// client to one of them is never forwarded. If no client may push, the endpoint is closed.
+  /// The paths for pushed authorization requests (RFC 9126). The gateway answers the requests of clients in `mode:
+  /// enforce` itself, and forwards those of clients in `mode: observe`. If no client may push, the paths answer 404,
+  /// like those in `closed`.
   public var pushedAuthorization: [String]
   /// The paths of endpoints that the gateway does not support, and therefore refuses with 404: device authorization and
   /// dynamic registration.
   public var closed: [String]
 
-  /// Creates paths. There are no endpoints of a kind that is not an argument.
+  /// Creates paths. A kind whose argument is omitted has no endpoints.
   public init(
     authorization: [String], token: [String], revocation: [String] = [], introspection: [String] = [],
     pushedAuthorization: [String] = [], closed: [String] = []
@@ -249,8 +250,9 @@ public enum CallbackMode: String, Sendable, CaseIterable {
   case network
 }
 
-/// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE: a program
-/// that sees a code of the server first can redeem it in a sign-in of its own.
+/// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE. A program
+/// that sees the server's code before it reaches the gateway's callback can send it there in a sign-in of its own, and
+/// gets the user's tokens.
 public enum CallbackRisk: String, Sendable, CaseIterable {
   /// The operator accepts the risk.
   case accepted

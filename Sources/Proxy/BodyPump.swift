@@ -8,7 +8,7 @@ import Reactor
 struct BodyPump {
   /// The framing of the outgoing body.
   enum Output {
-    /// The head announced a length, or the end of the connection ends the body: bytes are sent unchanged.
+    /// The data is sent without framing: the head announced its length, or it ends with the connection.
     case plain
     case chunked
   }
@@ -19,7 +19,7 @@ struct BodyPump {
   private let isDirect: Bool
   /// The number of bytes at the front of the source that can be sent unchanged.
   private(set) var direct = 0
-  /// True if the end of the body is in the sink or was sent.
+  /// True if the end of the outgoing body is in the sink or was sent.
   private var hasEnded = false
 
   init(_ framing: BodyFraming, as output: Output) {
@@ -34,14 +34,14 @@ struct BodyPump {
   /// True if all bytes of the outgoing body are in the sink or were sent.
   var isEncoded: Bool { hasEnded && direct == 0 }
 
-  /// The size of the framing of a chunk: up to 8 hexadecimal digits and two line ends.
+  /// The maximum number of bytes that frame a chunk: 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
   /// The maximum size in bytes of a body that is copied behind its head.
   private static let copyLimit = 2048
   private static let end: StaticString = "0\r\n\r\n"
 
-  /// Decodes the bytes of `source`, as far as there is room in `sink`. Afterwards `direct` or `sink` contains the bytes
-  /// to send.
+  /// Decodes the bytes of `source`, as far as there is room in `sink`. Afterwards the bytes to send are those in
+  /// `sink`, followed by the first `direct` bytes of `source`.
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
       if direct == 0, !source.isEmpty { try decodeDirect(source) }

@@ -6,13 +6,14 @@ import Reactor
 /// The client of a connection, and the fields that describe it to the upstream: `Forwarded` (RFC 7239) and
 /// `X-Forwarded-*`.
 ///
-/// A class, because copying a struct would retain each of its texts per request.
+/// A class, because copying a struct would retain each of its strings per request.
 final class ClientIdentity {
   private let peerHost: String
   private let isLoopback: Bool
-  /// True for a trusted proxy. What it states about its clients is forwarded to the upstream.
+  /// True for a trusted proxy. Its statements about its clients are forwarded to the upstream.
   let isTrusted: Bool
-  /// The lines from `X-Forwarded-For` to the `proto` parameter of `Forwarded`, for a client other than a trusted proxy.
+  /// The text from `X-Forwarded-For` up to and including the `proto` parameter of `Forwarded`, for a client other than
+  /// a trusted proxy.
   private let plainPrefix: [UInt8]
 
   /// - Parameter isFromProxyProtocol: true if a proxy supplied the address (PROXY protocol): then the client is not on
@@ -58,8 +59,7 @@ final class ClientIdentity {
     return prefix
   }
 
-  /// The client of one request. A trusted proxy describes it with its fields; the fields of any other client do not
-  /// count.
+  /// The client of one request. The forwarding fields describe it only if a trusted proxy sent them.
   struct EffectiveClient {
     var address: String
     var isSecure: Bool
@@ -84,8 +84,8 @@ final class ClientIdentity {
 
   private func effectiveClient(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> EffectiveClient {
     var client = EffectiveClient(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
-    // Only the nearest proxy is trusted, so only the last element of each list counts. The proxy may have added a
-    // field after the client's, as HAProxy does.
+    // Only the nearest proxy is trusted, so only the last element of each list counts. It may be in a second field,
+    // which the proxy added after the client's field, as HAProxy does.
     if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
@@ -113,7 +113,7 @@ final class ClientIdentity {
     String(decoding: range.map { bytes[$0] }, as: UTF8.self)
   }
 
-  /// Appends the forwarding fields of a passing request.
+  /// Appends the forwarding fields of a client's request that passes to the upstream.
   func appendFields(to buffer: Buffer, _ bytes: Span<UInt8>, _ head: RequestHead, _ fields: HeadIndex) {
     if !isTrusted {
       buffer.append(plainPrefix)

@@ -13,7 +13,8 @@ public final class ConnectionLimits: Sendable {
   /// Starts with no connections.
   public init() {}
 
-  /// Counts a connection. Returns false if there are now more than `limit`; the connection is counted all the same.
+  /// Counts a connection. Returns false if there are now more than `limit` connections; the connection is counted in
+  /// either case.
   func enter(limit: Int) -> Bool {
     total.wrappingAdd(1, ordering: .relaxed).newValue <= limit
   }
@@ -36,7 +37,7 @@ public final class ConnectionLimits: Sendable {
   func leave(_ address: Address) {
     let key = ConnectionLimits.key(address)
     shard(key).counts.withLock { counts in
-      // Remove an address without connections, so that the number of open connections bounds the memory.
+      // Remove an address without connections, so that the memory is bounded by the number of open connections.
       guard let count = counts[key], count > 1 else {
         counts[key] = nil
         return
@@ -75,7 +76,8 @@ final class Admission {
     limits.leave()
   }
 
-  /// Counts the connection for the address of its client. Returns false if that address has too many connections.
+  /// Counts the connection for the address of its client. Returns false if that address has too many connections, or if
+  /// this connection is already counted for an address.
   func count(_ address: Address, limit: Int) -> Bool {
     guard counted == nil, limits.enter(address, limit: limit) else { return false }
     counted = address

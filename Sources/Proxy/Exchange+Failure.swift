@@ -3,7 +3,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// The ends of an exchange whose response is not the upstream's.
+/// The end of an exchange whose client does not get the complete response of the upstream.
 extension Exchange {
   func fail(_ failure: Failure, _ head: RequestHead) async {
     switch failure {
@@ -26,7 +26,8 @@ extension Exchange {
     await end(head, failure, failure.limit(in: .body))
   }
 
-  /// Cuts the response if it has begun; else answers with `failure`, or not at all if the client is gone.
+  /// Cuts the response if it has begun. Otherwise answers with `failure`, or sends nothing if `failure` is `nil`
+  /// because the client has gone.
   private func end(_ head: RequestHead, _ failure: ProxyFailure?, _ limit: LimitKind?) async {
     let form = server.state.hasStartedResponse ? .page : errorForm(head)
     if let limit { metrics.recordLimit(limit) }
@@ -45,28 +46,29 @@ extension Exchange {
       .refused)
   }
 
-  /// Returns the form of the error response. The form is a page if the request head is not kept, as for an intercepted
-  /// request.
+  /// Returns the form of the error response that the request asks for; a page if the request head is not kept, as for
+  /// an intercepted request.
   private func errorForm(_ head: RequestHead) -> ErrorForm {
     state.isHeadInBuffer || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
   }
 
   // MARK: Withheld responses
 
-  /// Keeps what the handler needs of a request with a body, should its response be withheld: the head, and the body of a
-  /// request that carries the private cookie.
+  /// Copies the parts of a request with a body that the handler needs if the response is withheld: the head and, if the
+  /// request carries the private cookie, the body.
   func hold(_ head: RequestHead) {
     held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasPrivateCookie ? head.body : nil)
   }
 
-  /// Moves the body on as without a copy, and keeps what was decoded.
+  /// Moves the body towards the upstream, and adds the moved bytes to `held`.
   func advanceAndHold() throws(MessageError) {
     let bytes = fromClient.bytes(from: 0, count: fromClient.count)
     try upload.advance(from: fromClient, to: toUpstream)
     held.append(bytes.prefix(bytes.count - fromClient.count + upload.direct), buffers)
   }
 
-  /// Lets the handler answer in place of the upstream, whose connection has been retired with its response.
+  /// Lets the handler answer in place of the upstream. The upstream connection is already closed, so the rest of the
+  /// upstream's response is discarded.
   private func answer(withheld response: Response, _ head: RequestHead) async {
     let isComplete = state.isHeadInBuffer || held.isWhole
     let request = request(head)
@@ -78,15 +80,16 @@ extension Exchange {
     await server.answer(answer, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
   }
 
-  /// The request as values. Other connections have used `requestFields` since the head was parsed.
+  /// Returns the request as a value. Parses the head again, because other connections have used `requestFields` since
+  /// it was parsed.
   private func request(_ head: RequestHead) -> Request {
     let kept = held.head
-    var request = state.isHeadInBuffer ? fromClient.withSpan { values(head, $0) } : values(head, kept.span)
+    var request = state.isHeadInBuffer ? fromClient.withSpan { parseAgain(head, $0) } : parseAgain(head, kept.span)
     request.body = held.body
     return request
   }
 
-  private func values(_ head: RequestHead, _ bytes: Span<UInt8>) -> Request {
+  private func parseAgain(_ head: RequestHead, _ bytes: Span<UInt8>) -> Request {
     _ = try? RequestHeadParser.parse(
       bytes, length: head.length, limits: worker.settings.configuration.limits.head, into: requestFields)
     return RequestReader.read(
@@ -106,7 +109,7 @@ struct HeldRequest {
   /// False if the body exceeded the limit or there was no memory for it; then `body` is empty.
   private var fits = true
 
-  /// True if the body is to be kept.
+  /// True if the body is kept, as far as limit and memory allow.
   var keepsBody: Bool { decoder != nil }
   /// True if `body` is kept and complete.
   var isWhole: Bool { fits && decoder?.isFinished ?? false }
@@ -119,7 +122,7 @@ struct HeldRequest {
     decoder = framing.map { BodyDecoder($0) }
   }
 
-  /// Adds a piece of the body with its framing, as far as the limit and the worker's memory allow.
+  /// Decodes a piece of the body and adds its data. Drops the whole body if it exceeds the limit or there is no memory.
   mutating func append(_ piece: ArraySlice<UInt8>, _ buffers: BufferPool) {
     guard fits, var decoder else { return }
     defer { self.decoder = decoder }
@@ -139,7 +142,7 @@ struct HeldRequest {
     }
   }
 
-  /// Prepares for the next request.
+  /// Drops the request.
   mutating func clear(_ buffers: BufferPool) {
     guard !head.isEmpty else { return }
     head.removeAll(keepingCapacity: true)

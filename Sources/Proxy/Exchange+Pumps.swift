@@ -1,17 +1,18 @@
 import HTTP1
 import Reactor
 
-/// The bytes on their way up and down.
+/// The two directions of an exchange: upload (client to upstream) and download (upstream to client).
 extension Exchange {
-  // MARK: Up
+  // MARK: Upload
 
-  /// Moves what can be moved towards the upstream.
+  /// Moves bytes from the client to the upstream until that would need a wait or the exchange has used its share.
+  /// Returns the result as an event.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) -> ExchangeState.Event {
     while true {
       if !fromClient.isEmpty, upload.direct == 0, !upload.isDecoded { try encodeUpload() }
       if upload.isDecoded { server.state.receivedBody() }
       if !toUpstream.isEmpty || upload.direct > 0 {
-        switch sendUp(upstream) {
+        switch sendToUpstream(upstream) {
         case .moved: continue
         case .wouldBlock: return .upload(.waiting(.upstream))
         case .ended, .failed:
@@ -45,7 +46,7 @@ extension Exchange {
     }
   }
 
-  private func sendUp(_ upstream: UpstreamConnection) -> Transfer {
+  private func sendToUpstream(_ upstream: UpstreamConnection) -> Transfer {
     let direct = upload.direct
     guard direct > 0 else { return upstream.socket.send(toUpstream) }
     let before = toUpstream.count
@@ -57,23 +58,24 @@ extension Exchange {
     return result
   }
 
-  /// Drops the rest of the request, which goes no further.
+  /// Drops the bytes of the request that were prepared for the upstream but not sent, because the upload has ended.
   func dropRequest() {
     dropUnsentBody()
     toUpstream.clear()
   }
 
-  /// Takes what is left of the body out of the receive buffer: its end was counted as received when it was seen there, and
-  /// the next head is read from the buffer's front.
+  /// Removes the decoded but unsent bytes of the body from the receive buffer. The connection may already count the
+  /// body as received, and then expects the next head at the front of the buffer.
   func dropUnsentBody() {
     guard upload.direct > 0 else { return }
     fromClient.consume(upload.direct)
     upload.sentDirect(upload.direct)
   }
 
-  // MARK: Down
+  // MARK: Download
 
-  /// Moves what can be moved towards the client.
+  /// Moves bytes from the upstream to the client until that would need a wait or the exchange has used its share.
+  /// Returns the result as an event.
   func stepDownload(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) -> ExchangeState.Event {
     while true {
       if !state.hasResponse {
@@ -81,7 +83,7 @@ extension Exchange {
       } else {
         if !upstream.input.isEmpty, download.direct == 0 { try encodeDownload(upstream) }
         if !toClient.isEmpty || download.direct > 0 {
-          switch sendDown(upstream) {
+          switch sendToClient(upstream) {
           case .moved: continue
           case .wouldBlock: return .download(.waiting(.client))
           case .ended, .failed: return .clientGone
@@ -91,7 +93,7 @@ extension Exchange {
       }
       guard upstream.socket.satisfies(.readable) else { return .download(.waiting(.upstream)) }
       if state.hasUsedShare { return .download(.paused) }
-      switch receiveDown(upstream) {
+      switch receiveResponse(upstream) {
       case .moved(let count): state.count(count)
       case .wouldBlock: state.count(0)
       case .ended where state.hasResponse && download.close(toClient): break
@@ -108,13 +110,13 @@ extension Exchange {
     }
   }
 
-  private func receiveDown(_ upstream: UpstreamConnection) -> Transfer {
+  private func receiveResponse(_ upstream: UpstreamConnection) -> Transfer {
     if case .responding = state.phase { upstream.receiveBody() } else { upstream.receive() }
   }
 
-  private func sendDown(_ upstream: UpstreamConnection) -> Transfer {
+  private func sendToClient(_ upstream: UpstreamConnection) -> Transfer {
     let direct = download.direct
-    // The kernel may hold back what more follows; it is pushed before the next wait.
+    // With `more`, the kernel may hold bytes back. `push` makes it send them before the next wait.
     let more = upstream.socket.readiness.contains(.readable) && !download.isDecoded
     guard direct > 0 else { return server.socket.send(toClient, upTo: toClient.count, more: more) }
     let before = toClient.count
@@ -129,25 +131,26 @@ extension Exchange {
   // MARK: Framing of a chunked request
 
   /// The part of a chunked body that has arrived.
-  private enum Arrived {
-    /// The body is whole; its length in bytes.
-    case whole(Int)
-    /// Bytes of it, or a mistake, which the pump reports.
-    case part
+  private enum ArrivedPart {
+    /// The complete body, with its length in bytes.
+    case complete(Int)
+    /// Some of the data, or malformed framing, which the pump reports later.
+    case partial
+    /// No data, and not the end of the body.
     case nothing
   }
 
-  /// Returns the framing of a chunked body for the upstream: its length if the body is whole by now, since many servers of
-  /// HTTP/1.0's time take no chunks, else chunks.
+  /// Returns the framing in which a chunked body is sent to the upstream: a length if the body is already complete,
+  /// because many old servers do not accept chunks, otherwise chunks. Returns `.none` for a complete body without data.
   ///
-  /// Where the method gives content no meaning, waits until the body has a byte or ends: an HTTP/2 request whose empty body
-  /// ends in a frame of its own is one without a body.
+  /// If the method defines no meaning for content, and the client does not wait for 100 (Continue), waits for data or
+  /// the end of the body. So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
   func settledFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while true {
-      switch arrived() {
-      case .whole(let count): return count > 0 ? .length(count) : .none
-      case .part: return .chunked
+      switch arrivedPart() {
+      case .complete(let count): return count > 0 ? .length(count) : .none
+      case .partial: return .chunked
       case .nothing:
         if head.method.definesContent || head.expectsContinue { return .chunked }
       }
@@ -162,18 +165,18 @@ extension Exchange {
     }
   }
 
-  private func arrived() -> Arrived {
+  private func arrivedPart() -> ArrivedPart {
     fromClient.withSpan { bytes in
       var decoder = BodyDecoder(.chunked)
       var (position, count) = (0, 0)
       while position < bytes.count, !decoder.isFinished {
         let rest = bytes.extracting(position..<bytes.count)
-        guard let piece = try? decoder.decode(rest) else { return .part }
+        guard let piece = try? decoder.decode(rest) else { return .partial }
         position += piece.consumed
         count += piece.data.count
       }
-      if decoder.isFinished { return .whole(count) }
-      return count > 0 ? .part : .nothing
+      if decoder.isFinished { return .complete(count) }
+      return count > 0 ? .partial : .nothing
     }
   }
 }

@@ -2,9 +2,9 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// The start of a response: its head is checked and rewritten, and determines the framing of the body.
+/// The start of a response: its head is checked and rewritten, and the framing of the body is derived from it.
 extension Exchange {
-  /// Parses the head when it is whole, and begins the response; `nil` if more of the head is to come.
+  /// Parses the head and begins the response. Returns `nil` if the head is not complete yet.
   func beginResponse(
     _ upstream: UpstreamConnection, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event? {
@@ -26,7 +26,7 @@ extension Exchange {
       for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
         guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed("more than one \(name) field")) }
-        switch judge(location) {
+        switch outcome(for: location) {
         case .keep: break
         case .replace(let replacement): edited.headers.set(name, replacement)
         case .withhold: throw .withheld(worker.values(of: parsed, input))
@@ -44,14 +44,14 @@ extension Exchange {
     }
   }
 
-  /// The fast path: the head is rewritten from bytes to bytes.
+  /// Begins a response by rewriting the bytes of its head. This is faster than the use of a `Response` value.
   private func beginPassing(
     _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
     let fields = responseFields
     let replacements =
       fields.hasLocationOrLink
-      ? try judgeFields(parsed, input, fields) : ResponseRewriter.Replacements()
+      ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
     let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
@@ -59,7 +59,7 @@ extension Exchange {
     status = parsed.status
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
-    let keepsAlive = keepAlive(framing)
+    let keepsAlive = recordStart(framing)
     let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
     let date = fields.has(.date) ? [] : worker.dateLine
     let strictTransport = server.strictTransport
@@ -84,8 +84,8 @@ extension Exchange {
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
-  /// Checks the locations of a passing response.
-  private func judgeFields(
+  /// Checks the location and `Link` fields of a passing response. Returns the new values of the fields to replace.
+  private func checkURLFields(
     _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
@@ -95,12 +95,12 @@ extension Exchange {
         if withholds(text) { throw .withheld(worker.values(of: parsed, input)) }
         continue
       }
-      // With two of these fields, clients disagree on which to follow; reject the response.
+      // Clients disagree on which of two such fields to follow, so the response is rejected.
       guard fields.only(field.known) != nil else {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
       }
       let text = input.withSpan { RequestReader.text($0, field.value) }
-      switch judge(text) {
+      switch outcome(for: text) {
       case .keep: break
       case .replace(let replacement): replacements.set(field.known, replacement)
       case .withhold: throw .withheld(worker.values(of: parsed, input))
@@ -110,7 +110,7 @@ extension Exchange {
     return replacements
   }
 
-  /// Begins the response to an intercepted request; retires the upstream connection if the response cannot be relayed.
+  /// Begins to relay a response to an intercepted request. Closes the upstream connection if that is not possible.
   func begin(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
   ) throws(Failure) -> ExchangeState.Event {
@@ -122,12 +122,12 @@ extension Exchange {
     }
   }
 
-  /// Begins a response whose head is held as values.
+  /// Begins a response whose head is a `Response` value.
   private func begin(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
     guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
-      fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.reserve <= Buffer.capacity
+      fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.headOverhead <= Buffer.capacity
     else { throw .upstream(.malformed("a head that cannot be written, or that is too long")) }
     guard let line = ResponseEncoder.statusLine(response) else {
       throw .upstream(.malformed("a reason phrase that cannot be written"))
@@ -139,13 +139,13 @@ extension Exchange {
     toClient.append(fields)
     if !response.headers.contains("Date") { toClient.append(worker.dateLine) }
     ResponseRewriter.appendEnd(
-      framing.field, status: response.status, keepsAlive: keepAlive(framing), minorVersion: head.minorVersion,
+      framing.field, status: response.status, keepsAlive: recordStart(framing), minorVersion: head.minorVersion,
       to: toClient)
     dropHead(head)
     let isBodyless = head.method == .head || response.status == 204 || response.status == 304
     if isBodyless, parsed.body != .none {
       // The response to the client has no body, but the upstream's has one: the handler sent another method than the
-      // client's HEAD, or changed the status to 204 or 304. The upstream's body must not follow.
+      // client's HEAD, or changed the status to 204 or 304. So the upstream's body must not be relayed.
       download = BodyPump(.none, as: .plain)
       return .began(upstreamKeepsAlive: false)
     }
@@ -157,7 +157,8 @@ extension Exchange {
     if state.isHeadInBuffer { fromClient.consume(head.length) }
   }
 
-  private func keepAlive(_ framing: ResponseRewriter.Framing) -> Bool {
+  /// Records that the response begins. Returns true if the client's connection stays open after it.
+  private func recordStart(_ framing: ResponseRewriter.Framing) -> Bool {
     if framing.needsClose || poller.isDraining || worker.isWindingDown { server.state.refuseFurtherRequests() }
     let keepsAlive = server.state.announcesKeepAlive
     if !keepsAlive { server.state.refuseFurtherRequests() }
@@ -165,7 +166,7 @@ extension Exchange {
     return keepsAlive
   }
 
-  private func judge(_ location: String) -> LocationRewriter.Outcome {
+  private func outcome(for location: String) -> LocationRewriter.Outcome {
     LocationRewriter.judge(
       location, requestHasPrivateCookie: requestHasPrivateCookie, request: server.requestNumber, worker.handler,
       worker.settings.configuration)
@@ -175,10 +176,10 @@ extension Exchange {
     worker.handler.withholdsLink(link, requestHasPrivateCookie: requestHasPrivateCookie)
   }
 
-  /// The protocol is switched: from here on bytes move both ways until one side closes.
+  /// Forwards a 101 response. After it, bytes of the new protocol move in both directions until the connections end.
   private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) -> ExchangeState.Event {
     status = 101
-    // What the client has sent behind the head is already of the new protocol.
+    // Bytes that the client has sent after the head belong to the new protocol.
     dropHead(head)
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in

@@ -7,16 +7,16 @@ import Time
 /// One forwarded request and its response, both streamed with bounded memory.
 ///
 /// Theory of operation. Two pumps, upload and download, move as many bytes as they can without blocking. When neither
-/// can move any, one wait covers both sockets, with an interest that names exactly the useful events. So a response
-/// that arrives before the request has ended stops the upload, and a client that goes away cancels the request. Until
-/// the first byte of a response has been received, an idempotent request without a body can be sent again on another
-/// connection: its encoded head stays in the block of the send buffer and is never built a second time.
+/// can move any, the exchange waits for both sockets at once, but only for events after which it can continue. So a
+/// response that arrives before the request has ended stops the upload, and a client that goes away cancels the
+/// request. Until the first byte of a response has been received, an idempotent request without a body can be sent
+/// again on another connection. Its encoded head stays in the send buffer, so it need not be encoded a second time.
 final class Exchange {
   enum Failure: Error {
     case state(ExchangeState.Failure)
     case request(MessageError)
     case upstream(UpstreamFailure)
-    /// The response has a location that must not reach the browser.
+    /// The response has a location or link that must not reach the browser.
     case withheld(Response)
   }
 
@@ -24,14 +24,14 @@ final class Exchange {
   let worker: ProxyWorker
   // Cached to avoid a retain and release per use.
   let poller: Poller
-  // The parts of these that each request uses, cached in a `let` to avoid retain/release per use.
   let buffers: BufferPool
   let pool: UpstreamPool
   let metrics: any ProxyMetrics
   let fromClient: Buffer
   let requestFields: HeadIndex
   let responseFields: HeadIndex
-  /// Kept from one exchange to the next, so that a busy connection does not take and return blocks for each.
+  /// The send buffers keep their blocks between exchanges, so that a busy connection does not take and return blocks
+  /// for each exchange.
   let toUpstream = Buffer()
   let toClient = Buffer()
 
@@ -40,15 +40,15 @@ final class Exchange {
   var upload = BodyPump(.none, as: .plain)
   var download = BodyPump(.none, as: .plain)
   var reader = ResponseHeadReader()
-  /// The parts of a request with a body that are kept after their bytes have gone upstream.
+  /// The parts of a request with a body that are kept after they were sent to the upstream.
   var held = HeldRequest()
   /// True if the request carried the private cookie.
   private(set) var requestHasPrivateCookie = false
   /// The status of the response.
   var status = 0
-  /// Bytes of the body that the client has sent.
+  /// The number of bytes received from the client since the exchange began.
   var uploaded = 0
-  /// Monotonic nanoseconds.
+  /// The time at which the request head was complete, in monotonic nanoseconds.
   private(set) var began: UInt64 = 0
 
   init(_ server: ServerConnection) {
@@ -73,7 +73,8 @@ final class Exchange {
 
   // MARK: Entry points
 
-  /// Begins the next exchange of the connection: one object serves them all, so that none costs an allocation.
+  /// Resets the object for the next exchange. One object serves all exchanges of a connection, to save an allocation
+  /// for each.
   private func begin(_ state: ExchangeState, _ began: UInt64) {
     buffers.fill(toUpstream)
     buffers.fill(toClient)
@@ -113,7 +114,7 @@ final class Exchange {
         if let idle = idleConnection(mayReuse) { upstream = idle } else { upstream = try await connect(mayReuse) }
         if try await transfer(connected(upstream, head), upstream, head) == .finished { break }
         mayReuse = false
-        // The first attempt may have sent everything, or given up on sending.
+        // The first attempt has sent or dropped bytes of the head: make all of them readable again.
         toUpstream.rewind(to: headCount)
         deadlines.restart()
       }
@@ -123,7 +124,7 @@ final class Exchange {
     clear()
   }
 
-  /// Streams the body of a response that a handler has read, after the handler's head.
+  /// Sends `response`, the head made by a handler, and then streams the body of the upstream's response `answer`.
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
     begin(ExchangeState(relayedRequestIsWhole: answer.hasWholeRequest), began)
     let upstream = answer.take()
@@ -137,8 +138,9 @@ final class Exchange {
     clear()
   }
 
-  /// Writes the head for the upstream, but for its end. `requestFields` is that of this request: nothing was awaited since
-  /// it was parsed. Returns true if the request asks for another protocol that is allowed.
+  /// Writes the head for the upstream, except its end (`RequestRewriter.writeEnd`). `requestFields` still contains the
+  /// fields of this request, because there was no wait since they were parsed. Returns true if the request asks for an
+  /// upgrade to an allowed protocol.
   private func rewrite(_ head: RequestHead) -> Bool {
     let settings = worker.settings
     return fromClient.withSpan { bytes in
@@ -175,13 +177,13 @@ final class Exchange {
     }
   }
 
-  /// Returns the first action over a connection.
+  /// Returns the first action after `upstream` was obtained.
   private func connected(_ upstream: UpstreamConnection, _ head: RequestHead) -> ExchangeState.Action {
     if head.expectsContinue, fromClient.isEmpty { server.sendContinue() }
     return state.step(isClientGone ? .clientGone : .connected(isReused: upstream.isReused))
   }
 
-  /// Performs the actions of the state, from `first` to the last one.
+  /// Performs `first` and then the actions that `state` returns, until the exchange ends or must be retried.
   private func transfer(
     _ first: ExchangeState.Action, _ upstream: UpstreamConnection, _ head: RequestHead
   ) async throws(Failure) -> Outcome {
@@ -204,7 +206,7 @@ final class Exchange {
           action = state.step(event(after: wake))
         case .yield:
           await server.waiter.yieldShare()
-          // No wait has looked at the deadline if bytes always moved.
+          // If bytes always moved, there was no wait that could check the deadline.
           let isOver = deadlines.isOver(state, now: poller.now)
           action = state.step(isOver ? .expired(.request) : isClientGone ? .clientGone : .yielded)
         case .finish(let mayReuse):
@@ -241,8 +243,7 @@ final class Exchange {
     if mayReuse { pool.giveBack(upstream) } else { pool.retire(upstream) }
   }
 
-  /// The states of the client's socket that end the exchange: once the response has begun, only that nothing can be sent any
-  /// more.
+  /// The states of the client's socket that end the exchange; only `.broken` once the response has begun.
   private var endOfClient: Readiness { state.hasResponse ? .broken : server.abandonment }
 
   private var isClientGone: Bool { !server.socket.readiness.isDisjoint(with: endOfClient) }
@@ -255,6 +256,7 @@ final class Exchange {
       rateWindow: worker.settings.configuration.limits.rateWindow)
   }
 
-  /// Bytes that the client has sent and taken. What the kernel holds for it, it has not taken.
+  /// Returns the number of bytes that the client has sent or acknowledged. Bytes that the kernel still holds for the
+  /// client do not count.
   private func taken() -> Int { uploaded + server.socket.acknowledged }
 }

@@ -1,82 +1,92 @@
 import Reactor
 import Time
 
-/// The limits in time of one exchange.
+/// The time limits of one exchange.
 ///
-/// Theory of operation. Before each wait of the exchange `begin` returns when it must end at the latest, and after it `end`
-/// says which limit was met, if any. Time and limits are arguments. `taken` counts the bytes that the client
-/// has given and taken; it is called only where the count matters, because it asks the kernel.
+/// Theory of operation. Before each wait of the exchange, `begin` returns the deadline of the wait. After the wait,
+/// `end` returns the limit that was exceeded, if any. The time and the settings are arguments. `taken` returns the
+/// number of bytes that the client has sent or acknowledged; it is called only if needed, because it makes a system
+/// call.
 ///
-///     limit      applies while                                     until
-///     request    always, except for another protocol               `requestTimeout` after the head
-///     progress   always                                            `responseTimeout` after the request was sent, while
-///                                                                  no response has begun; else `bodyTimeout` after
-///                                                                  the wait began
-///     stall      something waits for the client to take it         `bodyTimeout` after it last took something
-///     rate       only the client can go on                         the end of a window of `rateWindow`
+///     limit      applies                              is exceeded
+///     request    always                               `requestTimeout` after the exchange began
+///     progress   unless bytes wait for the client     `responseTimeout` after the first wait for a response; or
+///                                                     `bodyTimeout` after the wait began, if the request is still
+///                                                     being sent or the response has begun
+///     stall      while bytes wait for the client      `bodyTimeout` after the client last received some of them
+///     rate       while only the client can continue   at the end of a window of `rateWindow`, if the client was
+///                                                     slower than `minimumRate` in it
+///
+/// If another protocol was requested or is in use, only `progress` applies.
 struct ExchangeDeadlines {
-  /// The settings that the deadlines come from. They are read for each use, because a reload can change them during the
-  /// exchange.
+  /// The settings from which the deadlines are computed. They are read for each wait, because a reload can change them
+  /// during the exchange.
   struct Settings {
     var bodyTimeout: Milliseconds
     var responseTimeout: Milliseconds
-    /// Bytes a second.
+    /// In bytes per second; 0 for no minimum.
     var minimumRate: Int
     var rateWindow: Milliseconds
   }
 
-  private let request: Deadline
-  private var response: Deadline?
+  private let requestDeadline: Deadline
+  /// The deadline for the start of the response; `nil` before the first wait for it.
+  private var responseStart: Deadline?
   private var stall = WriteStallDetector()
-  private var pace = MinimumRateMeter()
-  // The wait in progress.
+  private var rateMeter = MinimumRateMeter()
+  /// The start of the wait in progress.
   private var began: MonotonicTime = 0
-  private var progress = Deadline.never
-  private var isPaced = false
+  /// The deadline of the limit `progress` in this wait.
+  private var progressDeadline = Deadline.never
+  /// True if the limit `rate` applies to this wait.
+  private var measuresRate = false
 
   init(requestTimeout: Milliseconds, now: MonotonicTime) {
-    request = now + requestTimeout
+    requestDeadline = now + requestTimeout
   }
 
-  /// Begins to measure the time to a response again: the request is sent once more.
+  /// Restarts the response timeout, because the request is sent again.
   mutating func restart() {
-    response = nil
+    responseStart = nil
   }
 
-  /// Begins a wait and returns when it ends at the latest.
+  /// Begins a wait and returns its deadline.
   mutating func begin(
     _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, taken: () -> Int
   ) -> Deadline {
     let timeout = settings.bodyTimeout
     let isBlocked = state.isBlockedDown
     began = now
-    isPaced = false
+    measuresRate = false
     if state.isSwitching { stall.end() } else { stall.note(isBlocked: isBlocked, now: now, taken: taken) }
-    progress = state.isUploading || state.hasResponse ? now + timeout : responseDeadline(settings, now)
-    if stall.isRunning { progress = isBlocked ? stall.deadline(timeout) : min(progress, stall.deadline(timeout)) }
-    guard !state.isSwitching else { return progress }
-    let end = min(progress, request, stall.nextLook(timeout, now: now))
+    progressDeadline =
+      state.isUploading || state.hasResponse ? now + timeout : responseDeadline(settings, now)
+    if stall.isRunning {
+      progressDeadline = isBlocked ? stall.deadline(timeout) : min(progressDeadline, stall.deadline(timeout))
+    }
+    guard !state.isSwitching else { return progressDeadline }
+    let end = min(progressDeadline, requestDeadline, stall.nextLook(timeout, now: now))
     guard isBlocked || state.awaitsRequest, settings.minimumRate > 0 else { return end }
-    isPaced = true
-    pace.begin(moved: taken)
-    return min(end, now + pace.left(window: settings.rateWindow))
+    measuresRate = true
+    rateMeter.begin(moved: taken)
+    return min(end, now + rateMeter.left(window: settings.rateWindow))
   }
 
   private mutating func responseDeadline(_ settings: Settings, _ now: MonotonicTime) -> Deadline {
-    let deadline = response ?? now + settings.responseTimeout
-    response = deadline
+    let deadline = responseStart ?? now + settings.responseTimeout
+    responseStart = deadline
     return deadline
   }
 
-  /// False if the end of the wait shows already that no limit was met.
-  func mayBeMet(_ wake: Wake) -> Bool { isPaced || wake == .timedOut }
+  /// Returns false if no limit can have been exceeded in the wait, so that `end` need not be called.
+  func mayBeMet(_ wake: Wake) -> Bool { measuresRate || wake == .timedOut }
 
-  /// Ends the wait and returns the limit that was met; `nil` if the exchange goes on.
+  /// Ends the wait and returns the limit that was exceeded; `nil` if the exchange continues.
   mutating func end(
     _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, taken: () -> Int
   ) -> ExchangeState.Limit? {
-    if isPaced,
-      !pace.keeps(settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: taken)
+    if measuresRate,
+      !rateMeter.keeps(settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: taken)
     {
       return .rate
     }
@@ -86,11 +96,11 @@ struct ExchangeDeadlines {
     if stall.deadline(timeout).hasPassed(at: now) {
       return stall.isOver(timeout, now: now, taken: taken) ? .stall : nil
     }
-    return progress.hasPassed(at: now) ? .progress : nil
+    return progressDeadline.hasPassed(at: now) ? .progress : nil
   }
 
-  /// True if the request as a whole takes too long.
+  /// Returns true if the request as a whole takes too long.
   func isOver(_ state: ExchangeState, now: MonotonicTime) -> Bool {
-    !state.isSwitching && request.hasPassed(at: now)
+    !state.isSwitching && requestDeadline.hasPassed(at: now)
   }
 }

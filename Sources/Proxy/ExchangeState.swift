@@ -2,12 +2,12 @@ import Reactor
 
 /// The state of an exchange, and all of its transitions.
 ///
-/// Theory of operation. `Exchange` owns sockets and buffers and moves bytes; this value decides what it does next. The
-/// driver performs an action, reports the result as an event, and `step` returns the next action. The value gets counts and
-/// ends, never bytes, and holds no references.
+/// Theory of operation. `Exchange`, the driver, owns sockets and buffers and moves bytes; this value decides what the
+/// driver does next. The driver performs an action and reports the result as an event, and `step` returns the next
+/// action. This value holds no references, and gets only the number of moved bytes.
 ///
-/// An exchange works in turns: the upload moves what it can, then the download, and when neither can go on, one wait covers
-/// both sockets. `finish`, `closeQuietTunnel` and `fail` are the last actions; no event follows them.
+/// An exchange works in turns: the upload moves as many bytes as it can, then the download. When neither can continue,
+/// the exchange waits for both sockets at once. No event follows the actions `finish`, `closeQuietTunnel` and `fail`.
 ///
 ///                upload(.done): sent
 ///                upstreamRefused: stopped
@@ -22,52 +22,54 @@ import Reactor
 ///      v                                                  v
 ///     tunnel(closed) ------- download(.done) ----------> finish
 ///
-/// - A response that begins while the request is still being sent stops the upload, and its connection is not used again.
-/// - A send that fails only stops the upload: the upstream may have answered before it closed.
-/// - A request without a body whose method is idempotent is sent again if a reused connection was closed before any byte of
-///   a response: the upstream closed it when the request was on its way (RFC 9112, section 9.3.1).
-/// - A failure leaves the phase as it is: the error response depends on it.
+/// - A response that begins while the request is still being sent stops the upload, and the upstream connection is not
+///   reused.
+/// - A send that fails only stops the upload: the upstream may have answered before it closed the connection.
+/// - A request without a body whose method is idempotent is sent again if a reused connection ends before any byte of a
+///   response has arrived: the upstream may have closed it while the request was on its way (RFC 9112, section 9.3.1).
+/// - A failure does not change the phase, because the error response depends on the phase.
 struct ExchangeState: Equatable {
-  /// The properties of the request that decide transitions.
+  /// The properties of the request on which transitions depend.
   enum Request: Equatable {
-    /// Has no body. The head stays at the front of the receive buffer until a response begins.
+    /// A request without a body. Its head stays at the front of the receive buffer until a response begins.
     case head(isIdempotent: Bool, asksForSwitch: Bool)
-    /// Has a body. `asksForClose`: the upstream may leave it unread, and was asked to close the connection.
+    /// A request with a body. `asksForClose`: the upstream was asked to close the connection, because it may leave the
+    /// body unread.
     case body(asksForClose: Bool)
-    /// Was sent by a handler, which has consumed it.
+    /// An intercepted request. The handler has already sent its own request to the upstream.
     case relayed
   }
 
   enum Phase: Equatable {
-    /// No final response has begun. `isReused`: the upstream's connection has carried another exchange before.
+    /// No final response has begun. `isReused`: the upstream connection was used by an earlier exchange.
     case requesting(Upload, isReused: Bool)
-    /// The head of the response was written, and the request is over. `mayReuse`: the upstream's connection can carry another
-    /// exchange after the body.
+    /// The head of the response was written, and the request is over. `mayReuse`: the upstream connection can be used
+    /// for another exchange after the body.
     case responding(Flow, mayReuse: Bool)
-    /// Bytes of another protocol move both ways until the upstream closes.
+    /// Bytes of another protocol move in both directions until the upstream ends its side.
     case tunnel(Tunnel, Flow)
   }
 
-  /// The request on its way to the upstream.
+  /// The state of sending the request to the upstream.
   enum Upload: Equatable {
     case open(Flow)
     case sent
-    /// The upstream takes no more of it, or has answered without it.
+    /// The upstream accepts no more of the request, or has answered before it had all of it.
     case stopped
   }
 
-  /// The client's direction of a tunnel.
+  /// The direction of a tunnel from the client to the upstream.
   enum Tunnel: Equatable {
     case open(Flow)
-    /// The client has ended its side, or the upstream takes no more.
+    /// The client has ended its side, or the upstream accepts no more bytes.
     case closed
   }
 
-  /// One direction of bytes.
+  /// The state of one direction in which bytes move.
   enum Flow: Equatable {
-    /// Can go on as far as is known.
+    /// There may be bytes that can move.
     case ready
-    /// Cannot go on until this side gives or takes bytes.
+    /// No bytes can move until this side sends or accepts some.
     case waiting(Side)
   }
 
@@ -77,34 +79,35 @@ struct ExchangeState: Equatable {
   }
 
   enum Event: Equatable {
-    /// A connection to the upstream is there.
+    /// An upstream connection is available.
     case connected(isReused: Bool)
     case upload(Progress)
     /// The client has ended its side before the end of the upload.
     case clientEnded
-    /// The upstream takes no more bytes.
+    /// The upstream accepts no more bytes.
     case upstreamRefused
-    /// The head of the final response was written for the client. `keepsAlive`: the upstream keeps its connection open.
+    /// The head of the final response was written for the client. `upstreamKeepsAlive`: the upstream keeps its
+    /// connection open.
     case began(upstreamKeepsAlive: Bool)
-    /// The same for a response that switches protocols.
+    /// The head of a response that switches protocols (status 101) was written for the client.
     case switched
     case download(Progress)
-    /// The upstream's connection ended too early. `hasInput`: it had sent a part of a head or body.
+    /// The upstream connection ended too early. `hasInput`: received bytes of a head or body are not consumed yet.
     case upstreamReset(hasInput: Bool)
     /// The wait ended because a socket is ready.
     case woke
-    /// The wait ended because of a limit in time.
+    /// A time limit was exceeded.
     case expired(Limit)
-    /// Others have run.
+    /// Other tasks have run.
     case yielded
-    /// The client can take no more, or has abandoned its request.
+    /// The client can receive no more bytes, or has abandoned its request.
     case clientGone
   }
 
   /// The result of an attempt to move bytes in one direction.
   enum Progress: Equatable {
     case waiting(Side)
-    /// The share of this turn is used up.
+    /// The exchange has used its share (`hasUsedShare`), so other tasks run first.
     case paused
     case done
   }
@@ -112,36 +115,36 @@ struct ExchangeState: Equatable {
   enum Limit: Equatable {
     /// The request as a whole took too long.
     case request
-    /// The client has taken nothing of the bytes that wait for it.
+    /// The client has received none of the bytes that wait for it.
     case stall
-    /// The client gives or takes bytes too slowly.
+    /// The client sends or receives bytes too slowly.
     case rate
-    /// Nothing has moved.
+    /// No bytes have moved.
     case progress
   }
 
   enum Action: Equatable {
-    /// Move the request up, as far as possible without a wait.
+    /// Send as much of the request to the upstream as possible without a wait.
     case upload
-    /// Move the response down, as far as possible without a wait.
+    /// Send as much of the response to the client as possible without a wait.
     case download
     /// Tell the upstream that the client has ended its side of the tunnel.
     case shutDownUpstream
-    /// Wait for one of `interest`.
+    /// Wait for one of the events of `interest`.
     case wait
-    /// Let others run first.
+    /// Let other tasks run first.
     case yield
-    /// Send the request again, over a new connection.
+    /// Send the request again, on a new connection.
     case retry
     case finish(mayReuse: Bool)
-    /// The tunnel has been idle for too long; nothing is cut off by its end.
+    /// Close a tunnel that has been idle for too long. No bytes are lost.
     case closeQuietTunnel
     case fail(Failure)
   }
 
   enum Failure: Error, Equatable {
     case clientGone
-    /// The client sends or takes nothing.
+    /// The client sends or receives no bytes.
     case clientTimeout
     case tooSlow
     case tooLong
@@ -149,15 +152,15 @@ struct ExchangeState: Equatable {
     case upstreamReset
   }
 
-  /// Bytes after which an exchange lets others run.
+  /// The number of bytes after which an exchange lets other tasks run.
   static let share = 64 * 1024
-  /// Bytes that a step of a turn counts for at least. A turn ends after 128 steps, whatever their system calls return, so no
-  /// exchange can keep its worker.
+  /// Each step counts as at least this number of bytes. So an exchange lets other tasks run after at most 128 steps,
+  /// whatever their system calls return, and cannot block its worker.
   static let stepCost = 512
 
   let request: Request
   private(set) var phase: Phase
-  /// Bytes moved since others have run.
+  /// The number of bytes counted since other tasks last ran.
   private var moved = 0
 
   init(_ request: Request) {
@@ -165,7 +168,7 @@ struct ExchangeState: Equatable {
     phase = .requesting(.open(.ready), isReused: false)
   }
 
-  /// The state of an exchange whose request a handler has sent. `isWhole`: the upstream has all of it.
+  /// Creates the state of an exchange whose request a handler has sent. `isWhole`: all of it was sent.
   init(relayedRequestIsWhole isWhole: Bool) {
     request = .relayed
     phase = .requesting(isWhole ? .sent : .stopped, isReused: false)
@@ -177,7 +180,7 @@ struct ExchangeState: Equatable {
       phase = .requesting(.open(.ready), isReused: isReused)
       return .upload
 
-    // Up.
+    // Upload.
     case (.requesting(.open, let isReused), .upload(let progress)):
       phase = .requesting(progress == .done ? .sent : .open(Flow(progress)), isReused: isReused)
       return .download
@@ -195,7 +198,7 @@ struct ExchangeState: Equatable {
     case (.tunnel(.open, _), .clientEnded):
       return .shutDownUpstream
 
-    // Down.
+    // Download.
     case (.requesting(let upload, _), .began(let keepsAlive)):
       phase = .responding(.ready, mayReuse: keepsAlive && upload == .sent && request != .body(asksForClose: true))
       return .download
@@ -238,7 +241,7 @@ struct ExchangeState: Equatable {
     case (_, .clientGone):
       return .fail(.clientGone)
 
-    // The driver reports none of these.
+    // The driver reports no other combination.
     case (.requesting, _), (.responding, _), (.tunnel, _):
       return .fail(.upstreamReset)
     }
@@ -246,7 +249,7 @@ struct ExchangeState: Equatable {
 
   private func endTurn() -> Action {
     if hasUsedShare { return .yield }
-    // A new tunnel: the client may have sent bytes behind its request, for which no event will come.
+    // A new tunnel: the client may already have sent bytes after its request, which no event will report.
     if case .tunnel(.open(.ready), _) = phase { return .upload }
     return .wait
   }
@@ -262,16 +265,16 @@ struct ExchangeState: Equatable {
 
   // MARK: Shares
 
-  /// Counts bytes that moved.
+  /// Counts the moved bytes of a step.
   mutating func count(_ bytes: Int) {
     moved += max(bytes, ExchangeState.stepCost)
   }
 
   var hasUsedShare: Bool { moved >= ExchangeState.share }
 
-  // MARK: What follows from the state
+  // MARK: Properties of the phase
 
-  /// True if bytes of the client can still go up.
+  /// True if bytes of the client may still be sent to the upstream.
   var isUploading: Bool {
     switch phase {
     case .requesting(.open, _), .tunnel(.open, _): true
@@ -283,10 +286,10 @@ struct ExchangeState: Equatable {
     if case .requesting = phase { false } else { true }
   }
 
-  /// True if bytes that have arrived wait for one side to take them.
+  /// True if received bytes wait for one side to accept them.
   private var isBlocked: Bool { interest.upstream.contains(.writable) || isBlockedDown }
 
-  /// True if bytes go down to a client that does not take them.
+  /// True if response bytes wait for the client to accept them.
   var isBlockedDown: Bool {
     switch phase {
     case .responding(.waiting(.client), _), .tunnel(_, .waiting(.client)): true
@@ -294,7 +297,7 @@ struct ExchangeState: Equatable {
     }
   }
 
-  /// True if only the client can go on: it sends its request.
+  /// True if the exchange can continue only after the client has sent more of its request.
   var awaitsRequest: Bool {
     if case .requesting(.open(.waiting(.client)), _) = phase { true } else { false }
   }
@@ -303,7 +306,7 @@ struct ExchangeState: Equatable {
     if case .tunnel = phase { true } else { false }
   }
 
-  /// True if another protocol is spoken or was asked for: the time that it takes is not limited.
+  /// True if another protocol is in use or was requested. The total time of the exchange is not limited then.
   var isSwitching: Bool {
     switch phase {
     case .requesting: asksForSwitch
@@ -329,7 +332,7 @@ struct ExchangeState: Equatable {
     return !hasResponse
   }
 
-  /// The events of the two sockets with which bytes can move again.
+  /// The events of each socket after which bytes can move again.
   var interest: (client: Readiness, upstream: Readiness) {
     var (client, upstream): (Readiness, Readiness) = ([], [])
     switch phase {

@@ -20,13 +20,13 @@ enum GRPC {
     return false
   }
 
-  /// The response that a gRPC client understands, in the form Trailers-Only: UNIMPLEMENTED.
+  /// A gRPC response with the status UNIMPLEMENTED, in the form Trailers-Only, in which the head contains the status.
   static let unimplemented = Response(
     status: 200,
     headers: [
       "Content-Type": "application/grpc", "Grpc-Status": "12", "Grpc-Message": "gRPC is not forwarded by this gateway",
     ])
 
-  /// The error for a call over HTTP/1.1, which gRPC clients do not use.
+  /// The error for a call over HTTP/1.1, because gRPC is defined only for HTTP/2.
   static let refusal = MessageError(status: 415, "a gRPC call, whose trailers are not forwarded")
 }

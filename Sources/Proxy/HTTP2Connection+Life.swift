@@ -5,10 +5,10 @@ import Time
 
 /// Parking of a connection without streams, and its end.
 extension HTTP2Connection: SocketObserver, TimerOwner {
-  /// The time for the client to learn of a shutdown: more than most round trips.
+  /// The time for the client to receive the first GOAWAY: longer than most round trips.
   private static let noticeTimeout: Milliseconds = 1_000
 
-  /// Parks the connection. Returns false if there is work after all.
+  /// Parks the connection. Returns false, without parking it, if there is work after all.
   func park() -> Bool {
     life = .active
     if socket.satisfies(.readable) || poller.isDraining || worker.isWindingDown { return false }
@@ -39,7 +39,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   /// Wakes the task because a stream has data to send.
   func wakeToSend() {
-    // A task that does not wait sends before it does.
+    // A task that does not wait sends the data before its next wait.
     if life == .parked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
   }
 
@@ -55,8 +55,8 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   // MARK: The end
 
-  /// Ends gracefully in two steps if the worker is about to stop or the connection has reached its number of requests
-  /// (RFC 9113, section 6.8).
+  /// Ends gracefully in two steps if the worker is about to stop or the connection has reached its maximum number of
+  /// requests (RFC 9113, section 6.8).
   func announceEnd(_ session: HTTP2Session) {
     let isFull = requests >= configuration.limits.requestsPerConnection
     guard worker.isWindingDown || poller.isDraining || isFull else { return }
@@ -78,7 +78,8 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     }
   }
 
-  /// Closes so that the last frame arrives: an immediate close would send a reset, which can overtake it.
+  /// Closes the connection after the client has had time to receive the last frame. An immediate close could make the
+  /// kernel send a reset, and the client could lose the frame.
   func close() async {
     breakStreams()
     session?.dropResponses()
@@ -116,7 +117,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   private func releaseBuffers() {
-    // They held requests and responses, including credentials.
+    // The buffers held requests and responses, including credentials.
     poller.buffers.wipeAndGiveBack(input)
     poller.buffers.wipeAndGiveBack(output)
   }

@@ -3,7 +3,8 @@ import HTTP2
 import Reactor
 import Telemetry
 
-/// The streams of a connection: each has a leg, and a task that serves it. Legs and tasks are kept for later streams.
+/// The streams of a connection. Each has a leg (its `HTTP2StreamTransport`) and a task that serves it. Both are kept
+/// for later streams.
 extension HTTP2Connection {
   /// The maximum number of spare tasks: as many as most connections have concurrent streams.
   private static let spareLimit = 16
@@ -14,7 +15,7 @@ extension HTTP2Connection {
   /// The deadline for a client that already has its response to complete its request.
   var lingerDeadline: Deadline { poller.deadline(after: configuration.lingerTimeout) }
 
-  /// Passes the news of the streams to their legs.
+  /// Passes the changes of streams to their legs, and begins new streams.
   func dispatch(_ session: HTTP2Session) {
     session.takeChangedStreams { stream in
       if stream.mark >= 0 {
@@ -31,7 +32,7 @@ extension HTTP2Connection {
       }
     }
     if legs.isEmpty {
-      // Once: what the client has not taken yet may keep the connection for longer.
+      // Not set again after the shutdown: then the connection stays open only until the remaining output is sent.
       if deadlines.idle == nil, !isShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
     } else {
       deadlines.idle = nil
@@ -40,7 +41,7 @@ extension HTTP2Connection {
   }
 
   private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
-    // The client may consider a stream closed before its task has noticed.
+    // The client may already have closed a stream whose task still runs, so tasks are counted as well as streams.
     guard tasks < session.limits.concurrentStreams else {
       worker.metrics.recordLimit(.concurrentStreams)
       return session.reset(stream, .refusedStream)

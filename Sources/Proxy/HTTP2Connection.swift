@@ -7,18 +7,19 @@ import Time
 
 /// One HTTP/2 connection of a client.
 ///
-/// Theory of operation. The session does the framing. Each stream is a separate task that runs the same code as an
-/// HTTP/1.1 connection over an `HTTP2StreamTransport`. The task of this object moves bytes between socket and session. It
-/// sleeps on the socket; a stream that has data to send wakes it, so that the output of several streams in a turn is
-/// sent in one system call. Without streams it parks as an HTTP/1.1 connection does. Objects and tasks of streams are
-/// reused for later streams of this connection, never for another connection.
+/// Theory of operation. The session (`HTTP2Session`) reads and writes frames. Each stream has a separate task that runs
+/// the same code as an HTTP/1.1 connection, over an `HTTP2StreamTransport`. The task of this object moves bytes between
+/// socket and session. It waits for the socket; a stream that has data to send wakes it, so that the output of several
+/// streams in a turn is sent in one system call. Without streams the connection parks, as an HTTP/1.1 connection does.
+/// Objects and tasks of streams are reused for later streams of this connection, never for another connection.
 final class HTTP2Connection: Activity {
   enum Life {
-    /// Its task runs, or waits for an event.
+    /// The task of the connection runs, or waits for an event.
     case active
-    /// A second has passed without a stream: the next step parks it, if nothing is to be done.
+    /// There was no stream for a second, or an idle connection must release its memory: the next step parks the
+    /// connection unless there is work.
     case pausing
-    /// It has neither task nor buffers; an event of the socket or the timer starts a task again.
+    /// The connection has neither task nor buffers; an event of the socket or the timer starts a task again.
     case parked
     case ended
   }
@@ -26,18 +27,19 @@ final class HTTP2Connection: Activity {
   /// The graceful end (RFC 9113, section 6.8).
   enum Shutdown {
     case none
-    /// The client has been asked to open no more streams, and must have heard it by then.
+    /// The client was asked to open no more streams. Once the worker drains or the maximum number of requests is
+    /// reached, the final GOAWAY follows when the client has acknowledged this, at the latest at the deadline.
     case announced(until: Deadline)
-    /// The client knows the last stream that is served.
+    /// The final GOAWAY, which names the last stream that is served, was queued.
     case final
   }
 
-  /// How the client takes its responses while memory is short.
+  /// The check, while memory is short, that the client accepts its responses fast enough (`MemoryWatch`).
   private enum Credit {
     case unwatched
-    /// The bytes of responses that had been sent when the watch began.
+    /// The number of response bytes that had been sent when the check began.
     case watched(since: Int)
-    /// It has taken too little: the connection is ended.
+    /// The client has accepted too few bytes: the connection is ended.
     case withheld
   }
 
@@ -45,18 +47,18 @@ final class HTTP2Connection: Activity {
   /// The field section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
-  /// The client's identity and the received bytes.
+  /// The object of the accepted connection, with the client's identity and the received bytes.
   let base: ServerConnection
   let session: HTTP2Session?
   let waiter: Waiter
   let input: Buffer
   let output = Buffer()
-  /// One leg per stream, in no order; the stream's mark is the index.
+  /// One leg (`HTTP2StreamTransport`) per stream, in no particular order. `HTTP2Stream.mark` is the index.
   var legs: [HTTP2StreamTransport] = []
   var spareLegs: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
-  /// The number of streams that a task serves.
+  /// The number of streams that have a task.
   var tasks = 0
   /// The number of streams whose task has ended but whose response is not sent completely.
   var lingering = 0
@@ -65,18 +67,18 @@ final class HTTP2Connection: Activity {
   private var credit = Credit.unwatched
   var requests = 0
   var timer: Timer?
-  /// Bytes moved since the last yield.
+  /// The number of bytes moved since the last yield.
   private var moved = 0
   private var stall = WriteStallDetector()
-  private var pace = MinimumRateMeter()
-  /// True if more is to be sent at once than a block holds.
+  private var rateMeter = MinimumRateMeter()
+  /// True if the session has more output than fits into a normal block, so that a wide one is used.
   private var isBulk = false
   var deadlines = HTTP2Deadlines()
 
   /// The number of bytes after which the task gives way.
   private static let yieldAfter = 64 * 1024
   /// The time after which an idle connection parks.
-  private static let pause: Milliseconds = 1_000
+  private static let parkDelay: Milliseconds = 1_000
 
   init(_ base: ServerConnection) {
     self.base = base
@@ -86,7 +88,7 @@ final class HTTP2Connection: Activity {
     waiter = Waiter(worker.poller)
     block = FieldBlock(worker.poller.buffers)
     session = HTTP2Session(worker.settings.configuration.http2 ?? HTTP2Limits(), worker.poller.buffers)
-    // The same time as for the first request of an HTTP/1.1 connection.
+    // The same time limit as for the first request of an HTTP/1.1 connection.
     deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headerTimeout)
     socket.observer = self
     worker.metrics.http2ConnectionOpened()
@@ -209,7 +211,7 @@ final class HTTP2Connection: Activity {
       case .moved(let count): moved += count
       case .wouldBlock:
         stall.note(isBlocked: true, now: poller.now, taken: taken)
-        // Checked here too: a busy client would never let a wait time out.
+        // Checked here too: if the client keeps sending, no wait ever times out.
         try checkStall()
         return false
       case .ended, .failed: throw .broken
@@ -250,22 +252,24 @@ final class HTTP2Connection: Activity {
     deadlines.awaitFields(session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
     let wake: Wake
     if legs.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
-      let pause = poller.deadline(after: HTTP2Connection.pause)
-      wake = await waiter.waitIdle(socket, until: min(pause, deadlines.idle ?? pause))
+      let parkTime = poller.deadline(after: HTTP2Connection.parkDelay)
+      wake = await waiter.waitIdle(socket, until: min(parkTime, deadlines.idle ?? parkTime))
       life = wake == .park || wake == .timedOut ? .pausing : .active
     } else {
       let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
       let limits = configuration.limits
-      let isPaced = !output.isEmpty && limits.minimumRate > 0
+      let measuresRate = !output.isEmpty && limits.minimumRate > 0
       var end = nextDeadline
-      if isPaced {
-        pace.begin(moved: taken)
-        end = min(end, poller.deadline(after: pace.left(window: limits.rateWindow)))
+      if measuresRate {
+        rateMeter.begin(moved: taken)
+        end = min(end, poller.deadline(after: rateMeter.left(window: limits.rateWindow)))
       }
       let began = poller.now
       wake = await waiter.wait(socket, wanted, until: end)
       let waited = poller.now - began
-      if isPaced, !pace.keeps(limits.minimumRate, window: limits.rateWindow, waited: waited, moved: taken) {
+      if measuresRate,
+        !rateMeter.keeps(limits.minimumRate, window: limits.rateWindow, waited: waited, moved: taken)
+      {
         worker.metrics.recordLimit(.minimumRate)
         throw .broken
       }

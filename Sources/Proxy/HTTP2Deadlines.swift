@@ -12,7 +12,7 @@ struct HTTP2Deadlines {
   }
 
   private var fields = Fields.complete
-  /// The next request.
+  /// The deadline for the next request.
   var idle: Deadline?
 
   /// The earliest deadline; `.never` if all are `nil`.
@@ -33,7 +33,7 @@ struct HTTP2Deadlines {
     }
   }
 
-  /// Returns true once if the rest of a field section has not come in time.
+  /// Returns true once if the rest of a field section has not arrived in time.
   mutating func missesFields(at now: MonotonicTime) -> Bool {
     guard case .awaited(let deadline) = fields, deadline.hasPassed(at: now) else { return false }
     fields = .missed

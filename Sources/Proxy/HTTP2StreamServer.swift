@@ -2,20 +2,20 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// Creating a task with everything that a request needs costs a third of a small request. So the task waits for the
-/// next stream of its connection after each one. It serves no other client, and the state of one stream is reset for
-/// the next.
+/// Creating a task with everything that a request needs would cost a third as much as a small request. So the task
+/// waits for the next stream of its connection after each one. It serves no other client, and the state of one stream
+/// is reset for the next.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
   private var stage = Stage.ended
 
   private enum Stage {
-    /// It serves a stream, or refuses its request for this reason before it is read.
+    /// The task serves a stream. With a failure, it refuses the request without reading it.
     case serving(ProxyFailure?)
-    /// It waits for the next stream.
+    /// The task waits for the next stream.
     case spare
-    /// No stream comes.
+    /// The task ends.
     case ended
   }
 
@@ -43,7 +43,7 @@ final class HTTP2StreamServer: Activity {
     while case .serving(let refusal) = stage {
       if let refusal { await server.refuse(refusal) } else { await server.run() }
       stage = connection.keeps(self) ? .spare : .ended
-      // A deadline of the last request may still end a rest.
+      // The wait may end early, because a deadline of the last request is still armed.
       while case .spare = stage { await server.waiter.waitForReuse() }
     }
     server.endStreams()

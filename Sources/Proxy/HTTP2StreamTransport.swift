@@ -16,12 +16,12 @@ final class HTTP2StreamTransport: StreamTransport {
   private(set) var socket: Socket?
   /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
-  /// The deadline for the client to accept more of the response after its task has ended.
+  /// The deadline for the client to accept more of the response, once the task of the stream has ended.
   private(set) var deadline = Deadline.never
-  /// The number of response bytes that were waiting for credit when `deadline` was set.
+  /// The number of response bytes that were waiting for flow-control credit when `deadline` was set.
   private var outboundBytes = 0
   /// True if `deadline` is the one for the client to complete its request.
-  private var isOverdue = false
+  private var awaitsRequestEnd = false
   /// True if the connection has ended.
   private var isAbandoned = false
 
@@ -42,7 +42,7 @@ final class HTTP2StreamTransport: StreamTransport {
     body = nil
     deadline = .never
     outboundBytes = 0
-    isOverdue = false
+    awaitsRequestEnd = false
     isAbandoned = false
   }
 
@@ -74,8 +74,8 @@ final class HTTP2StreamTransport: StreamTransport {
 
   private func extendDeadline() {
     if stream.responseSentEarly {
-      if !isOverdue { deadline = connection.lingerDeadline }
-      isOverdue = true
+      if !awaitsRequestEnd { deadline = connection.lingerDeadline }
+      awaitsRequestEnd = true
       return
     }
     guard stream.outboundBytes < outboundBytes else { return }
@@ -115,7 +115,7 @@ final class HTTP2StreamTransport: StreamTransport {
 
   /// Returns an empty block for the fields of a response. The caller starts the response immediately afterwards.
   func emptyBlock() -> FieldBlock {
-    // The streams of the connection share it; it may hold fields of a response that failed.
+    // All streams of the connection share the block, and it may still hold fields of a response that failed.
     connection.block.clear()
     return connection.block
   }

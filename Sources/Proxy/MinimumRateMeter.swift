@@ -9,11 +9,11 @@ struct MinimumRateMeter {
   /// The time that was spent waiting in this window.
   private var waited: Milliseconds = 0
   /// The total number of bytes moved when the window began; `nil` before the first wait.
-  private var before: Int?
+  private var movedBefore: Int?
 
   /// Starts a wait. Bytes that moved before the first wait, such as the rest of an earlier response, do not count.
   mutating func begin(moved: () -> Int) {
-    if before == nil { before = moved() }
+    if movedBefore == nil { movedBefore = moved() }
   }
 
   /// Returns the waiting time that is left in this window.
@@ -32,8 +32,8 @@ struct MinimumRateMeter {
     guard waited >= window else { return true }
     let moved = moved()
     let expected = waited.amount(perSecond: rate)
-    let isFast = moved - (before ?? 0) >= expected
-    before = moved
+    let isFast = moved - (movedBefore ?? 0) >= expected
+    movedBefore = moved
     waited = 0
     return isFast
   }

@@ -22,7 +22,7 @@ enum ProxyHeader {
   /// The maximum length of a line of version 1, including its end.
   private static let lineLimit = 107
   /// The maximum length of the part of a version 2 header that follows the fixed 16 bytes. Addresses take up to 36
-  /// bytes, followed by names of certificates; no proxy sends more of those than fit into it.
+  /// bytes; fields such as the names of a client certificate follow, and no proxy sends more of them than fit.
   private static let blockLimit = 4_096
   private static let binarySignature: [UInt8] = [
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,
@@ -79,9 +79,9 @@ enum ProxyHeader {
     let command = bytes[12] & 0xf
     let family = bytes[13] >> 4
     let transport = bytes[13] & 0xf
-    let block = Int(bytes[14]) << 8 | Int(bytes[15])
-    guard version == 2, command <= 1, family <= 3, transport <= 2, block <= blockLimit else { return .malformed }
-    let length = fixedLength + block
+    let blockLength = Int(bytes[14]) << 8 | Int(bytes[15])
+    guard version == 2, command <= 1, family <= 3, transport <= 2, blockLength <= blockLimit else { return .malformed }
+    let length = fixedLength + blockLength
     guard bytes.count >= length else { return .incomplete }
     // LOCAL: a health check by the proxy itself; the rest must be ignored.
     guard command == 1 else { return .complete(length: length, client: nil) }
@@ -93,11 +93,11 @@ enum ProxyHeader {
     default: return .complete(length: length, client: nil)
     }
     // The block begins with two addresses and two ports. A datagram cannot be a connection.
-    let tail = fixedLength + 2 * addressLength + 4
-    guard transport == 1, tail <= length else { return .malformed }
+    let fieldsStart = fixedLength + 2 * addressLength + 4
+    guard transport == 1, fieldsStart <= length else { return .malformed }
     let source = (fixedLength..<fixedLength + addressLength).map { bytes[$0] }
-    let port = Int(bytes[tail - 4]) << 8 | Int(bytes[tail - 3])
-    guard let address = Address(bytes: source, port: port), let isSecure = usesTLS(bytes, tail..<length) else {
+    let port = Int(bytes[fieldsStart - 4]) << 8 | Int(bytes[fieldsStart - 3])
+    guard let address = Address(bytes: source, port: port), let isSecure = usesTLS(bytes, fieldsStart..<length) else {
       return .malformed
     }
     return .complete(length: length, client: Client(address: address, isSecure: isSecure))

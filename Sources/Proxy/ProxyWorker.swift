@@ -193,7 +193,7 @@ public enum RequestHandling: Sendable {
   case refused
 }
 
-/// A place among the refused clients that get the reason. It is free again when this ends.
+/// A place among the refused clients that get the reason. `deinit` frees the place.
 final class RefusalPlace {
   private let worker: ProxyWorker
 

@@ -12,8 +12,10 @@ public protocol RequestHandler: AnyObject {
   ///   - fields: the positions of its fields in `bytes`.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
-  /// Decides the handling of a request for which `route` returned `inspect`, from `body`: the whole body, or as much of
-  /// its beginning as fits into the receive buffer.
+  /// Decides the handling of a request for which `route` returned `inspect`.
+  ///
+  /// - Parameter body: the decoded body, or the beginning of it that fits into the receive buffer or comes before
+  ///   malformed framing.
   func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route
@@ -23,7 +25,7 @@ public protocol RequestHandler: AnyObject {
   /// - Parameter tag: the tag that `route` gave to the request.
   func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply
 
-  /// Decides on the `Location` (or `Content-Location`, or `Refresh` target) of a passing response.
+  /// Decides on the value of the `Location`, `Content-Location` or `Refresh` field of a passing response.
   ///
   /// - Parameters:
   ///   - requestHasPrivateCookie: true if the request carries the private cookie.
@@ -87,7 +89,8 @@ public struct ClientFacts {
 public enum Route {
   /// Forwards the request, changed only as a proxy must change it.
   case pass
-  /// Calls `routeForm` once the body is complete or fills the receive buffer. This does not change the request.
+  /// Calls `routeForm` once the body is complete or malformed, or the receive buffer is full. The request stays
+  /// unchanged.
   case inspect
   /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
@@ -105,11 +108,11 @@ public enum Reply {
   case response(Response)
   /// A response that refuses the request.
   case refusal(Response)
-  /// Streams the upstream's body after this head.
+  /// Sends the head of the `Response`, and then streams the body of the `UpstreamResponse`.
   case relay(UpstreamResponse, Response)
 }
 
-/// The handling of a response with a location.
+/// The handling of a response with a `Location`, `Content-Location` or `Refresh` field.
 public enum LocationVerdict: Equatable, Sendable {
   case keep
   case replace(String)
@@ -117,14 +120,14 @@ public enum LocationVerdict: Equatable, Sendable {
   case withhold
 }
 
-/// A passing response with a location that the browser must not get.
+/// A passing response with a location or link that the browser must not get.
 public struct WithheldResponse {
   /// The upstream's head, without the body, which is discarded.
   public let response: Response
   /// The request that the response answers.
   public let request: Request
-  /// True if `request` is complete. The body of `request` is kept only if the request carries the private cookie, only
-  /// the part that was sent to the upstream, and at most ``bodyLimit`` bytes.
+  /// True if `request` is complete. Its body is kept only if the request carries the private cookie, and dropped if it
+  /// is longer than ``bodyLimit`` or memory is short. If the upstream answered early, the rest of the body is missing.
   public let isComplete: Bool
 
   /// The maximum number of body bytes that are kept: login and consent forms have far fewer.
@@ -155,7 +158,7 @@ public enum ProxyFailure: Error, Equatable, Sendable {
 public enum UpstreamFailure: Error, Equatable, Sendable {
   /// Name resolution failed or no address accepted the connection. Nothing was sent.
   case unreachable
-  /// All connections are in use, and none became free in time. Nothing was sent.
+  /// All connections are in use, and none became free in time or too many requests already wait. Nothing was sent.
   case busy
   /// The connection was not established in time. Nothing was sent.
   case connectTimeout

@@ -84,7 +84,8 @@ enum RequestRewriter {
     buffer.append("\r\n")
   }
 
-  /// Returns the value of `Upgrade` if the configuration allows this protocol and the request is a GET without a body.
+  /// Returns the range of the value of `Upgrade` if the configuration allows this protocol and the request is a GET
+  /// without a body.
   static func allowedUpgrade(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ settings: CompiledProxyConfiguration
   ) -> Range<Int>? {

@@ -1,10 +1,11 @@
 internal import ByteText
 import HTTP
 
-/// Encodes the fields of a message that the gateway itself creates or holds as a whole.
+/// Encodes the header fields of a message whose complete head is in memory, and status lines.
 enum ResponseEncoder {
-  /// The number of bytes reserved for the start line, the framing fields and the empty line.
-  static let reserve = 256
+  /// The number of bytes of a head's buffer that callers leave free for the start line, the framing fields and the
+  /// empty line.
+  static let headOverhead = 256
 
   /// Returns the fields as bytes, one line each; `nil` if one of them cannot be encoded safely.
   ///

@@ -29,9 +29,10 @@ extension ServerConnection {
     return await secure()
   }
 
-  /// Refuses the connection. A limited number of refused clients gets the reason; a flood is not worth the buffers.
+  /// Decides how to refuse the connection. Only a limited number of refused clients gets the reason, so that a flood of
+  /// them does not use up the buffers.
   func refusal(_ failure: ProxyFailure) -> Entry {
-    // Before its handshake a client would not understand a word, and what is refused is not worth a handshake.
+    // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
     if !awaitsHandshake, let place = worker.beginRefusal() {
       refusalPlace = place
       return .refused(failure)
@@ -40,7 +41,7 @@ extension ServerConnection {
     return .closed
   }
 
-  /// True if there is enough memory for an idle connection to begin a request.
+  /// True if there is enough memory for an idle connection to begin a request. Otherwise parks all idle connections.
   var hasMemory: Bool {
     worker.memoryWatch.look()
     if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
@@ -86,7 +87,7 @@ extension ServerConnection {
 
   var awaitsHandshake: Bool { tls != nil && socket.layer == nil }
 
-  /// Takes the client's handshake, if the listener speaks TLS.
+  /// Performs the TLS handshake if the listener uses TLS.
   func secure() async -> Entry {
     guard let tls else { return .admitted }
     do throws(TLSFailure) {
@@ -99,7 +100,7 @@ extension ServerConnection {
     } catch {
       worker.metrics.handshakeFinished(.failed)
       guard error == .plainHTTP, let place = worker.beginRefusal() else { return .closed }
-      // The user typed the address without `https`: a TLS alert would only show a broken page.
+      // The user may have typed the address without `https`. A browser would not explain a TLS alert.
       refusalPlace = place
       return .refused(.request(MessageError(status: 400, "plain HTTP where TLS is spoken; use https")))
     }
@@ -107,25 +108,25 @@ extension ServerConnection {
 
   // MARK: HTTP/2
 
-  /// Decides by the first bytes which protocol the client speaks, once there are enough of them.
+  /// Decides from the first bytes, once there are enough, whether the client uses HTTP/2.
   func decideProtocol() {
     guard case .undecided = stage, let isPreface = input.withSpan({ HTTP2Preface.matches($0) }) else { return }
     stage = isPreface ? .http2 : .http1
   }
 
-  /// Returns true if the client has sent the preface of HTTP/2, and receives for that what has come.
+  /// Receives bytes that have already arrived, and returns true if the client has sent the preface of HTTP/2.
   func hasSentPreface() -> Bool {
     guard case .undecided = stage else { return false }
     if input.isEmpty, socket.satisfies(.readable) { _ = receive() }
     return input.withSpan { HTTP2Preface.matches($0) } ?? false
   }
 
-  /// Says with a GOAWAY that the client is to come back later, and drops what it still sends: unread bytes would make the
-  /// kernel answer with a reset, which takes the reason away.
+  /// Sends a GOAWAY with ENHANCE_YOUR_CALM and closes the connection. Discards further input first: unread bytes would
+  /// make the kernel send a reset, and the client could lose the GOAWAY.
   func refuseHTTP2() async {
     let buffer = poller.buffers.take()
     buffer.append(HTTP2Refusal.bytes)
-    // Small and the first thing on the connection: it fits the socket's buffer.
+    // These few bytes are the first on the connection, so they fit into the kernel's send buffer.
     _ = socket.send(buffer)
     poller.buffers.giveBack(buffer)
     worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)

@@ -4,14 +4,16 @@ import Reactor
 import Telemetry
 import Time
 
-/// Responses that the gateway holds as a whole.
+/// Sending of responses that the gateway itself creates or has read completely.
 extension ServerConnection {
-  /// Sends a response that the gateway holds as a whole.
+  /// Sends the response, except its body if the request or the status forbids one.
+  ///
+  /// - Parameter began: the time at which the request head was complete, in monotonic nanoseconds; 0 without a head.
   func answer(
     _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
   ) async {
     let (response, fields) = encoded(given)
-    // Gather before taking a buffer: many tasks may wait here.
+    // Join the send batch before taking a buffer: many tasks may wait here.
     await waiter.joinSendBatch()
     let buffer = poller.buffers.take()
     if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
@@ -48,13 +50,13 @@ extension ServerConnection {
     }
     poller.buffers.wipeAndGiveBack(buffer)
     if isCut { state.cutResponse() } else { state.finishedResponse() }
-    let ended = began == 0 ? 0 : SystemClock.monotonicNanoseconds() - began
-    worker.metrics.requestFinished(handling, status: response.status, nanoseconds: ended)
+    let duration = began == 0 ? 0 : SystemClock.monotonicNanoseconds() - began
+    worker.metrics.requestFinished(handling, status: response.status, nanoseconds: duration)
   }
 
-  /// Returns the response and its fields; a failure instead if it cannot be encoded safely.
+  /// Returns the response and its encoded fields; an error response instead if they cannot be encoded or are too long.
   private func encoded(_ response: Response) -> (Response, [UInt8]) {
-    let room = Buffer.capacity - ResponseEncoder.reserve - (response.reason?.utf8.count ?? 0)
+    let room = Buffer.capacity - ResponseEncoder.headOverhead - (response.reason?.utf8.count ?? 0)
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
       return (response, fields)
     }
@@ -92,7 +94,7 @@ extension ServerConnection {
     return true
   }
 
-  /// Answers what cannot be read any further, and ends the connection.
+  /// Answers a request that cannot be read to its end, or a connection that is not admitted, and closes the connection.
   func refuse(_ failure: ProxyFailure) async {
     note(failure, in: .head)
     state.receivedHead(hasBody: true, keepsAlive: false)

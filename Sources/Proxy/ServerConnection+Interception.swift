@@ -3,13 +3,15 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// Requests whose bodies the handler sees: all of the body, or the beginning of a form before it is forwarded.
+/// Requests whose body the handler gets: the whole body of an intercepted request, or the beginning of a form that may
+/// be forwarded.
 extension ServerConnection {
   // MARK: Interception
 
   func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
     holdsSecrets = true
-    // A reload while the body arrives gives the worker another handler, to which the tag means nothing.
+    // Kept, because a reload during the read of the body replaces the worker's handler, and only this one knows the
+    // tag.
     let handler = worker.handler
     var request = input.withSpan { bytes in
       reportDroppedFields(bytes)
@@ -36,9 +38,9 @@ extension ServerConnection {
     }
   }
 
-  /// Tells a handler that asks for it which fields of the request do not go upstream.
+  /// Reports each field that is not forwarded, if the handler observes them.
   ///
-  /// - Parameter bytes: The head, which `requestFields` is about.
+  /// - Parameter bytes: The head whose fields are in `requestFields`.
   func reportDroppedFields(_ bytes: Span<UInt8>) {
     guard worker.handler.observesDroppedFields else { return }
     let client = identity.facts(bytes, requestFields, request: requestNumber)
@@ -49,7 +51,7 @@ extension ServerConnection {
     }
   }
 
-  /// Reads a body whole.
+  /// Reads and decodes the whole body.
   private func readBody(_ head: RequestHead, limit: Int) async throws(ProxyFailure) -> [UInt8] {
     if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
     var decoder = BodyDecoder(head.body)
@@ -80,7 +82,8 @@ extension ServerConnection {
     return body
   }
 
-  /// Counts bytes that are held for the request in progress; false when memory does not allow them.
+  /// Counts bytes that are held for the request in progress. Returns false, without counting them, if there is no
+  /// memory for them.
   func charge(_ count: Int) -> Bool {
     guard poller.buffers.hasRoom(for: count) else { return false }
     poller.buffers.charge(count)
@@ -88,7 +91,7 @@ extension ServerConnection {
     return true
   }
 
-  /// Ends the count: the request in progress has ended.
+  /// Ends the charge for the request in progress, because the request has ended.
   func releaseCharge() {
     poller.buffers.release(charged)
     charged = 0
@@ -96,13 +99,13 @@ extension ServerConnection {
 
   // MARK: Inspection
 
-  /// The decoded bytes of a body that stay in the receive buffer behind their head.
-  private struct Block {
+  /// A body that is decoded while its bytes stay in the receive buffer, after the head.
+  private struct InspectedBody {
     var decoder: BodyDecoder
-    /// Where the next bytes to decode are in the buffer.
+    /// The offset of the next byte to decode in the buffer.
     var position: Int
     var data: [UInt8] = []
-    /// True for a body that breaks the coding: forwarding it meets the same error.
+    /// True if the framing is malformed. Forwarding the body fails with the same error.
     var isBroken = false
 
     mutating func decode(_ input: Buffer) {
@@ -120,16 +123,16 @@ extension ServerConnection {
     }
   }
 
-  /// Waits until the body of the request at the front of the input is whole or the receive buffer is full, and lets the
-  /// handler decide by it. The bytes stay where they are.
+  /// Waits until the body of the request at the front of the input is complete or malformed, or the receive buffer is
+  /// full. Then lets the handler decide from the decoded bytes. The received bytes stay in the buffer.
   func inspect(_ head: RequestHead) async -> Route {
     if head.expectsContinue, input.count == head.length { sendContinue() }
     let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
-    var block = Block(decoder: BodyDecoder(head.body), position: head.length)
+    var body = InspectedBody(decoder: BodyDecoder(head.body), position: head.length)
     while true {
-      block.decode(input)
+      body.decode(input)
       if input.readRoom == 0 { input.compact() }
-      if block.decoder.isFinished || block.isBroken || input.readRoom == 0 { return routeForm(head, block.data) }
+      if body.decoder.isFinished || body.isBroken || input.readRoom == 0 { return routeForm(head, body.data) }
       if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
         note(.timeout, in: .body)
         return .answer(worker.handler.failure(.timeout, as: errorForm(head)))
@@ -143,11 +146,11 @@ extension ServerConnection {
     }
   }
 
-  /// The form of an error answer to the request at the front of the input.
+  /// Returns the form of an error response to the request at the front of the input.
   private func errorForm(_ head: RequestHead) -> ErrorForm {
     let limits = settings.configuration.limits.head
     return input.withSpan { bytes in
-      // Other connections have used the fields during the wait.
+      // Other connections have used `requestFields` during the wait.
       _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
       return ErrorForm(bytes, requestFields)
     }
@@ -156,7 +159,7 @@ extension ServerConnection {
   private func routeForm(_ head: RequestHead, _ body: [UInt8]) -> Route {
     let limits = settings.configuration.limits.head
     return input.withSpan { bytes in
-      // Other connections have used the fields during the wait.
+      // Other connections have used `requestFields` during the wait.
       _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
       return worker.handler.routeForm(
         head, bytes, requestFields, client: identity.facts(bytes, requestFields, request: requestNumber),
@@ -164,9 +167,9 @@ extension ServerConnection {
     }
   }
 
-  /// RFC 9110, section 15.2.1: the client waits for it before it sends a body.
+  /// Sends 100 (Continue), for which the client may wait before it sends the body (RFC 9110, section 15.2.1).
   func sendContinue() {
-    // Small and the first thing on an idle connection: it fits the socket's buffer.
+    // These few bytes fit into the kernel's send buffer, because the connection has no other output.
     let interim = poller.buffers.take()
     interim.append("HTTP/1.1 100 Continue\r\n\r\n")
     _ = socket.send(interim)

@@ -29,7 +29,7 @@ extension ServerConnection {
         decideProtocol()
         switch stage {
         case .http2: return .http2
-        // The preface begins with a head of its own, which is not one of HTTP/1.1.
+        // More bytes are needed. The preface of HTTP/2 resembles a request head, so it must not be parsed as one.
         case .undecided: break
         case .accepted, .http1, .streams, .parked:
           switch parse(&scanner) {
@@ -50,13 +50,13 @@ extension ServerConnection {
         if holdsSecrets { releaseInput() }
         let wake: Wake
         if state.requests == 0 {
-          // The client has just connected: a drain must not drop the request that is on its way.
+          // The client has just connected, so a drain must not discard a request that may be on its way.
           let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
           firstByteDeadline = until
           wake = await waiter.wait(socket, .readable, until: until)
         } else {
           if idleDeadline == .never { idleDeadline = poller.deadline(after: settings.configuration.idleTimeout) }
-          // A pausing connection releases its task and buffers, even if few others are idle.
+          // After `pauseLimit` the connection parks, even if few others are idle.
           let pause = poller.deadline(after: ServerConnection.pauseLimit)
           wake = await waiter.waitIdle(socket, until: min(pause, idleDeadline))
         }
@@ -66,7 +66,7 @@ extension ServerConnection {
           return .closed
         case .ready: break
         case .timedOut where state.requests > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
-          // The socket became readable meanwhile: no further event would wake a parked connection.
+          // If the socket is readable by now, no further event would wake a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
           park()
@@ -122,7 +122,7 @@ extension ServerConnection {
     exchange = nil
     releaseInput()
     stage = .parked
-    // The socket holds it.
+    // The socket keeps the object alive as its observer.
     _ = ParkedConnection(
       socket, worker, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state, idleDeadline: idleDeadline
     )
@@ -152,12 +152,13 @@ extension ServerConnection {
   private var mayLoseAnswer: Bool {
     if case .streams = stage { return false }
     guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
-    let goesOn = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
-    return goesOn || socket.unacknowledged > 0
+    let mayHaveInput = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
+    return mayHaveInput || socket.unacknowledged > 0
   }
 
-  /// Ends the sending side and discards further input, as long as the client continues to receive the bytes queued in
-  /// the kernel.
+  /// Ends the sending side and discards further input until its end. After each bounded part of the input, stops unless
+  /// the client has acknowledged more of the response meanwhile and some of it is still unacknowledged. Stops after
+  /// `bodyTimeout` in any case.
   func linger() async {
     socket.shutdownWrite()
     let end = poller.deadline(after: settings.configuration.bodyTimeout)

@@ -7,22 +7,23 @@ import Telemetry
 
 /// One client connection, from its first byte to its close.
 ///
-/// While a request is in progress or the next one is expected soon, it is a task. After that it is parked as a
+/// While a request is in progress or the next one is expected soon, it has a task. After that it is parked as a
 /// `ParkedConnection`: registered, with a deadline, but without a task and without a buffer. The next readable event
 /// creates a `ServerConnection` again.
 final class ServerConnection: Activity {
-  /// How far a connection has come, and what it serves.
+  /// The state of the connection.
   enum Stage {
-    /// It must still be admitted: who its client is, and the handshake of TLS, are to come.
+    /// The connection is not admitted yet: `enter` reads the PROXY header, checks the limits and performs the TLS
+    /// handshake.
     case accepted(speaksProxyProtocol: Bool)
-    /// The first bytes will say whether the client speaks HTTP/2.
+    /// The first bytes will show whether the client uses HTTP/2.
     case undecided
     case http1
-    /// An `HTTP2Connection` has the socket. This is its record of the client, with the bytes that have come so far.
+    /// An `HTTP2Connection` uses the socket. This object keeps the client's identity and the received bytes for it.
     case http2
-    /// It serves the streams of an HTTP/2 connection one after the other; `nil` between two of them.
+    /// This object serves streams of an HTTP/2 connection, one after the other; `nil` between two streams.
     case streams(HTTP2StreamTransport?)
-    /// A `ParkedConnection` has taken its place.
+    /// A `ParkedConnection` has replaced this object.
     case parked
   }
 
@@ -34,29 +35,30 @@ final class ServerConnection: Activity {
   /// The client that `identity` describes: the socket's peer, or the client named by a trusted proxy.
   private(set) var peer: Address
   let socketPeer: Address
+  /// The client named in the header of the PROXY protocol, if any.
   var proxiedClient: ProxyHeader.Client?
   /// The settings from which `identity` was derived.
-  private var identified: CompiledProxyConfiguration
+  private var identitySettings: CompiledProxyConfiguration
   /// The listener's TLS; `nil` for plaintext.
   let tls: TLSServer?
   let admission: Admission
   var stage: Stage
-  /// Held while a refused client is sent the reason.
+  /// Not `nil` while the reason is sent to a refused client.
   var refusalPlace: RefusalPlace?
-  /// Bytes of bodies that are held whole for the request in progress.
+  /// The number of body bytes that are held for the request in progress.
   var charged = 0
   var state = ConnectionState()
-  /// The end of the wait for the next request, parked or not; `.never` while there is no such wait.
+  /// The deadline for the next request, whether the connection is parked or not; `.never` during a request.
   var idleDeadline = Deadline.never
   /// The states of the client's socket that end a request in progress while it has no response.
   private(set) var abandonment: Readiness = .broken
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
-  /// The worker's; cached in a `let` to avoid retain/release per use.
+  /// The worker's index of the fields of a request head; cached to avoid a retain and release per use.
   let requestFields: HeadIndex
   /// True if `input` held an intercepted request, so that it is wiped.
   var holdsSecrets = false
-  /// Pipelined requests that are answered in one go.
+  /// The number of pipelined requests after which the task lets others run.
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
@@ -71,7 +73,7 @@ final class ServerConnection: Activity {
     self.peer = peer
     socketPeer = peer
     self.tls = tls
-    identified = worker.settings
+    identitySettings = worker.settings
     identity = worker.identities.identity(
       of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isFromProxyProtocol: false)
     admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
@@ -87,10 +89,10 @@ final class ServerConnection: Activity {
     worker = parked.worker
     requestFields = worker.requestFields
     socketPeer = parked.socketPeer
-    // Its handshake is done.
+    // The TLS handshake was done before the connection parked.
     tls = nil
-    identified = parked.worker.settings
-    let isFromProxyProtocol = parked.proxiedClient != nil && identified.configuration.trusts(parked.socketPeer)
+    identitySettings = parked.worker.settings
+    let isFromProxyProtocol = parked.proxiedClient != nil && identitySettings.configuration.trusts(parked.socketPeer)
     proxiedClient = isFromProxyProtocol ? parked.proxiedClient : nil
     peer = proxiedClient?.address ?? socketPeer
     identity = ServerConnection.identity(of: peer, proxiedClient, parked.socket, parked.worker)
@@ -101,7 +103,8 @@ final class ServerConnection: Activity {
     stage = .http1
   }
 
-  /// Creates an object that serves streams of `connection`, one after the other, with the same code: one request each.
+  /// Creates an object that serves streams of the HTTP/2 connection `connection`, one after the other. Each stream is
+  /// served like a connection with one request.
   init(streamsOf connection: ServerConnection) {
     socket = Socket(connection.poller)
     carrier = connection.socket
@@ -111,21 +114,21 @@ final class ServerConnection: Activity {
     peer = connection.peer
     socketPeer = connection.socketPeer
     proxiedClient = connection.proxiedClient
-    identified = connection.identified
+    identitySettings = connection.identitySettings
     tls = nil
     admission = connection.admission
     waiter = Waiter(worker.poller)
     stage = .streams(nil)
   }
 
-  /// Makes it ready for the next stream of `connection`: nothing of the last one is left.
+  /// Prepares the object for another stream of `connection`: resets the state of the previous stream.
   func begin(_ stream: HTTP2StreamTransport, of connection: ServerConnection) {
     connection.followSettings()
-    if identified !== connection.identified {
+    if identitySettings !== connection.identitySettings {
       identity = connection.identity.overHTTP2
       peer = connection.peer
       proxiedClient = connection.proxiedClient
-      identified = connection.identified
+      identitySettings = connection.identitySettings
     }
     state = ConnectionState()
     stage = .streams(stream)
@@ -145,12 +148,12 @@ final class ServerConnection: Activity {
   }
 
   private func followSettings() {
-    if settings !== identified { identify() }
+    if settings !== identitySettings { identify() }
   }
 
   /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
   func identify() {
-    identified = settings
+    identitySettings = settings
     if proxiedClient != nil, !settings.configuration.trusts(socketPeer) {
       proxiedClient = nil
       peer = socketPeer
@@ -175,13 +178,14 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// The stream that it serves, whose responses need not become HTTP/1.1 where they pass.
+  /// The HTTP/2 stream that this object serves, if any. The head of a passing response is written to the stream
+  /// directly, not in the form of HTTP/1.1.
   var stream: HTTP2StreamTransport? {
     if case .streams(let stream) = stage { stream } else { nil }
   }
   var poller: Poller { worker.poller }
   var settings: CompiledProxyConfiguration { worker.settings }
-  /// The field for connections over TLS, which replaces the upstream's; empty for none.
+  /// The `Strict-Transport-Security` line for responses over TLS, which replaces the upstream's; otherwise empty.
   var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
 
   func run() async {
@@ -216,7 +220,7 @@ final class ServerConnection: Activity {
           return
         }
         if case .streams = stage { return close() }
-        // Answers that need no upstream need not suspend: a client that pipelines must not hold the worker up.
+        // The task may answer without a wait, so a client that pipelines requests could block the worker.
         if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
       case .http2: return handOver()
@@ -228,7 +232,7 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// Gives the socket and the bytes that have come to an `HTTP2Connection`.
+  /// Passes the socket and the received bytes to an `HTTP2Connection`.
   private func handOver() {
     stage = .http2
     waiter.retire()
@@ -268,7 +272,7 @@ final class ServerConnection: Activity {
   /// needed.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
-  /// The exchange of the connection, which is made when the first request passes.
+  /// Returns the exchange object of the connection. Creates it at the first use.
   func currentExchange() -> Exchange {
     if let exchange { return exchange }
     let made = Exchange(self)
@@ -283,7 +287,7 @@ final class ServerConnection: Activity {
     socket.close()
   }
 
-  /// Gives everything back but the socket. A stream's server is used again.
+  /// Releases the buffers and, unless this object serves further streams, the exchange and the waiter.
   func release() {
     exchange?.release()
     input.clear()

@@ -28,7 +28,7 @@ public final class Upstream {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
     let head = try encode(request)
     let client = isIdempotent ? connection.socket : nil
-    // Gather before taking a connection, so that the connection is used as soon as it is taken.
+    // Join the send batch before taking a connection, so that the connection is used as soon as it is taken.
     await waiter.joinSendBatch()
     if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
     var mayReuse = true

@@ -7,13 +7,13 @@ import Time
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
-  /// The pool's epoch when the connection was opened.
+  /// The version of the upstream's TLS settings with which the connection was opened.
   let epoch: Int
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
   /// True if a read of the body has filled a block.
   private(set) var isBulk = false
-  /// True if the connection has been idle in the pool before this exchange.
+  /// True if the connection was used by an earlier exchange.
   private(set) var isReused = false
   private let timer = Timer()
   private var isIdle = false

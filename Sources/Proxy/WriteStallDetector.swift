@@ -8,7 +8,7 @@ import Time
 /// polled.
 struct WriteStallDetector {
   /// The minimum number of checks within the timeout.
-  private static let looks = 4
+  private static let checksPerTimeout = 4
 
   /// The time since which no progress was seen; `nil` if no bytes wait.
   private var began: MonotonicTime?
@@ -42,7 +42,7 @@ struct WriteStallDetector {
   /// Returns the time by which the next check must happen; `.never` if no bytes wait.
   func nextLook(_ timeout: Milliseconds, now: MonotonicTime) -> Deadline {
     guard isRunning else { return .never }
-    return min(deadline(timeout), now + timeout / WriteStallDetector.looks)
+    return min(deadline(timeout), now + timeout / WriteStallDetector.checksPerTimeout)
   }
 
   /// True if the timeout has passed and the client has received nothing since `began`.

@@ -1,8 +1,8 @@
 import CLinux
 import Time
 
-/// Accepts the connections that arrive at one listening socket of a worker. Passes those that a less loaded worker
-/// should serve to that worker.
+/// Accepts the connections that arrive at one listening socket of a worker. Passes a connection to another worker if
+/// that worker has clearly fewer connections (`WorkerGroup.target`).
 final class Acceptor: Activity {
   /// The maximum number of connections accepted per turn, so that a flood of new connections cannot starve the
   /// existing ones.
@@ -13,7 +13,9 @@ final class Acceptor: Activity {
   private let worker: Worker
   private let poller: Poller
   private let group: WorkerGroup
+  /// Called for each connection that this worker serves.
   private let accepted: (Socket, Address) -> Void
+  /// Called with true when accepting pauses, and with false when it continues.
   private let paused: (Bool) -> Void
   private var isPaused = false
   private let waiter: Waiter
@@ -65,8 +67,11 @@ final class Acceptor: Activity {
   }
 
   private enum Outcome {
+    /// No connection is queued.
     case drained
+    /// The limit was reached; more connections may be queued.
     case more
+    /// The process is out of descriptors or memory.
     case exhausted
   }
 

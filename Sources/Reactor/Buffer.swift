@@ -30,9 +30,9 @@ import Glibc
   public private(set) var start = 0
   /// The write position: the offset after the last readable byte.
   public private(set) var end = 0
-  /// The highest value that `end` had, before it was last reduced, since the buffer received its block. So all bytes
-  /// that were written lie before `max(written, end)`.
-  private var written = 0
+  /// The highest value that `end` has had with this block; updated only when `end` decreases. No byte was written at or
+  /// after the offset `max(highestEnd, end)`.
+  private var highestEnd = 0
 
   /// Creates a buffer without a block.
   public init() {
@@ -55,7 +55,7 @@ import Glibc
     unsafe base = block
     limit = capacity
     clear()
-    written = 0
+    highestEnd = 0
   }
 
   func releaseBlock() -> UnsafeMutableRawPointer {
@@ -64,7 +64,7 @@ import Glibc
     unsafe base = Block.none
     limit = 0
     clear()
-    written = 0
+    highestEnd = 0
     return unsafe block
   }
 
@@ -74,7 +74,7 @@ import Glibc
     swap(&limit, &other.limit)
     swap(&start, &other.start)
     swap(&end, &other.end)
-    swap(&written, &other.written)
+    swap(&highestEnd, &other.highestEnd)
   }
 
   /// The number of readable bytes.
@@ -88,7 +88,7 @@ import Glibc
 
   /// Drops all readable bytes and keeps the block.
   public func clear() {
-    written = max(written, end)
+    highestEnd = max(highestEnd, end)
     start = 0
     end = 0
   }
@@ -98,11 +98,11 @@ import Glibc
   func wipe() {
     guard hasBlock else { return }
     clear()
-    unsafe explicit_bzero(base, written)
-    written = 0
+    unsafe explicit_bzero(base, highestEnd)
+    highestEnd = 0
   }
 
-  /// Drops `count` bytes from the front.
+  /// Drops the first `count` readable bytes.
   public func consume(_ count: Int) {
     precondition(count >= 0 && count <= self.count)
     start += count
@@ -112,8 +112,8 @@ import Glibc
   /// Makes the first `count` bytes of the block readable again after they were consumed. The caller guarantees that
   /// nothing was written to the block since.
   public func rewind(to count: Int) {
-    precondition(count >= 0 && count <= max(written, end), "a rewind over bytes that were never written")
-    written = max(written, end)
+    precondition(count >= 0 && count <= max(highestEnd, end), "a rewind over bytes that were never written")
+    highestEnd = max(highestEnd, end)
     start = 0
     end = count
   }
@@ -122,7 +122,7 @@ import Glibc
   public func compact() {
     guard start > 0 else { return }
     let kept = count
-    written = max(written, end)
+    highestEnd = max(highestEnd, end)
     unsafe memmove(base, base + start, kept)
     start = 0
     end = kept

@@ -3,7 +3,7 @@ import CLinux
 /// The memory blocks of one worker's buffers. The block that was returned last is reused first, because it is most
 /// likely still in the processor's cache.
 @safe public final class BufferPool {
-  private var narrow: BlockStack
+  private var normal: BlockStack
   private var wide: BlockStack
   private var small: BlockStack
   /// The number of bytes in blocks in use that were allocated in exactly the requested size.
@@ -15,27 +15,27 @@ import CLinux
   public var limit = Int.max
 
   /// Creates an empty pool. Up to `keep` free normal blocks, `keep` free small blocks and `keep` / 4 free wide blocks
-  /// keep their memory.
+  /// keep their memory. The memory of further free blocks is returned to the system.
   public init(keep: Int = 256) {
-    narrow = BlockStack(Buffer.capacity, keep: keep)
+    normal = BlockStack(Buffer.capacity, keep: keep)
     wide = BlockStack(Buffer.wideCapacity, keep: keep / 4)
     small = BlockStack(Buffer.smallCapacity, keep: keep)
   }
 
   deinit {
-    narrow.deallocate()
+    normal.deallocate()
     wide.deallocate()
     small.deallocate()
   }
 
   /// The number of blocks that buffers hold.
-  public var inUse: Int { narrow.inUse + wide.inUse + small.inUse + fittedBlocks }
+  public var inUse: Int { normal.inUse + wide.inUse + small.inUse + fittedBlocks }
   /// The number of blocks in use that were allocated in exactly the requested size.
   private var fittedBlocks = 0
 
   /// The number of bytes in use: blocks that buffers hold, and charged bytes.
   public var bytes: Int {
-    narrow.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fittedBytes
+    normal.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fittedBytes
       + charged
   }
 
@@ -58,7 +58,7 @@ import CLinux
   /// Gives the buffer a normal block if it has no block.
   public func fill(_ buffer: Buffer) {
     guard !buffer.hasBlock else { return }
-    unsafe buffer.take(narrow.pop(), Buffer.capacity)
+    unsafe buffer.take(normal.pop(), Buffer.capacity)
   }
 
   /// Replaces the block of an empty buffer, if it has one, with a wide one. Does nothing if `limit` does not allow it.
@@ -70,7 +70,8 @@ import CLinux
   }
 
   /// Makes room for `count` more bytes, in a small block if the content of the buffer and these bytes fit into one. The
-  /// room is for appended bytes: a small block, or one of exact size, may have no `readRoom`.
+  /// room is for `append`. A receive leaves slack at the end of a block, so a small block, or one of exact size, may
+  /// have no room for a receive (`readRoom`).
   ///
   /// - Parameter isExact: if true, content that needs more than a small block gets a block of exactly its size instead
   ///   of a normal one. Normal blocks are reused without an allocation, but are mostly larger than needed.
@@ -106,7 +107,7 @@ import CLinux
     let size = buffer.blockSize
     let block = unsafe buffer.releaseBlock()
     switch size {
-    case Buffer.capacity: unsafe narrow.push(block)
+    case Buffer.capacity: unsafe normal.push(block)
     case Buffer.wideCapacity: unsafe wide.push(block)
     case Buffer.smallCapacity: unsafe small.push(block)
     default:
@@ -129,18 +130,18 @@ import CLinux
   private let capacity: Int
   /// The maximum number of free blocks that keep their memory. The memory of further free blocks, which are left after
   /// a burst, is returned to the system.
-  private let keep: Int
+  private let retainedLimit: Int
   private var free: [UnsafeMutableRawPointer] = unsafe []
-  /// Free blocks whose memory was returned to the system; only their addresses are kept. If they were freed, the
-  /// allocator would get holes between smaller, longer-lived allocations. The blocks and objects of each later burst
-  /// would fill these holes at other addresses, until all holes have memory.
+  /// Free blocks whose memory was returned to the system; only their addresses are kept. If these blocks were
+  /// deallocated, the allocator would have holes between smaller, longer-lived allocations. Each later burst would fill
+  /// other parts of these holes, until every part of them uses memory.
   private var withoutMemory: [UnsafeMutableRawPointer] = unsafe []
   /// The number of blocks that buffers hold.
   private(set) var inUse = 0
 
   init(_ capacity: Int, keep: Int) {
     self.capacity = capacity
-    self.keep = keep
+    retainedLimit = keep
   }
 
   mutating func pop() -> UnsafeMutableRawPointer {
@@ -150,7 +151,7 @@ import CLinux
 
   mutating func push(_ block: UnsafeMutableRawPointer) {
     inUse -= 1
-    if unsafe free.count < keep {
+    if unsafe free.count < retainedLimit {
       unsafe free.append(block)
     } else {
       unsafe Buffer.Block.discard(block, capacity)
@@ -166,7 +167,7 @@ import CLinux
 extension Buffer {
   /// The allocation of blocks.
   enum Block {
-    // Never read or written: no access is within the bounds of a buffer without a block.
+    // The address in a buffer without a block. Never read or written, because the bounds of such a buffer are empty.
     nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
 
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {

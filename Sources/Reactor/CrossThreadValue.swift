@@ -2,19 +2,20 @@ import Synchronization
 
 /// A value that one thread produces and a task of a worker awaits.
 ///
-/// With a continuation, the task would first resume on the runtime's global thread pool, whose threads nothing else
-/// here needs.
+/// No continuation is used: it would first resume the task on the runtime's global thread pool, whose threads this
+/// program does not need otherwise.
 final class CrossThreadValue<Value: Sendable>: Sendable {
   private enum State {
-    case open
+    case empty
     case given(Value)
+    /// The task waits; this is its job.
     case awaited(UnownedJob)
   }
 
-  private let state = Mutex(State.open)
+  private let state = Mutex(State.empty)
   private let loop: EventLoop
 
-  /// Creates a handover for a task of the worker that runs on `loop`.
+  /// Creates an empty value for a task of the worker that runs on `loop`.
   init(_ loop: EventLoop) {
     self.loop = loop
   }
@@ -29,6 +30,8 @@ final class CrossThreadValue<Value: Sendable>: Sendable {
   }
 
   /// Waits for the value. Called once, on the loop.
+  ///
+  /// - Parameter room: the loop's `Suspension`.
   func take(_ room: Suspension) async -> Value {
     let receiver = JobReceiver(self)
     unsafe room.door.host = Unmanaged.passUnretained(receiver)
@@ -52,14 +55,14 @@ final class CrossThreadValue<Value: Sendable>: Sendable {
   }
 
   private final class JobReceiver: JobHost {
-    private let handover: CrossThreadValue
+    private let awaited: CrossThreadValue
 
-    init(_ handover: CrossThreadValue) {
-      self.handover = handover
+    init(_ awaited: CrossThreadValue) {
+      self.awaited = awaited
     }
 
     override func receive(_ job: UnownedJob) {
-      handover.resumeWhenGiven(job)
+      awaited.resumeWhenGiven(job)
     }
   }
 }

@@ -18,7 +18,8 @@ public enum Descriptors {
   /// The number of sockets that are registered with any worker.
   public static var open: Int { sockets.load(ordering: .relaxed) }
 
-  /// True if the limit minus the number of sockets is less than `reserve`. Client connections may not use the reserve.
+  /// True if fewer than `reserve` descriptors are left. Only sockets are counted as used. Client connections may not
+  /// use the reserve.
   static func isNearlyExhausted(reserve: Int) -> Bool {
     open > limit.load(ordering: .relaxed) - reserve
   }

@@ -13,9 +13,9 @@ import Time
 /// of these tasks continue in each turn, in the order in which they gave way; otherwise hundreds of large transfers
 /// would delay every step of a small request.
 ///
-/// A task that is about to send the result of long work gathers (`Waiter.gather`): other jobs of the turn run first,
-/// until `gatheringJobs` jobs have run. Then all gathered tasks send, one right after the other. A peer that receives
-/// several of these sends wakes up once instead of once per send (docs/adr/0014).
+/// A task that is about to send the result of long work joins the send batch (`Waiter.joinSendBatch`): it waits until
+/// the other jobs of the turn, at most `gatheringJobs`, have run. Then all tasks of the batch send, one right after the
+/// other. A peer that receives several of these sends wakes up once instead of once per send (docs/adr/0014).
 @safe public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
@@ -24,17 +24,17 @@ import Time
   private let turnBegan = Atomic<UInt64>(0)
   /// The jobs of the next turn. Only the loop's own thread touches this array: `queue` checks `isCurrent` first.
   nonisolated(unsafe) private var ready: [UnownedJob] = []
-  /// Jobs that have given way, in this order. Only the loop's own thread touches this array.
+  /// Jobs that have given way, in the order in which they did. Only the loop's own thread touches this array.
   nonisolated(unsafe) private var postponed: [UnownedJob] = []
 
-  /// Jobs that have gathered. Only the loop's own thread touches this array.
-  nonisolated(unsafe) private var gathered: [UnownedJob] = []
-  /// True while a job runs if other jobs of this turn still have to run, or gathered jobs still have to continue. Only
-  /// the loop's own thread touches it.
+  /// The jobs of the send batch. Only the loop's own thread touches this array.
+  nonisolated(unsafe) private var sendBatch: [UnownedJob] = []
+  /// True while a job runs if other jobs of this turn, or jobs of the send batch, have yet to run. Only the loop's own
+  /// thread touches it.
   nonisolated(unsafe) private(set) var hasOthers = false
 
-  /// The maximum number of jobs that run from the first one that gathers until the gathered jobs continue. This is
-  /// enough to share one wake-up of the peer, and the first gathered job does not wait long.
+  /// The maximum number of jobs that run before the send batch continues, counted from the first job that joined it.
+  /// This is enough to share one wake-up of the peer, and the first job of the batch does not wait long.
   static let gatheringJobs = 32
 
   /// The maximum number of jobs per turn that continue after they gave way. With 64 KiB each, they take about a
@@ -89,7 +89,7 @@ import Time
   /// the loop's own thread.
   func joinSendBatch(_ job: UnownedJob) {
     assert(unsafe hasOthers, "gathered where nothing will run it")
-    unsafe gathered.append(job)
+    unsafe sendBatch.append(job)
   }
 
   /// Queues a job, from any thread.
@@ -98,11 +98,11 @@ import Time
       unsafe ready.append(job)
       return
     }
-    let first = inbox.withLock { jobs in
+    let wasEmpty = inbox.withLock { jobs in
       jobs.append(job)
       return jobs.count == 1
     }
-    if first { cl_eventfd_signal(wake) }
+    if wasEmpty { cl_eventfd_signal(wake) }
   }
 
   /// Traps unless the caller is on the loop's thread.
@@ -119,8 +119,8 @@ import Time
     return began == 0 || began > now.milliseconds ? 0 : now - MonotonicTime(milliseconds: began)
   }
 
-  /// Runs turns until the worker has been stopped and no jobs are queued. Called once, on the thread that becomes the
-  /// loop's own.
+  /// Runs turns until the worker has been stopped and no jobs are queued. Called once; the calling thread becomes the
+  /// loop's own thread.
   func run(_ worker: Worker) {
     unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
     defer { cl_set_current(nil) }
@@ -169,22 +169,22 @@ import Time
   }
 
   private func runReady(_ batch: [UnownedJob], _ serial: UnownedSerialExecutor) {
-    var firstGathering = 0
+    var batchStart = 0
     for index in batch.indices {
       let isLast = index + 1 == batch.count
-      if unsafe gathered.isEmpty { firstGathering = index }
-      unsafe hasOthers = !isLast || !gathered.isEmpty
+      if unsafe sendBatch.isEmpty { batchStart = index }
+      unsafe hasOthers = !isLast || !sendBatch.isEmpty
       unsafe batch[index].runSynchronously(on: serial)
-      guard unsafe !gathered.isEmpty else { continue }
-      if isLast || index + 1 - firstGathering >= EventLoop.gatheringJobs { unsafe runGathered(serial) }
+      guard unsafe !sendBatch.isEmpty else { continue }
+      if isLast || index + 1 - batchStart >= EventLoop.gatheringJobs { unsafe runSendBatch(serial) }
     }
   }
 
-  private func runGathered(_ serial: UnownedSerialExecutor) {
-    // False, so that the gathered jobs do not gather again.
+  private func runSendBatch(_ serial: UnownedSerialExecutor) {
+    // False, so that the jobs of the batch do not join it again.
     unsafe hasOthers = false
-    for index in unsafe gathered.indices { unsafe gathered[index].runSynchronously(on: serial) }
-    unsafe gathered.removeAll(keepingCapacity: true)
+    for index in unsafe sendBatch.indices { unsafe sendBatch[index].runSynchronously(on: serial) }
+    unsafe sendBatch.removeAll(keepingCapacity: true)
   }
 
   private func runPostponed(_ serial: UnownedSerialExecutor) {

@@ -17,7 +17,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   package static let wouldBlock = IOError(code: 11)
   /// `EPERM`.
   static let notPermitted = IOError(code: 1)
-  /// `EINTR`: a signal came first.
+  /// `EINTR`: a signal interrupted the call.
   static let interrupted = IOError(code: 4)
   /// `EEXIST`: a file with this name already exists.
   public static let exists = IOError(code: 17)
@@ -39,9 +39,9 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let networkDown = IOError(code: 100)
   /// `ENETUNREACH`.
   static let networkUnreachable = IOError(code: 101)
-  /// `ECONNABORTED`: this side ended the connection.
+  /// `ECONNABORTED`: this side has closed or aborted the connection.
   public static let aborted = IOError(code: 103)
-  /// `ECONNRESET`: the peer ended the connection at once.
+  /// `ECONNRESET`: the peer has reset the connection.
   public static let reset = IOError(code: 104)
   /// `ETIMEDOUT`.
   static let timedOut = IOError(code: 110)

@@ -1,7 +1,7 @@
 import CLinux
 
-/// A bound and listening socket, before a worker accepts connections from it. All of them are created before any worker
-/// runs, so that a port in use is a start-up error.
+/// A bound and listening socket, before a worker accepts connections from it. All listening sockets are created before
+/// any worker runs, so that a port in use is a start-up error.
 public struct ListeningSocket: Sendable {
   let descriptor: Int32
   /// The number of the listener. The sockets of one listener, one per worker, have the same number.
@@ -12,8 +12,8 @@ public struct ListeningSocket: Sendable {
   /// Binds one socket per worker to `address` and listens.
   ///
   /// The first socket binds without `SO_REUSEPORT` and sets the option afterwards. So the call fails with EADDRINUSE if
-  /// another process, or another listener of this one, already uses the address; with the option, both would share the
-  /// connections.
+  /// another process, or another listener of this process, already uses the address. If the option were set first, both
+  /// would share the connections.
   ///
   /// Throws: the error of the first call that fails, e.g. EADDRINUSE or EACCES.
   public static func bind(_ address: Address, count: Int, id: Int) throws(IOError) -> [ListeningSocket] {

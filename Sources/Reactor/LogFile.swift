@@ -26,8 +26,8 @@ public final class LogFile {
     if descriptor > 2 { cl_close(descriptor) }
   }
 
-  /// Writes all bytes. Returns false if a write fails, e.g. because the disk is full or the reader is gone; an unknown
-  /// number of bytes is then written.
+  /// Writes all bytes. Returns false if a write fails, e.g. because the disk is full or the reader is gone. An
+  /// unknown number of bytes was then written.
   public func write(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {

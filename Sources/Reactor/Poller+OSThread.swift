@@ -5,8 +5,8 @@ extension Poller {
   public func runOnThread<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () -> Result
   ) async throws(IOError) -> Result {
-    let handover = CrossThreadValue<Result>(loop)
-    try OSThread.start(name) { handover.give(body()) }
-    return await handover.take(room)
+    let value = CrossThreadValue<Result>(loop)
+    try OSThread.start(name) { value.give(body()) }
+    return await value.take(room)
   }
 }

@@ -10,12 +10,16 @@ import Time
   let room: Suspension
   /// The sockets, indexed by descriptor. Each is retained once here, so that an event needs no reference counting.
   private var slots: [Unmanaged<Socket>?] = unsafe []
+  /// The generation of the socket that was registered last.
   private var generation: UInt32 = 0
   let wheel: TimerWheel
+  /// The tasks that wait for the next request of a connection.
   let idle = IdleList()
+  /// The entries that `expire` handles, kept to reuse the array's memory.
   private var due: [TimerEntry] = []
+  /// The activities that are to be started as tasks.
   var pending: [any Activity] = []
-  /// Readiness that is returned to the sockets after the next poll for events.
+  /// Readiness that was taken from sockets, and is returned to them after the next poll for events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
   /// The time of this turn, read once per turn.
   public private(set) var now: MonotonicTime
@@ -60,8 +64,8 @@ import Time
 
   /// Opens a connection and waits until it is established.
   ///
-  /// - Parameter other: the socket of the client for which the connection is opened; the attempt ends if that socket
-  ///   breaks.
+  /// - Parameter other: the socket of the client for which the connection is opened; the attempt ends if that socket is
+  ///   broken.
   public func connect(
     to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
   ) async throws(ConnectError)
@@ -163,9 +167,9 @@ import Time
 
   /// Delivers the readiness that was held back.
   func deliverHeldBack() {
-    let due = heldBack
+    let returned = heldBack
     heldBack.removeAll(keepingCapacity: true)
-    for (socket, bits) in due where socket.isOpen {
+    for (socket, bits) in returned where socket.isOpen {
       if socket.deliver(bits) { socket.observer?.socketIsReady(socket) }
     }
   }
@@ -177,8 +181,8 @@ import Time
     due.removeAll(keepingCapacity: true)
   }
 
-  /// Makes every connection that waits for its next request release its task and buffers (`Wake.park`), because memory
-  /// is short.
+  /// Parks every connection that waits for its next request, because memory is short. Each releases its task and
+  /// buffers (`Wake.park`).
   public func parkIdle() {
     idle.resumeAll(.park)
   }

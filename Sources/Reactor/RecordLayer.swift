@@ -1,8 +1,8 @@
 /// A layer between a socket and its user that transforms the bytes: TLS.
 ///
 /// A socket without a layer is plaintext. With a layer, `Socket.readiness` contains the operations that the *layer* can
-/// do: each method removes the operations that it found impossible, and `readiness(after:)` returns those that an event
-/// makes possible again.
+/// do: a method that finds an operation impossible removes it, and `readiness(after:)` returns the operations that an
+/// event makes possible again.
 public protocol RecordLayer: AnyObject {
   /// The protocol chosen by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }

@@ -2,7 +2,8 @@ import CLinux
 
 /// Writes files with secrets.
 public enum SecretFile {
-  /// Writes a new file with mode 0600, which only its owner may read, completely or not at all.
+  /// Writes a new file with mode 0600, so that only its owner may read it. The file is written completely or not
+  /// created.
   ///
   /// Throws EEXIST if the file exists.
   public static func create(_ path: String, _ bytes: [UInt8]) throws(IOError) {

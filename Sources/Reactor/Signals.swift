@@ -2,7 +2,7 @@ import CLinux
 
 /// The signals of the process as events of a worker: TERM, INT, HUP and USR1.
 ///
-/// Created once before any thread starts, so that every thread inherits the blocked set.
+/// Created once before any thread starts, so that every thread inherits the set of blocked signals.
 public struct Signals: Sendable {
   /// A handled signal.
   public enum Signal: Sendable {
@@ -14,7 +14,8 @@ public struct Signals: Sendable {
 
   private let descriptor: Int32
 
-  /// Blocks the signals and opens a descriptor that reads them. Throws the error of the system call that fails.
+  /// Blocks the signals and opens a descriptor from which they are read. Throws the error of the system call that
+  /// fails.
   public init() throws(IOError) {
     descriptor = try IOError.check(cl_signal_descriptor())
   }

@@ -4,9 +4,9 @@ extension Socket {
   /// Copies received bytes into the empty buffer and leaves them in the kernel's queue. Used for the header of the
   /// PROXY protocol, which precedes the bytes of TLS or HTTP.
   ///
-  /// `.moved` contains the number of copied bytes: those in the queue, as far as they fit into the buffer. A later wait
-  /// ends only when more bytes arrive. So the caller then consumes the bytes with `receive(into:upTo:)`, which marks
-  /// the socket readable again.
+  /// `.moved` contains the number of copied bytes: those in the queue, as far as they fit into the buffer. The socket
+  /// is then no longer marked readable, so a wait ends only when more bytes arrive. The caller must consume the bytes
+  /// with `receive(into:upTo:)`, which marks the socket readable again.
   public func peek(into buffer: Buffer) -> Transfer {
     guard descriptor >= 0 else { return .failed(.aborted) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_peek(descriptor, bytes, count) }
@@ -46,7 +46,7 @@ extension Socket {
   }
 
   /// The number of sent bytes, including the overhead of a layer, that the peer has acknowledged. A byte of a stream
-  /// counts as soon as the connection of the stream accepts it.
+  /// counts as acknowledged as soon as the connection of the stream accepts it.
   ///
   /// Costs a system call.
   public var acknowledged: Int {

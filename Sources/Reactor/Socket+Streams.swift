@@ -1,4 +1,4 @@
-/// The operations of a socket that represents a stream of a connection that carries several.
+/// The operations of a socket that represents a stream of a multiplexed connection.
 extension Socket {
   func receiveFromStream(_ buffer: Buffer) -> Transfer {
     guard let stream, !isAborted else { return .failed(.aborted) }

@@ -1,9 +1,9 @@
 import CLinux
 
 /// A non-blocking TCP socket, registered once and edge-triggered for all events; or a socket without a descriptor,
-/// which represents a stream of a connection that carries several (`StreamTransport`).
+/// which represents a stream of a multiplexed connection, e.g. of HTTP/2 (`StreamTransport`).
 ///
-/// Confined to its worker: not Sendable. The code that opened it closes it; a second close is harmless.
+/// Not Sendable, so it cannot leave its worker. The code that opened it closes it; a second close is harmless.
 @safe public final class Socket {
   /// The file descriptor; -1 once closed, and for a stream.
   public private(set) var descriptor: Int32
@@ -15,7 +15,7 @@ import CLinux
   public package(set) var readiness: Readiness = []
   /// The operations for which the task of `waiter` waits.
   var interest: Readiness = []
-  /// True if the worker stopped before the connection had ended: every further call fails.
+  /// True after `abort`: every further receive and send fails.
   package private(set) var isAborted = false
   /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
   /// this flag a truncated message would look complete.
@@ -49,8 +49,8 @@ import CLinux
     Descriptors.opened()
   }
 
-  /// Creates a closed socket without a descriptor. `open` connects it to a stream of a connection that carries several,
-  /// so that the same code serves streams and TCP connections.
+  /// Creates a closed socket without a descriptor. `open` connects it to a stream of a multiplexed connection, so that
+  /// the same code serves streams and TCP connections.
   public init(_ poller: Poller) {
     descriptor = -1
     generation = 0
@@ -83,10 +83,10 @@ import CLinux
   /// True until the socket is closed.
   public var isOpen: Bool { descriptor >= 0 || stream != nil }
 
-  /// True if a wait for `wanted` would return at once: always for a broken socket, unless `wanted` is empty.
+  /// True if a wait for `wanted` would return immediately: always for a broken socket, unless `wanted` is empty.
   ///
-  /// The exception lets a wait ignore a broken socket for which the caller can do nothing yet; otherwise the wait would
-  /// never suspend the caller.
+  /// With an empty `wanted`, a wait for two sockets can ignore one that is broken but of no use to the caller yet;
+  /// otherwise the wait would never suspend the caller.
   public func satisfies(_ wanted: Readiness) -> Bool {
     if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), readiness.contains(.readClosed) { return true }
@@ -110,9 +110,8 @@ import CLinux
 
   /// Receives the bytes that fit into the buffer.
   ///
-  /// A short read means that the kernel's queue is empty, so no second call is needed to get EAGAIN. This is true only
-  /// as long as no hang-up was reported: afterwards an end or error may follow the bytes. Urgent data also ends a read
-  /// early.
+  /// A short read means that the kernel's queue is empty, so no second call is needed to get EAGAIN. There are two
+  /// exceptions: after a hang-up, an end or error may follow the bytes, and urgent data ends a read early.
   ///
   /// A broken socket never returns `wouldBlock`: a wait for it returns at once, so the caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
@@ -213,7 +212,7 @@ import CLinux
     return .failed(error)
   }
 
-  /// Returns the result, or a failure instead of `wouldBlock` on a broken socket, which cannot be waited for.
+  /// Returns the result, or a failure instead of `wouldBlock` if the socket is broken: a wait for it would not suspend.
   func unlessBroken(_ result: Transfer) -> Transfer {
     guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
     return markBroken(by: .reset)
@@ -284,7 +283,8 @@ import CLinux
     return code < 0 ? IOError(code: -code) : nil
   }
 
-  /// Wakes the waiting task or the observer, and makes every further call fail, because the worker is about to stop.
+  /// Wakes the waiting task or the observer, and makes every further receive and send fail, because the worker is about
+  /// to stop.
   func abort() {
     isAborted = true
     if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }

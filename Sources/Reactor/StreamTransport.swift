@@ -1,6 +1,6 @@
-/// The transport of a socket without a descriptor: one stream of a connection that carries several, e.g. of HTTP/2.
+/// The transport of a socket without a descriptor: one stream of a multiplexed connection, e.g. of HTTP/2.
 ///
-/// It calls `Socket.signal` when an operation becomes possible.
+/// The transport calls `Socket.signal` when an operation becomes possible.
 public protocol StreamTransport: AnyObject {
   /// Receives the bytes that fit into the buffer.
   func receive(into buffer: Buffer) -> Transfer

@@ -1,14 +1,14 @@
-/// The actor on which the tasks of one loop wait. Its executor runs no jobs.
+/// The actor on which the tasks of one loop wait ("room" in names). Its executor runs no jobs.
 ///
 /// Theory of operation. A task that waits calls `enter`, so the runtime enqueues the task's job on the executor of this
-/// actor (`Door`). The executor passes the job to the host, the object for which the task waits. The host keeps the job
-/// until the awaited event has happened. Then it queues the job on the loop, which runs it as a job of the worker, so
-/// the switch back costs nothing. A continuation would do the same, but would cost four locks, an entry in the task's
-/// status records and 2,000 more instructions per proxied request, because the runtime looks up the executor to resume
-/// on three times (docs/adr/0007).
+/// actor (`Door`). The executor passes the job to the host, an object such as the `Waiter` of the task. The host keeps
+/// the job until the awaited event has happened. Then it queues the job on the loop, which runs it as a job of the
+/// worker, so the switch back costs nothing. A continuation would do the same. But it would cost four locks, an entry
+/// in the task's status records and 2,000 more instructions per proxied request, because the runtime looks up the
+/// executor of the resumed task three times (docs/adr/0007).
 ///
-/// This is sound because room and loop share one thread: code of the worker cannot run at the same time as code of the
-/// room. The room owns no state that a task could touch.
+/// This is sound because this actor and the loop share one thread: their code never runs at the same time. The actor
+/// owns no state that a task could touch.
 actor Suspension {
   nonisolated let door: Door
 
@@ -29,11 +29,11 @@ actor Suspension {
   private var entered: Bool { door.isCurrent }
 }
 
-/// The executor of a waiting room: passes each arriving task to its host.
+/// The executor of a `Suspension`: passes the job of each arriving task to its host.
 @safe final class Door: SerialExecutor {
   private let loop: EventLoop
-  /// The host of the next task. Set immediately before the task switches to the room, on the loop's thread, and used
-  /// only there.
+  /// The host of the next task. Set immediately before the task calls `Suspension.enter`, on the loop's thread, and
+  /// used only there.
   nonisolated(unsafe) var host: Unmanaged<JobHost>?
 
   init(_ loop: EventLoop) {
@@ -57,7 +57,7 @@ actor Suspension {
   func isIsolatingCurrentContext() -> Bool? { isCurrent }
 }
 
-/// An object that a task waits for: it keeps the task's job and queues it when the wait is over.
+/// An object that keeps the job of a waiting task, and queues it when the wait is over.
 @safe public class JobHost: TimerEntry {
   func receive(_ job: UnownedJob) {
     preconditionFailure("a host must say what becomes of its suspendedJob")

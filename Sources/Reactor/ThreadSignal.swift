@@ -24,7 +24,7 @@ public final class ThreadSignal: Sendable {
     cl_eventfd_wait(descriptor)
   }
 
-  /// Blocks until `signal` has been called since the last return of `wait`, or until the time is over. Leaves the
+  /// Blocks until `signal` has been called since the last return of `wait`, or until `time` has passed. Leaves the
   /// signal pending for the next `wait`.
   public func pause(atMost time: Milliseconds) {
     cl_eventfd_pause(descriptor, Int32(clamping: time.count))

@@ -8,8 +8,8 @@ import Time
 /// request.
 ///
 /// Deadlines more than one revolution away are in a separate list. The list is searched when its earliest deadline is
-/// less than half a revolution away. Without it, a process whose connections only wait for distant deadlines would wake
-/// up once per revolution for each of them.
+/// less than half a revolution away. Without the list, a process whose connections only wait for distant deadlines
+/// would wake up once per revolution for each of them.
 @safe final class TimerWheel {
   /// The duration of a slot. Entries expire up to this many milliseconds after their deadlines: early enough for a
   /// connect timeout, and late enough to handle several deadlines in one wake-up.
@@ -155,16 +155,16 @@ import Time
 
 /// An entry of a timer wheel, e.g. a waiting task or a parked connection.
 ///
-/// The links are unowned, because counting references for each would cost more than the rest of arming. That is sound:
-/// an entry leaves its wheel before it is freed (`deinit`), and it keeps the wheel alive while it may be linked.
+/// The links are unowned, because counting their references would cost more than the rest of arming. That is sound: an
+/// entry leaves its wheel before it is freed (`deinit`), and it keeps the wheel alive while it may be linked.
 @safe open class TimerEntry {
   fileprivate(set) var deadline = Deadline.never
   fileprivate var tick: UInt64 = 0
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
-  /// The index of the slot; -1 if the entry is not linked. Small and last, so that it shares a word with the small
-  /// properties of a parked connection.
+  /// The index of the slot; -1 if the entry is not linked. A small type in the last place, so that it shares a word
+  /// with the small properties of the subclass for parked connections.
   fileprivate var slot: Int16 = -1
 
   /// Creates an entry that is not armed.

@@ -19,7 +19,7 @@ public struct WaitClock {
   /// Waits until `isDone` returns true, checking after every `step`. Returns false if the time `limit` passes first.
   ///
   /// The limit is measured by the clock, not by the number of pauses: a pause takes longer than requested, because
-  /// deadlines are rounded up to slots.
+  /// deadlines are rounded up to slots of the timer wheel.
   public func wait(until isDone: () -> Bool, atMost limit: Milliseconds, step: Milliseconds) async -> Bool {
     let end = now() + max(0, limit)
     while !isDone() {

@@ -1,6 +1,6 @@
 /// The reason why a wait ended.
 public enum Wake: Equatable, Sendable {
-  /// A socket is ready for the operation waited for or is broken, or other code has ended the wait.
+  /// A socket is ready for the operation waited for or is broken, or other code has called `resume`.
   case ready
   /// The deadline passed.
   case timedOut
@@ -22,7 +22,7 @@ public enum Wake: Equatable, Sendable {
   /// The reason of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
   private var pause: Pause?
   private let poller: Poller
-  // The parts of the poller that a wait uses, in constants to avoid a retain and release per use.
+  // The parts of the poller that a wait uses, cached to avoid a retain and release per use.
   private let loop: EventLoop
   private let room: Suspension
   private let wheel: TimerWheel
@@ -106,8 +106,8 @@ public enum Wake: Equatable, Sendable {
     await suspend()
   }
 
-  /// Like `yield`, for a task that has moved many bytes and has more: only a few of these tasks continue in a turn, in
-  /// the order in which they gave way.
+  /// Like `yield`, for a task that has moved many bytes and has more to move: only a few of these tasks continue in a
+  /// turn, in the order in which they gave way.
   public func yieldShare() async {
     pause = .yieldShare
     await suspend()

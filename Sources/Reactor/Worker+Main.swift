@@ -12,8 +12,8 @@ extension Worker {
 }
 
 extension Worker {
-  /// True if the runtime passes a task that enters the waiting room to its host at once, before the thread continues.
-  /// Every wait here relies on this (`Suspension`), and the language does not guarantee it.
+  /// Returns true if the runtime passes the job of a task that calls `Suspension.enter` to its host immediately, before
+  /// the thread continues. Every wait relies on this, and the language does not guarantee it.
   ///
   /// Called on the worker's own thread, once at start, so that a runtime that behaves differently is detected before
   /// the first client.
@@ -37,7 +37,7 @@ extension Worker {
   }
 }
 
-/// A host that keeps the first task that arrives.
+/// A host that keeps the job of the task that arrives.
 final class CrossThreadProbe: JobHost {
   private(set) var job: UnownedJob?
 

@@ -97,7 +97,7 @@ public actor Worker {
   }
 
   /// Like `accept`, but this worker accepts nothing itself until `beginAccepting`. It already adopts connections that
-  /// other workers of the group accept for it. So all workers are prepared before the first of them begins to accept.
+  /// other workers of the group accept for it. The caller prepares all workers before the first begins to accept.
   public func prepareAccepting(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
     paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void

@@ -14,13 +14,13 @@ public struct WorkerGroup: Sendable {
   /// The kernel distributes connections by a hash of the addresses, so a few connections may all arrive at one worker.
   func target(from own: Worker) -> Worker {
     guard workers.count > 1 else { return own }
-    var least = own
+    var leastLoaded = own
     var fewest = own.connections.count
-    let mine = fewest
+    let ownCount = fewest
     for worker in workers where worker.connections.count < fewest {
-      least = worker
+      leastLoaded = worker
       fewest = worker.connections.count
     }
-    return mine > fewest + max(1, fewest / 8) ? least : own
+    return ownCount > fewest + max(1, fewest / 8) ? leastLoaded : own
   }
 }

@@ -5,9 +5,10 @@ public import Time
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   /// The permitted use of a key.
   ///
-  /// The first key of a file is created in the state `seals`, every later one in the state `opens`. The next rotation
-  /// step changes it to `seals`, and a later rotation back to `opens`; finally the key is retired. Every replica must
-  /// have loaded a change before the next one is made, so that no replica gets a value that it cannot open.
+  /// The first key of a file begins in the state `seals`. A rotation has two steps: the first adds a key in the state
+  /// `opens`. The second changes this key to `seals`, and the key that sealed until then to `opens`. A key that no longer
+  /// seals can be retired. Every replica must have loaded a change before the next one is made, so that no replica gets
+  /// a value that it cannot open.
   public enum State: String, Sendable, CaseIterable {
     /// The key opens values, but does not seal.
     case opens

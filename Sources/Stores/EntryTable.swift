@@ -28,20 +28,20 @@ package struct EntryTable: Sendable {
     var newest = EntryTable.none
   }
 
-  /// The number in place of an entry that does not exist.
+  /// Represents the absence of an entry, where the number of an entry (its index in `entries`) is expected.
   private static let none = UInt32.max
   /// The number of entries of a holder that cannot be evicted in favour of other holders.
   package static let spared = 16
-  /// The maximum number of expired entries that a write removes if there is room, so that no write takes long.
+  /// The maximum number of expired entries that a write removes, so that it takes little time. Only a write without
+  /// room for its entry removes all of them.
   private static let expiredPerWrite = 8
   /// The bytes of an entry in addition to its value: its records in the table, the index and the wheel, and its part of
   /// the record of its holder.
   static let overhead = 256
 
-  private let kind: StoreKind
   /// The maximum number of bytes of all entries.
   private let share: Int
-  /// The maximum number of bytes of a limited holder.
+  /// The number of bytes above which a limited holder with 16 entries or more loses its oldest ones.
   private let perHolder: Int
   private let capacity: Int
   private var entries: [Entry?] = []
@@ -61,7 +61,6 @@ package struct EntryTable: Sendable {
   ///   - perHolder: the maximum number of bytes of a limited holder.
   ///   - capacity: the maximum number of entries.
   init(_ kind: StoreKind, share: Int, perHolder: Int, capacity: Int) {
-    self.kind = kind
     self.share = share
     self.perHolder = perHolder
     self.capacity = capacity
@@ -155,11 +154,12 @@ package struct EntryTable: Sendable {
     evictions += 1
   }
 
-  /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed. Those that have not
-  /// expired are inserted into the wheel again.
+  /// Removes expired entries; examines at most `limit`. The wheel also returns entries that expire later than its last
+  /// slot, which are inserted again.
   private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let number = wheel.removePassed(now: now), let entry = entries[Int(number)] else { return }
+      // `remove` requires the entry to be in the wheel.
       wheel.insert(number, expiry: entry.expiry, now: now)
       if entry.expiry <= now { remove(number) }
     }

@@ -12,7 +12,7 @@ struct ExpiryWheel: Sendable {
     var previous = ExpiryWheel.none
   }
 
-  /// The number in place of a record that does not exist.
+  /// Represents the absence of a record, where the number of a record is expected.
   static let none = UInt32.max
   private static let slotCount = 1_024
   private static let slotFlag: UInt32 = 0x8000_0000

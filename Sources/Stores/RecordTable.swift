@@ -17,7 +17,7 @@ struct RecordTable: Sendable {
     var end: UnixTime { UnixTime(seconds: Int64(expiry)) }
   }
 
-  /// The number in place of a record that does not exist.
+  /// Represents the absence of a record, where the number of a record is expected.
   private static let none = UInt32.max
   /// The maximum number of expired records that a write removes if there is room, so that no write takes long.
   private static let expiredPerWrite = 8

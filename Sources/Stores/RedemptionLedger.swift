@@ -18,7 +18,9 @@ public import Time
 /// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it
 /// holds a claim, it is unknown if the upstream code was used, so the claim counts as unsettled after its lease.
 ///
-/// Each claim contains a random nonce of its request. Each change of a claim compares the nonce in the same operation.
+/// Each claim contains a random nonce of its request. The store changes a claim only if its record still has this
+/// nonce, so only the request that holds the claim can change it.
+///
 /// A claim is made only in the epoch in which the code was sealed, because the store may have lost the claims of
 /// others.
 public struct RedemptionLedger: Sendable {
@@ -32,6 +34,7 @@ public struct RedemptionLedger: Sendable {
     /// The epoch of the store when the code was claimed. Refresh tokens of this redemption contain it.
     public let epoch: EpochID
     let record: ClaimRecord
+    /// The client and network that the claim is charged to.
     let holder: StoreHolder
     let expiry: UnixTime
   }

@@ -40,7 +40,7 @@ struct SocketReads {
 
   /// The number of further reads that the current call may make; `Int32.max` means no limit, as in a handshake.
   private var remaining = Int32.max
-  /// True if the last read has returned all bytes that the kernel had.
+  /// True if the last read has returned all bytes that the kernel had, and no event has reported others since.
   var isDrained = false
   /// True if a read of this call found no bytes.
   var foundNothing = false

@@ -235,6 +235,9 @@ public import Reactor
   /// Returns the operations that wait for the other direction and become possible when the kernel reports `bits`.
   public func readiness(after bits: Readiness) -> Readiness {
     var ready: Readiness = []
+    // The kernel has bytes again. Otherwise a `receive` that takes the rest of a record from OpenSSL, without a read,
+    // would rely on the last read and clear the readiness, and no further event would come.
+    if bits.contains(.readable) { reads.isDrained = false }
     if writeWantsRead, !bits.isDisjoint(with: [.readable, .readClosed, .broken]) {
       writeWantsRead = false
       ready.insert(.writable)

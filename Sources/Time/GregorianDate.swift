@@ -20,24 +20,24 @@ public struct GregorianDate: Hashable, Sendable {
     self.day = day
   }
 
-  /// Creates the date of a day that is counted from 1970-01-01 and not before it.
+  /// Creates the date that is a number of days after 1970-01-01. The number must not be negative.
   public init(daysSince1970 days: Int) {
-    let shifted = days + 719_468
-    let era = shifted / 146_097
-    let dayOfEra = shifted % 146_097
+    let daysSinceYear0 = days + 719_468
+    let era = daysSinceYear0 / 146_097
+    let dayOfEra = daysSinceYear0 % 146_097
     let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
     let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shiftedMonth = (5 * dayOfYear + 2) / 153
-    month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
+    let monthsSinceMarch = (5 * dayOfYear + 2) / 153
+    month = monthsSinceMarch < 10 ? monthsSinceMarch + 3 : monthsSinceMarch - 9
     year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
-    day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
+    day = dayOfYear - (153 * monthsSinceMarch + 2) / 5 + 1
   }
 
-  /// The days from 1970-01-01 to this one.
+  /// The number of days from 1970-01-01 to this day.
   public var daysSince1970: Int {
-    let shifted = month > 2 ? year : year - 1
+    let yearFromMarch = month > 2 ? year : year - 1
     let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + dayOfYear - 719_468
+    return yearFromMarch * 365 + yearFromMarch / 4 - yearFromMarch / 100 + yearFromMarch / 400 + dayOfYear - 719_468
   }
 
   private static func length(of month: Int, in year: Int) -> Int {

@@ -1,6 +1,6 @@
 /// A duration in milliseconds, such as a timeout.
 ///
-/// The type is one integer. A `Duration` of the standard library has 128 bits, and each wait would pay for them.
+/// The type is one integer, because calculations with the 128 bits of the standard library's `Duration` cost more.
 @frozen
 public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
   /// The number of milliseconds.
@@ -24,13 +24,15 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
     count = seconds.count * 1_000
   }
 
-  /// Creates the time in which `amount` things arrive at a rate. Traps if the rate is 0.
+  /// Creates the time in which `amount` bytes, or other units, arrive at `rate` units per second, rounded toward zero.
+  /// Traps if the rate is 0.
   @inlinable
   public init(for amount: Int, perSecond rate: Int) {
     count = amount * 1_000 / rate
   }
 
-  /// Returns the number of things that arrive in this time at a rate.
+  /// Returns the number of bytes, or other units, that arrive in this time at `rate` units per second, rounded toward
+  /// zero.
   @inlinable
   public func amount(perSecond rate: Int) -> Int { rate * count / 1_000 }
 
@@ -58,7 +60,7 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
   @inlinable
   public static func * (a: Milliseconds, factor: Int) -> Milliseconds { Milliseconds(a.count * factor) }
 
-  /// Returns a part of a duration, rounded toward zero.
+  /// Returns a duration divided by a number, rounded toward zero.
   @inlinable
   public static func / (a: Milliseconds, divisor: Int) -> Milliseconds { Milliseconds(a.count / divisor) }
 }

@@ -26,7 +26,7 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, ExpressibleByIntege
     MonotonicTime(milliseconds: time.milliseconds + UInt64(duration.count))
   }
 
-  /// Moves the time by a duration. Traps if the duration is negative.
+  /// Adds a duration to the time. Traps if the duration is negative.
   @inlinable
   public static func += (time: inout MonotonicTime, duration: Milliseconds) { time = time + duration }
 

@@ -1,4 +1,4 @@
-/// The text of a point in time as in RFC 3339, section 5.6, in UTC: `2026-11-21T08:30:00Z`.
+/// Converts a point in time to text as in RFC 3339, section 5.6, in UTC, and back: `2026-11-21T08:30:00Z`.
 enum RFC3339 {
   /// Returns the text of a time in the years 1970 to 9999.
   ///
@@ -22,7 +22,7 @@ enum RFC3339 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the time, or `nil` if `text` is not exactly the text that `text(_:)` returns for it.
+  /// Returns the time that a text means; `nil` if `text(_:)` would not return exactly this text for it.
   static func time(_ text: some StringProtocol) -> UnixTime? {
     let bytes = Array(text.utf8)
     guard bytes.count == 20, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
@@ -36,14 +36,14 @@ enum RFC3339 {
   }
 
   /// Appends the last `width` digits of a number and the separator that follows them.
-  private static func append(_ value: Int, _ width: Int, _ end: Unicode.Scalar, to text: inout [UInt8]) {
+  private static func append(_ value: Int, _ width: Int, _ separator: Unicode.Scalar, to text: inout [UInt8]) {
     var scale = 1
     for _ in 1..<width { scale *= 10 }
     while scale > 0 {
       text.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / scale % 10))
       scale /= 10
     }
-    text.append(UInt8(ascii: end))
+    text.append(UInt8(ascii: separator))
   }
 
   private static func number(_ digits: ArraySlice<UInt8>) -> Int? {

@@ -16,13 +16,13 @@ public struct Seconds: Hashable, Comparable, Sendable, ExpressibleByIntegerLiter
     self.count = count
   }
 
-  /// Converts a duration in milliseconds; a part of a second is lost.
+  /// Converts a duration in milliseconds, rounded toward zero.
   @inlinable
   public init(_ milliseconds: Milliseconds) {
     count = milliseconds.count / 1_000
   }
 
-  /// Converts a duration in milliseconds; `nil` if it has a part of a second.
+  /// Converts a duration in milliseconds; `nil` if it is not a whole number of seconds.
   @inlinable
   public init?(exactly milliseconds: Milliseconds) {
     guard milliseconds.count.isMultiple(of: 1_000) else { return nil }

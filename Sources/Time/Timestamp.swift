@@ -1,4 +1,5 @@
-/// A point in time of the real clock, in milliseconds since 1970, for logs and for the start of the process.
+/// A point in time of the system clock, in milliseconds since 1970, for logs and for the time at which the process
+/// started.
 @frozen
 public struct Timestamp: Hashable, Sendable, ExpressibleByIntegerLiteral {
   /// The milliseconds since 1970-01-01, 00:00 UTC, without leap seconds.
@@ -16,8 +17,8 @@ public struct Timestamp: Hashable, Sendable, ExpressibleByIntegerLiteral {
     self.milliseconds = milliseconds
   }
 
-  /// Returns the duration between two points in time. It is negative if `earlier` is the later one: the real clock can
-  /// be set back.
+  /// Returns the duration between two points in time. It is negative if `earlier` is the later one: the system clock
+  /// can be set back.
   @inlinable
   public static func - (later: Timestamp, earlier: Timestamp) -> Milliseconds {
     Milliseconds(Int(later.milliseconds - earlier.milliseconds))

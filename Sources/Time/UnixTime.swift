@@ -1,4 +1,4 @@
-/// A point in time of the real clock, in seconds since 1970: the time of an event, or the expiry of a sealed value or
+/// A point in time of the system clock, in seconds since 1970: the time of an event, or the expiry of a sealed value or
 /// of an entry of the store.
 @frozen
 public struct UnixTime: Hashable, Comparable, Sendable, ExpressibleByIntegerLiteral {
@@ -27,12 +27,12 @@ public struct UnixTime: Hashable, Comparable, Sendable, ExpressibleByIntegerLite
     UnixTime(seconds: time.seconds + Int64(duration.count))
   }
 
-  /// Moves the time by a duration.
+  /// Adds a duration to the time.
   @inlinable
   public static func += (time: inout UnixTime, duration: Seconds) { time = time + duration }
 
-  /// Returns the duration between two points in time. It is negative if `earlier` is the later one: the real clock can
-  /// be set back.
+  /// Returns the duration between two points in time. It is negative if `earlier` is the later one: the system clock
+  /// can be set back.
   @inlinable
   public static func - (later: UnixTime, earlier: UnixTime) -> Seconds {
     Seconds(Int(later.seconds - earlier.seconds))

@@ -448,6 +448,23 @@ struct RefreshTokenTests {
     }
   }
 
+  @Test("A repeat of a response with the smallest number as its lifetime has a lifetime of 0")
+  func repeatOfSmallestLifetime() async throws {
+    let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }
+    try await GatewayFixture.run(policy) { gateway in
+      let first = try await gateway.tokens().refresh()
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        return Response(
+          status: 200, headers: ["Content-Type": "application/json"],
+          body: Array(#"{"access_token":"a1","token_type":"bearer","expires_in":\#(Int64.min)}"#.utf8))
+      }
+      _ = try await gateway.refresh(first)
+      gateway.clock.advance(by: 40)
+      #expect(try await gateway.refresh(first).text.contains("\"expires_in\":0"))
+    }
+  }
+
   @Test("A repeat without a held response gets 503 and does not end the family")
   func answerMissing() async throws {
     let policy = try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 100 } }

@@ -105,6 +105,44 @@ extension ProxyTests {
       }
     }
 
+    @Test("Bytes that arrive while a record is taken in two parts are received without a further event")
+    func arrivalBetweenParts() async throws {
+      let tls = try TestCertificates.client()
+      var setup = Bench.Setup(upstream: { upstream, peer in
+        let buffer = peer.poller.buffers.take()
+        defer { peer.poller.buffers.giveBack(buffer) }
+        let waiter = Waiter(peer.poller)
+        defer { waiter.retire() }
+        // The buffer has room for 100 bytes of the first record.
+        buffer.append([UInt8](repeating: 0, count: buffer.readRoom - 100))
+        var first = Transfer.wouldBlock
+        while first == .wouldBlock {
+          await peer.poller.pause(1)
+          first = peer.socket.receive(into: buffer)
+        }
+        #expect(first == .moved(100))
+        upstream.notes = ["part"]
+        while upstream.notes == ["part"] { await peer.poller.pause(1) }
+        // The kernel reports the second record in the next turn.
+        await peer.poller.pause(1)
+        buffer.clear()
+        #expect(peer.socket.receive(into: buffer) == .moved(900))
+        #expect(await waiter.wait(peer.socket, .readable, until: peer.poller.patience) == .ready)
+        #expect(peer.socket.receive(into: buffer) == .moved(1_000))
+        upstream.notes.append("all")
+      })
+      setup.upstreamTLS = try TestCertificates.server()
+      try await setup.run { worker, bench in
+        let client = try await Self.connect(to: bench.upstream, tls, worker.poller)
+        defer { client.close() }
+        try await client.send(Array(repeating: 1, count: 1_000))
+        await bench.eventually("a part was read") { bench.upstream.notes == ["part"] }
+        try await client.send(Array(repeating: 2, count: 1_000))
+        bench.upstream.notes.append("sent")
+        await bench.eventually("all was read") { bench.upstream.notes.last == "all" }
+      }
+    }
+
     @Test("A read handles at most one KeyUpdate above the limit, however many the kernel has")
     func read() async throws {
       var setup = Bench.Setup(upstream: { upstream, peer in

@@ -9,7 +9,8 @@ final class DemoAppService {
   let port: Int
   private let service: ProxyServer
 
-  /// Throws `ServerError` if no port is available.
+  /// Throws `ServerError` if no port is available. `resource` is the address of the protected resource, behind the
+  /// gateway.
   init(server: NativeApp.Server, resource: WebAddress) async throws(ServerError) {
     let addresses = [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self)
     let settings = CompiledProxyConfiguration(ProxyConfiguration())

@@ -29,7 +29,7 @@ extension DemoStory {
     let isRight =
       answer.parameters["error"] == "invalid_request" && answer.parameters["state"] == attempt.state
       && answer.parameters["code"] == nil
-    step.conclude(isRight && contactCount == contactsBefore, "the app learns why" + noContact)
+    step.conclude(isRight && contactCount == contactsBefore, "the app learns why" + contactNote)
   }
 
   func tellStolenCode(_ step: inout DemoStep) async throws {
@@ -40,14 +40,14 @@ extension DemoStory {
     let guess = Secret(Base64URL.encode(randomBytes(32)))
     let guessed = try await redeem(code, guess, by: cast.app, as: "thief", &step)
     let other = try await redeem(code, guess, by: cast.otherApp, as: "thief", &step)
-    let hasThiefNoContact = contactCount == contactsBefore
+    let thiefMadeNoContact = contactCount == contactsBefore
     step.say("app", "redeems the same code with its own verifier")
     let own = try await redeem(code, attempt.verifier, by: cast.app, as: "app", &step)
     let isRight =
       [guessed, other].allSatisfy { $0.status == 400 && NativeApp.error(in: $0) == "invalid_grant" }
       && NativeApp.tokens(in: own) != nil
     step.conclude(
-      isRight && hasThiefNoContact, "no token for the thief, and the app still gets its own" + noContactByThief)
+      isRight && thiefMadeNoContact, "no token for the thief, and the app still gets its own" + thiefContactNote)
   }
 
   func tellWrongRedirectURI(_ step: inout DemoStep) async throws {
@@ -55,14 +55,15 @@ extension DemoStory {
     let attempt = cast.app.start { $0.set("redirect_uri", "https://attacker.example/callback") }
     step.say("thief", "opens " + DemoTranscript.line(address: attempt.url.description))
     var browser = browser(for: cast.app)
-    // If the gateway redirected to the attacker, the browser would stop here and send no request to the real host.
+    // The browser takes this URI for the app's. A redirect to it would end as `.app` below, and no request would be
+    // sent to attacker.example.
     browser.appRedirectURI = "https://attacker.example/callback"
     let stop = try await browser.open(attempt.url)
     step.say("gateway", describe(stop, browser))
     guard case .page(let page) = stop else { throw UnmetExpectation("a page, and no redirect to the attacker") }
     step.conclude(
       page.status == 400 && contactCount == contactsBefore,
-      "the user sees a page, and nothing is redirected" + noContact)
+      "the user sees a page, and nothing is redirected" + contactNote)
   }
 
   func tellReplay(_ step: inout DemoStep) async throws {
@@ -79,8 +80,9 @@ extension DemoStory {
       "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// Shows that a native app cannot sign in at the legacy server without the gateway, and that a thief can redeem the
-  /// code of an app that uses the legacy server's client.
+  /// Shows that the legacy server, without the gateway, refuses a native app's redirect URI. Also shows that a thief
+  /// can redeem the code of an app that uses the one client registered there, because its secret ships with every copy
+  /// of the app.
   func tellLegacyAlone(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: cast.legacy.at("/authorize"), tokenEndpoint: cast.legacy.at("/token"), issuer: nil)
@@ -108,7 +110,8 @@ extension DemoStory {
     }
     let response = try await exchange(request, at: direct.tokenEndpoint, from: "thief", to: "legacy", &step)
     step.conclude(
-      NativeApp.tokens(in: response) != nil, "no native app can sign in, and a stolen code is as good as a token")
+      NativeApp.tokens(in: response) != nil,
+      "no native app can sign in with its own redirect URI, and a stolen code is as good as a token")
   }
 }
 
@@ -117,11 +120,11 @@ extension DemoStory {
   private var contactCount: Int { cast.recorder?.count ?? 0 }
 
   /// The statement that the legacy server got no request; empty if the requests are not recorded.
-  private var noContact: String {
+  private var contactNote: String {
     cast.recorder == nil ? "" : "; the legacy server was contacted 0 times"
   }
 
-  private var noContactByThief: String {
+  private var thiefContactNote: String {
     cast.recorder == nil ? "" : "; no request of the thief reached the legacy server"
   }
 

@@ -95,7 +95,7 @@ public struct NativeApp: Sendable {
 
   /// Starts an attempt: creates a verifier, a `state` and the authorization request.
   ///
-  /// - Parameter adjust: Changes the parameters of the request, for steps that show a refusal.
+  /// - Parameter adjust: Changes the parameters of the request, for the steps of the demo in which the gateway refuses it.
   public func start(adjusting adjust: (inout Form) -> Void = { _ in }) -> Attempt {
     let verifier = Base64URL.encode(randomBytes(32))
     let challenge = Base64URL.encode(sha256(Array(verifier.utf8)))
@@ -148,8 +148,8 @@ public struct NativeApp: Sendable {
       ], body: Array(parameters.encoded.utf8))
   }
 
-  /// Returns the tokens in a token response; `nil` if the status is not 200 or the body has no access token and token
-  /// type.
+  /// Returns the tokens in a token response; `nil` if the status is not 200 or the body lacks the access token or the
+  /// token type.
   public static func tokens(in response: Response) -> Tokens? {
     guard response.status == 200 else { return nil }
     return try? JSONDecoder().decode(Tokens.self, from: Data(response.body))

@@ -3,11 +3,11 @@ import Policy
 
 /// The facts for the rules of the authorization endpoint: the request, the values parsed from it, and the client.
 ///
-/// A class, so that a rule reads it without a copy. The stored values are computed once, before the rules run.
+/// A class, so that rules can read it without a copy. The stored values are computed once, before the rules run.
 final class AuthorizationContext: FormContext {
   let request: AuthorizationRequest
   let policy: Policy
-  /// True if the gateway can decrypt `state` as a state that it sealed.
+  /// True if the gateway can decrypt `state` as a state that it sealed (encrypted and authenticated).
   let stateIsSealed: Bool
   /// True if the request was pushed (RFC 9126).
   let isPushed: Bool
@@ -42,10 +42,11 @@ final class AuthorizationContext: FormContext {
   var problem: FormProblem? { request.problem }
   var requestedScope: Scope? { parameters[.scope].flatMap { Scope(parsing: $0) } }
 
-  /// The mode of the authorization response, also of an error: the requested mode if the client may use it, otherwise
-  /// the default of the response type.
+  /// The mode of the authorization response, which may be an error response: the requested mode if the client may use
+  /// it, otherwise the default of the response type.
   var responseMode: ResponseMode {
-    if let asked = parameters[.responseMode].flatMap(ResponseMode.init(rawValue:)), allows(asked) { return asked }
+    let requested = parameters[.responseMode].flatMap(ResponseMode.init(rawValue:))
+    if let requested, allows(requested) { return requested }
     return responseType?.returnsTokens == true ? .fragment : .query
   }
 
@@ -73,11 +74,12 @@ final class AuthorizationContext: FormContext {
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
       isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
-      showsErrorsOnGatewayPage: isRestarted)
+      isRestarted: isRestarted)
   }
 
-  /// Returns the refusal. The error is redirected if the rejection permits it, the redirect URI is verified, and the
-  /// request is not restarted.
+  /// Returns the refusal. The error is redirected to the client if the rejection permits it, the redirect URI is
+  /// verified, the operator vouches for the client, and the request is not restarted. Otherwise, the gateway shows it
+  /// on a page.
   func refusal(_ rejection: Rejection, _ detail: Detail?) -> RejectionResponse {
     guard let redirect = verifiedRedirect else { return RejectionResponse(rejection, detail: detail) }
     // For a client that the operator does not vouch for, the error page has no link to the client until the user has

@@ -5,7 +5,7 @@ public import Time
 /// Permission to send an authorization request upstream. The request has passed all rules. Only `Enforcement` can
 /// create a permit.
 public final class AuthorizationPermit: Sendable {
-  /// The client that sent the request, as the policy has it.
+  /// The client that sent the request, with its settings in the policy.
   public let client: Client
   /// The redirect URI that receives the response: the requested one, or the only registered one if the request omitted
   /// it.
@@ -34,7 +34,7 @@ public final class AuthorizationPermit: Sendable {
   /// from parsed values, and ``upstreamQuery(state:challenge:)`` encodes them, so that the client's query is never
   /// forwarded as sent (`I-request`).
   public let parameters: [FormParameters.Entry]
-  /// The destination of every error response after this permit.
+  /// The redirect URI for responses to the client, with what decides whether an error is a redirect or a page.
   public let redirect: VerifiedRedirect
 
   init?(_ context: AuthorizationContext) {
@@ -70,7 +70,7 @@ public final class AuthorizationPermit: Sendable {
     // a client whose identity is not proven cannot request them.
     let dropsClaims = context.needsConsent && !client.identityIsProven(by: context.redirect.verified)
     let requested = context.parameters.entries.span
-    // Reads the entries in place: a copy of an entry would retain its two texts.
+    // Read the entries in place: a copy of an entry would change the reference counts of its two strings.
     for index in requested.indices where !requested[index].value.isEmpty {
       let isForwarded =
         ParameterNames.openIDConnect.contains(requested[index].parameter)
@@ -83,10 +83,10 @@ public final class AuthorizationPermit: Sendable {
   }
 
   /// True if the request comes from a start ticket: the sealed request in the link by which a user restarts a sign-in.
-  public var isRestarted: Bool { redirect.showsErrorsOnGatewayPage }
+  public var isRestarted: Bool { redirect.isRestarted }
 
-  /// Returns the query of the upstream request. It has a sealed state, or a handle for one, in place of the client's
-  /// `state`.
+  /// Returns the query of the upstream request. It contains the sealed state, or a short random handle for it, in place
+  /// of the client's `state`.
   /// - Parameters:
   ///   - state: The value of `state` for the upstream.
   ///   - challenge: The challenge of the gateway; `nil` if the upstream does not support PKCE. The challenge of the
@@ -122,8 +122,8 @@ public final class AuthorizationPermit: Sendable {
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
   /// page, the upstream failed (`I-failure`), or the store is full or unavailable.
   ///
-  /// It is a redirect to the client. It is a page with a link if the operator does not vouch for the client, and a page
-  /// without a link if the request was restarted.
+  /// It is a page without a link to the client if the request was restarted. Otherwise it is a page with such a link if
+  /// the operator does not vouch for the client, and a redirect to the client in all other cases.
   public func refusal(_ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }

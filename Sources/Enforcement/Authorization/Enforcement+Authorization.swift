@@ -1,7 +1,7 @@
 public import OAuth
 public import Policy
 
-/// The decisions. Each is a pure function of a request, the policy, and the facts that the caller has looked up.
+/// The decisions. Each is a pure function of a request, the policy, and facts that the caller has looked up.
 public enum Enforcement {}
 
 extension Enforcement {
@@ -11,9 +11,10 @@ extension Enforcement {
   /// - Parameters:
   ///   - request: The request.
   ///   - policy: The current policy.
-  ///   - stateIsSealed: True if the gateway can decrypt `state` as a state that it sealed. The request is then refused.
+  ///   - stateIsSealed: True if the gateway can decrypt `state` as a state that it sealed (encrypted and
+  ///     authenticated). The request is then refused.
   ///   - isPushed: True if the client pushed the request (RFC 9126). It is then enforced in every mode.
-  ///   - isOpened: True if the request was decrypted from a value that the gateway sealed. It is then enforced in every
+  ///   - isOpened: True if the request was the content of a value that the gateway sealed. It is then enforced in every
   ///     mode.
   ///   - isRestarted: True if the request comes from a start ticket: the sealed request in the link by which a user
   ///     restarts a sign-in. Errors are then never redirected to the client: a redirect would contain the client's
@@ -30,7 +31,7 @@ extension Enforcement {
     return authorization(context, keepsTrace: false).outcome
   }
 
-  /// Returns the same decision, and the verdict of every rule that ran.
+  /// Returns the decision of `decideAuthorization`, and the verdict of every rule that ran.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {
@@ -76,7 +77,8 @@ extension AuthorizationRequest {
 }
 
 extension FormParameters {
-  /// True if no parameter of `known` occurs under a second spelling, and every name and value can be decoded.
+  /// Returns true if no parameter of `known` occurs in an alternative spelling, and every name and value can be
+  /// decoded.
   func isUnambiguous(for known: ParameterNames) -> Bool {
     !hasMalformedName && namesWithMalformedValue.isEmpty && alternativeSpelling(of: known) == nil
   }

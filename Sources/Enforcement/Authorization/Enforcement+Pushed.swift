@@ -5,11 +5,10 @@ public import Policy
 public struct PushedPermit: Sendable {
   /// The client that pushed the request.
   public let client: Client
-  /// The query that is stored, and decided again when a browser presents the reference. It is built from the parsed
-  /// values, without the credentials of the client.
+  /// The request as a query, built from the parsed values without the credentials of the client. It is stored, and
+  /// decided again when a browser presents the reference.
   public let query: String
-  /// The permit for the request under the current policy. Presenting the reference does not use this permit: the
-  /// request is then decided again.
+  /// The permit for the request under the current policy. It is used only while the client pushes the request.
   public let authorization: AuthorizationPermit
 }
 
@@ -40,10 +39,10 @@ public struct PushedReference: Sendable {
 
 extension Enforcement {
   /// Decides an authorization request that a client pushes (RFC 9126, section 2.1). The client is authenticated as at
-  /// the token endpoint. Then the rules of the authorization endpoint apply, except the one on the user agent.
+  /// the token endpoint. Then the rules of the authorization endpoint apply, except the rule on the user agent.
   ///
-  /// The caller does not call this for an observed client: its request passes to the upstream's endpoint for pushed
-  /// requests.
+  /// The caller does not call this function for an observed client, whose request passes to the upstream's endpoint for
+  /// pushed requests.
   ///
   /// - Parameters:
   ///   - request: The request, parsed with `ParameterNames.atPushed`.
@@ -85,11 +84,12 @@ extension Enforcement {
     }
   }
 
-  /// Decides an authorization request that refers to a pushed request; `nil` if the policy lets no client push, or if
-  /// the request has no `request_uri` with the prefix of the gateway's references, or if it also has a request object.
+  /// Decides an authorization request that refers to a pushed request; `nil` if the policy permits no client to push,
+  /// or if the request has no `request_uri` with the prefix of the gateway's references, or if it also has the
+  /// parameter `request`.
   ///
   /// All refusals are pages: the parameters other than `client_id` and `request_uri` are ignored (RFC 9126, section 4),
-  /// so there is no redirect URI.
+  /// so the gateway knows no redirect URI.
   public static func pushedReference(
     in request: AuthorizationRequest, policy: Policy
   ) -> DecisionWithFindings<PushedReference>? {

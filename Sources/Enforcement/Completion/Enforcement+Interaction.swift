@@ -1,8 +1,8 @@
 import OAuth
 import Policy
 
-/// The check of the user agent that a transaction requires on every page of the upstream until the transaction is
-/// completed. The gateway keeps it in a cookie of the browser, which combines the checks of all its transactions.
+/// The way in which the user agent is checked on the upstream's pages while a transaction runs. The gateway keeps one
+/// guard in a cookie of the browser. It combines the guards of all transactions of this browser.
 public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   /// True if embedded user agents are refused.
   public var blocks: Bool
@@ -39,7 +39,7 @@ extension Enforcement {
   ///   - userAgentGuard: The guard in the browser's cookie.
   public static func decideInteraction(userAgent: String, userAgentGuard: EmbeddedUserAgentGuard) -> RejectionResponse?
   {
-    // Transactions of observed clients set no guard.
+    // Only a transaction of a client that the policy enforces sets a guard, so no client is observed here.
     var run = RuleRun(mode: .enforce)
     let context = InteractionContext(userAgent: userAgent, userAgentGuard: userAgentGuard)
     guard case .refused(let rejection, let detail) = run.run(RuleTable.interaction, on: context) else { return nil }
@@ -48,7 +48,7 @@ extension Enforcement {
 }
 
 extension AuthorizationPermit {
-  /// The check of the user agent that the transaction requires on the upstream's pages.
+  /// The guard that the transaction adds to the browser's cookie.
   public var userAgentGuard: EmbeddedUserAgentGuard {
     EmbeddedUserAgentGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .broker)
   }

@@ -5,14 +5,14 @@ import Policy
 public enum Decision<Permit: Sendable>: Sendable {
   /// The request is forwarded, rewritten as the permit describes.
   case forward(Permit)
-  /// The request is forwarded as the client sent it. For an observed request, the response is returned unchanged, too
+  /// The request is forwarded with the client's own parameters. An observed request and its response pass unchanged
   /// (`I-observe`).
   case pass(PassThroughPermit)
   /// The request is refused.
   case reject(RejectionResponse)
 }
 
-/// Permission to forward a request unchanged. Only `Enforcement` can create it.
+/// Permission to forward a request with the client's own parameters. Only `Enforcement` can create it.
 public struct PassThroughPermit: Sendable {}
 
 /// A decision, and the facts that were found while the rules ran.
@@ -34,7 +34,7 @@ public struct DecisionWithFindings<Permit: Sendable>: Sendable {
     return refusal
   }
 
-  /// True if the decision is to forward the request unchanged.
+  /// True if the decision is ``Decision/pass(_:)``.
   public var isPassed: Bool {
     guard case .pass = decision else { return false }
     return true
@@ -103,7 +103,8 @@ public struct RejectionResponse: Sendable {
   /// timeout.
   public static func here(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
-  /// Returns a refusal of such a problem for the client with this verified redirect URI.
+  /// Returns a refusal for a problem that only the caller can find. If the rejection permits it, the client gets the
+  /// error by this verified redirect.
   public static func to(_ redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.delivery)
   }
@@ -139,8 +140,8 @@ public enum Detail: Sendable, Equatable {
   case localhost
 }
 
-/// An upstream error, mapped to an error code that a client can receive, and without characters that
-/// `error_description` must not contain.
+/// An error that the upstream reported. Its code is mapped to one that a client can receive, and its description has
+/// only characters that `error_description` may contain.
 struct UpstreamError: Sendable {
   let code: OAuthErrorCode
   let description: String?
@@ -162,12 +163,13 @@ public struct VerifiedRedirect: Sendable {
   let isUntrusted: Bool
   /// True if a redirect to an https URI ends in a fragment that the gateway adds (`fragment_guard`).
   let guardsFragment: Bool
-  /// True if errors are shown on a page of the gateway and never sent to the client.
-  let showsErrorsOnGatewayPage: Bool
+  /// True if the user restarted the request by a link of the gateway. Errors are then shown on a page of the gateway
+  /// and never sent to the client.
+  let isRestarted: Bool
 
   init(
     redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
-    guardsFragment: Bool = false, showsErrorsOnGatewayPage: Bool = false
+    guardsFragment: Bool = false, isRestarted: Bool = false
   ) {
     self.redirectURI = redirectURI
     self.mode = mode
@@ -175,12 +177,12 @@ public struct VerifiedRedirect: Sendable {
     self.issuer = issuer
     self.isUntrusted = isUntrusted
     self.guardsFragment = guardsFragment
-    self.showsErrorsOnGatewayPage = showsErrorsOnGatewayPage
+    self.isRestarted = isRestarted
   }
 
   /// The way in which errors reach the client.
   var delivery: RejectionResponse.Delivery {
-    if showsErrorsOnGatewayPage { return .here }
+    if isRestarted { return .here }
     return isUntrusted ? .link(self) : .redirect(self)
   }
 

@@ -57,9 +57,9 @@ public struct ObservedFlow: Sendable, Equatable {
       }
   }
 
-  /// Returns a digest of the `state` and the redirect URI of an authorization request. The upstream's response has the
-  /// same digest, which links it to the request. `nil` if the request omitted the redirect URI and the registration of
-  /// the client does not determine it.
+  /// Returns a digest of the `state` and the redirect URI of an authorization request. The digest of the upstream's
+  /// response is the same, which links the response to the request. `nil` if the request omitted the redirect URI and
+  /// the registration of the client does not determine it.
   public static func link(_ request: AuthorizationRequest, client: Client?) -> ShortDigest? {
     let registered = client.flatMap { RedirectURI.onlyUsable(of: $0.redirectURIs)?.text }
     guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
@@ -67,7 +67,7 @@ public struct ObservedFlow: Sendable, Equatable {
   }
 
   /// Returns the digest that links an authorization response of the upstream to its request, and the digest of its
-  /// code; `nil` for a `Location` without exactly one code.
+  /// code. `nil` if the response is not in a `Location`, or does not have exactly one code.
   public static func link(_ answer: UpstreamAuthorizationResponse) -> (link: ShortDigest, code: ShortDigest)? {
     guard let code = answer.parameters[.code], let address = answer.address else { return nil }
     return (ShortDigest(answer.parameters[.state] ?? "", address), ShortDigest(code))
@@ -91,9 +91,9 @@ extension Enforcement {
     if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeIssuedToOtherClient) }
     if isSecondUse { rejections.append(.codeUsed) }
     if let client, age >= client.codeLifetime { rejections.append(.codeExpired) }
-    let isExcused = client?.profile == .oauth21 && flow.challenge != .none
+    let mayOmitRedirectURI = client?.profile == .oauth21 && flow.challenge != .none
     switch request.parameters[.redirectURI].map({ ShortDigest($0) }) {
-    case nil where flow.redirectURI == nil || isExcused: break
+    case nil where flow.redirectURI == nil || mayOmitRedirectURI: break
     case flow.redirectURI?: break
     default: rejections.append(.codeRedirectURIMismatch)
     }

@@ -1,6 +1,6 @@
 public import OAuth
 
-/// A reason for which a request is refused, with the response to the client and the text of its section in
+/// A reason for which a request is refused, with the error that the client receives and the text of the section in
 /// `docs/rules.md`.
 ///
 /// The rejections of one subject are in one file of `Rejections/`. Each has an explanation as part of its value, and
@@ -22,7 +22,7 @@ public final class Rejection: Sendable {
   /// The refused property, the reason for the rule, and the change that makes the request pass, in Markdown.
   public let explanation: Explanation
 
-  /// The text of a section of `docs/rules.md`.
+  /// The text of the section in `docs/rules.md`.
   public struct Explanation: Sendable {
     /// The property of the request or the response for which it was refused.
     public let refused: String
@@ -55,9 +55,9 @@ public final class Rejection: Sendable {
   }
 }
 
-/// Each rejection exists once, so its identity is that of the object.
+/// Each rejection is one object, so two rejections are equal only if they are the same object.
 extension Rejection: Hashable, CustomStringConvertible {
-  /// Returns true for the same rejection.
+  /// Returns true if both are the same object.
   public static func == (left: Rejection, right: Rejection) -> Bool { left === right }
 
   /// Hashes the identity of the object.

@@ -11,7 +11,7 @@ struct Rule<Context>: Sendable {
   let name: String
   let check: @Sendable (Context) -> Verdict
 
-  /// The type of the context, and the name, for example `TokenContext: the client is registered`. It is unique in
+  /// The type of the context and the name, for example `TokenContext: the client is registered`. This text is unique in
   /// `RuleTable`.
   var identity: String { "\(Context.self): \(name)" }
 }
@@ -43,7 +43,7 @@ protocol FormContext: Sendable {
   /// The scope that is requested; `nil` if the request has no scope, the scope is malformed, or the request is a
   /// redemption of a code, in which a scope has no meaning.
   var requestedScope: Scope? { get }
-  /// The reason why two servers could read different parameters in the request; `nil` if there is no such reason.
+  /// The defect of the method, the body or the set of parameters; `nil` if there is none.
   var problem: FormProblem? { get }
 }
 
@@ -65,7 +65,7 @@ struct RuleRun {
   }
 
   mutating func run<Context>(_ rules: [Rule<Context>], on context: Context) -> Outcome {
-    // Reads the rules in place: a copy of a rule would retain its name and its closure.
+    // Read the rules in place: a copy of a rule would change the reference counts of its name and its closure.
     let rules = rules.span
     for index in rules.indices {
       if RuleRun.skips(rules[index]) { continue }

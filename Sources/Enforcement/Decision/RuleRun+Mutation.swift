@@ -2,14 +2,15 @@
 import FoundationEssentials
 
 extension RuleRun {
-  /// The identity of the rule that this process skips; `nil` if it skips none. `make mutation` sets the variable, and
-  /// checks that the tests fail without the rule. Release builds do not contain this property.
+  /// The identity of the rule that this process skips; `nil` if it skips none. `make mutation` sets the environment
+  /// variable to one rule after the other, and checks that the tests fail without the rule. Release builds do not
+  /// contain this property.
   static let skippedRule = ProcessInfo.processInfo.environment["PROOFGATE_SKIPPED_RULE"]
 }
 #endif
 
 extension RuleRun {
-  /// True if the rule is to be skipped. Always false in release builds.
+  /// Returns true if the rule is to be skipped; always false in release builds.
   @inline(__always)
   static func skips<Context>(_ rule: borrowing Rule<Context>) -> Bool {
     #if DEBUG

@@ -5,7 +5,7 @@ public enum RulesManual {
   /// The width of the lines, in characters.
   public static let width = 120
 
-  /// The whole of `docs/rules.md`.
+  /// The complete text of `docs/rules.md`.
   public static var page: String {
     var page = """
       # Rules
@@ -26,13 +26,13 @@ public enum RulesManual {
   /// The section of a rejection without its heading.
   public static func section(on rejection: Rejection) -> String {
     let explanation = rejection.explanation
-    let answer =
+    let response =
       rejection.mayRedirect
       ? "`\(rejection.errorCode.rawValue)`, by redirect where the redirect URI is verified, else status \(rejection.status)"
       : "`\(rejection.errorCode.rawValue)`, status \(rejection.status), never a redirect"
     let items = [
       "- Why: \(explanation.why)", "- How to fix it: \(explanation.remedy)", "- Source: \(rejection.reference)",
-      "- Answer: \(answer)",
+      "- Answer: \(response)",
     ]
     return wrapped(explanation.refused) + "\n" + items.map { wrapped($0, indent: "  ") }.joined()
   }

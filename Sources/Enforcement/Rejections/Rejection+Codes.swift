@@ -5,7 +5,7 @@ extension Rejection {
   static let codes = Subject(
     "Authorization codes",
     [
-      .codeNotSealed, .codeKeyUnknown, .codeIssuedToOtherClient, .codeExpired, .codeUsed, .codeBusy, .codeOutdated,
+      .codeNotSealed, .sealingKeyUnknown, .codeIssuedToOtherClient, .codeExpired, .codeUsed, .codeBusy, .codeOutdated,
     ])
 
   package static let codeNotSealed = Rejection(
@@ -18,7 +18,7 @@ extension Rejection {
     why: "The gateway does not know for which client and which challenge such a code was issued.",
     remedy: "Begin a new authorization request.")
 
-  package static let codeKeyUnknown = Rejection(
+  package static let sealingKeyUnknown = Rejection(
     "code-key-unknown", .temporarilyUnavailable, 503, .page, "try again in a moment",
     source: "RFC 6749, section 5.2",
     refused: """

@@ -4,13 +4,13 @@ internal import PathReading
 public import Policy
 
 extension Enforcement {
-  /// Returns the refusal of a request that contains a guarded id: an upstream id whose secret the gateway holds
-  /// (`I-credentials`). `nil` if it contains none.
+  /// Returns the refusal of a request that contains a guarded id: an upstream client id whose secret the gateway holds
+  /// (`I-credentials`). `nil` if the request contains none.
   ///
   /// The search covers all parts of the request in which a server may look for a client: `Authorization`, the query,
   /// the body, and the claims of an assertion. A request that cannot be searched is refused, because the upstream may
-  /// be able to read it. A guarded id that the policy lists as a client is permitted in its exact spelling: the other
-  /// rules then apply to this client.
+  /// be able to read it. If the policy lists a guarded id as a client, the id is permitted in its exact spelling, and
+  /// the other rules apply to this client.
   ///
   /// - Parameters:
   ///   - request: A request at the token, revocation, introspection or pushed authorization request endpoint.
@@ -50,7 +50,8 @@ extension Enforcement {
     policy.clients[ClientID(id)] == nil && guarded.held.contains(id)
   }
 
-  /// True if some server may read a client id from a parameter with this name, such as `clientId` or `client.id`.
+  /// Returns true if some server may read a client id from a parameter with this name, such as `clientId` or
+  /// `client.id`.
   private static func isClientName(_ name: String) -> Bool {
     let letters = name.utf8.map(\.lowercasedASCII).filter(\.isLowercaseLetter)
     return letters.span.contains("client") && !letters.span.contains("secret")
@@ -93,7 +94,7 @@ enum ClientClaims {
   }
 }
 
-/// A set of client ids. It also contains each text that some server treats as one of the ids.
+/// A set of client ids. It also contains every text that some server may treat as one of the ids.
 ///
 /// Servers may ignore case in ids, trim them, decode them twice, or compare them by a database collation
 /// (`LenientDecoding`).
@@ -108,7 +109,7 @@ public struct IdentifierSet: Sendable {
   /// True if the set is empty.
   public var isEmpty: Bool { folded.isEmpty }
 
-  /// True if some server may treat `id` as one of the ids.
+  /// Returns true if some server may treat `id` as one of the ids.
   public func contains(_ id: String) -> Bool {
     guard !folded.isEmpty else { return false }
     return folded.contains(IdentifierSet.fold(id))
@@ -128,9 +129,10 @@ public struct IdentifierSet: Sendable {
 /// The ids that are protected at the endpoints that clients call. Creating the sets takes time in proportion to the
 /// number of clients, so it is done once for each policy.
 public struct GuardedIdentifiers: Sendable {
-  /// The upstream ids of enforced clients for which the gateway holds an upstream secret.
+  /// The upstream ids for which the gateway holds a secret. Those of observed clients are only included if the set was
+  /// created with `asIfEnforced`.
   public let held: IdentifierSet
-  /// The ids of clients that authenticate to the gateway with a secret that must not be sent upstream.
+  /// The ids of clients that have a separate secret for the gateway, which must not be sent upstream.
   public let provedHere: IdentifierSet
 
   /// Collects the ids of a policy.

@@ -24,8 +24,8 @@ struct RedemptionContext: Sendable {
   let now: UnixTime
 }
 
-/// Permission to redeem the upstream code. Only `Enforcement` can create it. The caller claims the single use of the
-/// code, under the id ``family``, before it contacts the upstream.
+/// Permission to redeem the upstream code. Only `Enforcement` can create it. Before the caller contacts the upstream,
+/// it records in the store, under the id ``family``, that the code is used.
 public final class RedemptionPermit: Sendable {
   /// The client that redeems the code.
   public let client: Client
@@ -37,8 +37,8 @@ public final class RedemptionPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client. It does so for public clients, and for
   /// codes that it redeems with credentials that it holds, because only the gateway can use such a refresh token. The
-  /// exception is an observed client that can refresh at the upstream by itself: it gets the upstream's own token, so
-  /// that setting `observe` ends the use of sealed tokens (`I-observe`).
+  /// exception is an observed client that can refresh at the upstream by itself. It gets the upstream's own token, so
+  /// that a client that is set to `observe` gets no more sealed tokens (`I-observe`).
   public let sealsRefreshToken: Bool
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
@@ -71,9 +71,9 @@ public final class RedemptionPermit: Sendable {
 
   /// The identifier of the login for which the code was issued. All refresh tokens of the login have it, too.
   ///
-  /// It is derived from the upstream code and the upstream client id. So two transactions can never redeem the same
-  /// upstream code, and a second code of one transaction (the user went back and consented again) begins a separate
-  /// login.
+  /// It is derived from the upstream code and the upstream client id. Two transactions can therefore never redeem the
+  /// same upstream code. A second code of the same transaction begins a separate login; there is one if the user went
+  /// back and consented again.
   public let family: TransactionID
 
   /// Returns the request that revokes a token that was issued for the code (RFC 7009, section 2.1).
@@ -97,7 +97,8 @@ extension Enforcement {
     switch opened {
     case .value(let value): code = value
     case .invalid: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeNotSealed)), findings: [])
-    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
+    case .keyUnknown:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     }
     let context = RedemptionContext(request: request, code: code, now: now)
     var run = RuleRun(mode: .enforce)

@@ -41,10 +41,10 @@ public struct RefreshPermit: Sendable {
   /// True if the gateway seals the client's refresh tokens, but did not seal the presented one, because the upstream
   /// issued it before the gateway was installed (`raw_refresh_until`).
   public var isAdopted: Bool { grant == nil && sealsRefreshToken }
-  /// True for a sealed refresh token of a public client, which is valid for one use (RFC 9700, section 2.2.2). The
-  /// caller claims the use before it contacts the upstream.
+  /// True for a sealed refresh token of a public client, which is valid for one use (RFC 9700, section 2.2.2). Before
+  /// the caller contacts the upstream, it records the use in the store.
   public let rotates: Bool
-  /// The `resource` values of the request, also those that are not sent upstream (RFC 8707, section 2.2).
+  /// The `resource` values of the request, including those that are not sent upstream (RFC 8707, section 2.2).
   public var resources: [String] { parameters.all(.resource) }
   let credentials: UpstreamCredentials
   let parameters: FormParameters
@@ -69,10 +69,12 @@ extension Enforcement {
     // The client may still have refresh tokens that the upstream issued before the gateway was installed.
     let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0 } ?? false
     switch opened {
-    // The gateway seals no refresh tokens of this client, so this is an upstream token that resembles a sealed one.
+    // The gateway does not seal refresh tokens for this client, so this is an upstream token that resembles a sealed
+    // one.
     case .keyUnknown where request.client.keepsUpstreamRefreshTokens:
       return decideUnsealed(request, policy: policy, acceptsUnsealed: acceptsUnsealed)
-    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
+    case .keyUnknown:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .invalid: return decideUnsealed(request, policy: policy, acceptsUnsealed: acceptsUnsealed)
     case .value(let grant):
       let context = RefreshContext(
@@ -90,9 +92,9 @@ extension Enforcement {
     }
   }
 
-  /// Decides on a token that the gateway did not seal: an upstream token of a confidential client that authenticates to
-  /// the upstream, or a token that was issued before the gateway was installed. The upstream request gets no
-  /// credentials that the gateway holds (`I-credentials`).
+  /// Decides the use of a token that the gateway did not seal: an upstream token of a confidential client that
+  /// authenticates to the upstream, or a token that was issued before the gateway was installed. The request to the
+  /// upstream never contains credentials that the gateway holds (`I-credentials`).
   private static func decideUnsealed(
     _ request: RefreshRequest, policy: Policy, acceptsUnsealed: Bool
   ) -> DecisionWithFindings<RefreshPermit> {

@@ -4,10 +4,11 @@ public import Policy
 extension Enforcement {
   /// Decides a revocation request (RFC 7009, section 2.1).
   ///
-  /// A sealed token is revoked only for the client to which it was issued, with the credentials of that client
-  /// (`I-credentials`). A request with a token that the gateway did not seal passes if it is observed. Otherwise it
-  /// passes if it is well-formed and names no client, or a client of the policy, without a wrong secret: if wrong
-  /// secrets passed, the upstream could be used to guess a secret that the gateway holds.
+  /// A sealed token is revoked only for the client to which it was issued, with the upstream credentials of that client
+  /// (`I-credentials`). A request with a token that the gateway did not seal passes if it is observed. If it is
+  /// enforced, it passes if it and its credentials are well-formed, any client that it names is in the policy, and it
+  /// contains no wrong secret. If wrong secrets passed, a program could use the upstream to guess a secret that the
+  /// gateway holds.
   ///
   /// - Parameters:
   ///   - request: The request. Clients authenticate as at the token endpoint.
@@ -20,7 +21,8 @@ extension Enforcement {
     switch opened {
     case .invalid: return decideUnsealed(request, policy: policy)
     // The upstream does not know the sealed token, and would answer as if it had revoked it (RFC 7009, section 2.2).
-    case .keyUnknown: return DecisionWithFindings(decision: .reject(RejectionResponse(.codeKeyUnknown)), findings: [])
+    case .keyUnknown:
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
     if let rejection = rejection(of: request) {

@@ -84,8 +84,8 @@ public enum CheckedTokenRequest: Sendable {
   /// The client of the request; `nil` for ``forward(_:verified:)``.
   public var client: Client? {
     switch self {
-    case .redeem(let intent): intent.client
-    case .refresh(let intent): intent.client
+    case .redeem(let request): request.client
+    case .refresh(let request): request.client
     case .device(let client): client
     case .forward: nil
     }
@@ -119,7 +119,7 @@ extension Enforcement {
     token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
-  /// Returns the same decision, and the verdict of every rule that ran.
+  /// Returns the decision of `decideToken`, and the verdict of every rule that ran.
   public static func explainToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> (outcome: DecisionWithFindings<CheckedTokenRequest>, trace: [TraceStep]) {
@@ -136,12 +136,12 @@ extension Enforcement {
       switch run.run(RuleTable.token, on: context) {
       case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
       case .allowed where context.mode == .observe: .pass(PassThroughPermit())
-      case .allowed: intent(context).map(Decision.forward) ?? .reject(RejectionResponse(.grantTypeUnsupported))
+      case .allowed: checkedRequest(context).map(Decision.forward) ?? .reject(RejectionResponse(.grantTypeUnsupported))
       }
     return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
 
-  private static func intent(_ context: TokenContext) -> CheckedTokenRequest? {
+  private static func checkedRequest(_ context: TokenContext) -> CheckedTokenRequest? {
     guard let client = context.client, let authentication = context.authentication, let grant = context.grant else {
       return nil
     }
@@ -166,8 +166,8 @@ extension Enforcement {
     case .clientCredentials:
       // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
-      let asked = parameters[.scope].flatMap { Scope(parsing: $0) }
-      if let scope = UpstreamScope(asked, client: client, policy: context.policy, appliesDefault: true).scope {
+      let requestedScope = parameters[.scope].flatMap { Scope(parsing: $0) }
+      if let scope = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true).scope {
         entries.append(FormParameters.Entry(.scope, scope.text))
       }
       entries += context.policy.allowListed(parameters)
@@ -184,9 +184,9 @@ extension Enforcement {
   /// Returns the mode of a request at the token endpoint or at another endpoint that clients call (`I-observe`). An
   /// observed request is forwarded even if a rule refuses it.
   ///
-  /// At the token endpoint, the result does not apply if the gateway can decrypt the code or refresh token: a client
-  /// can only have got such a value from the gateway, so the request is always enforced. The same is true for a refresh
-  /// token at the revocation endpoint.
+  /// At the token endpoint, the result does not apply if the gateway can decrypt the code or refresh token. Such a
+  /// request is always enforced, because a client can only have got such a value from the gateway. The same is true for
+  /// a refresh token at the revocation endpoint.
   public static func mode(of request: TokenRequest, policy: Policy) -> EnforcementMode {
     guard policy.isObserving else { return .enforce }
     return policy.mode(forClientIDs: Set(request.namedClients), isUnambiguous: request.namesOneClient)
@@ -210,8 +210,8 @@ extension TokenRequest {
 }
 
 extension Policy {
-  /// Returns the parameters that `upstream.parameters` lists, except those that the token endpoint defines. `resource`
-  /// is returned if it is listed.
+  /// Returns the parameters that have a value and that `upstream.parameters` lists. Parameters that are defined for the
+  /// token endpoint are omitted, except `resource`.
   func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
     guard !upstream.parameters.isEmpty else { return [] }
     return parameters.entries.filter { entry in
@@ -223,9 +223,9 @@ extension Policy {
 }
 
 extension Client {
-  /// The secret that the gateway compares with the presented one: the one in the client's settings. A client with the
-  /// same id at the upstream may have none there; then it must present the upstream secret that the gateway holds.
-  /// `nil` if the gateway has nothing to compare.
+  /// The secret with which the gateway compares the presented one. It is the secret in the client's settings or, if
+  /// there is none and the client has the same id at the upstream, the upstream secret that the gateway holds. `nil` if
+  /// there is neither.
   var expectedSecret: Secret? {
     self.secret ?? (self.upstream.clientID == self.id ? self.upstream.clientSecret : nil)
   }

@@ -7,15 +7,15 @@ public struct UpstreamTokenRequest: Sendable {
   public let authorization: Secret?
   /// The body, encoded from the parsed values.
   public let body: Secret
-  /// True if the request contains credentials that the gateway holds, so that the client has not caused an error about
-  /// them.
+  /// True if the request contains credentials that the gateway holds. The client is then not the cause of an error
+  /// about credentials.
   public let usesGatewayCredentials: Bool
   /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
   public let presented: ClientAuthentication?
   /// The upstream's code or refresh token that was sealed, and the gateway's verifier.
   private let hiddenValues: [Secret]
   private let heldSecret: Secret?
-  /// True if the client may only get refresh tokens that the gateway has sealed to it.
+  /// True if the gateway seals the refresh token of the response, so that the client must not get the upstream's own.
   public let sealsRefreshToken: Bool
 
   init(
@@ -112,8 +112,9 @@ enum UpstreamCredentials: Sendable {
 }
 
 extension Client {
-  /// True if the gateway forwards credentials that the client presents, because they are the client's own at the
-  /// upstream: it has the same id there, and no separate secret for the gateway, which must never be sent upstream.
+  /// True if the gateway forwards credentials that the client presents, because the client uses them at the upstream,
+  /// too: it has the same id there, and no separate secret for the gateway. Such a separate secret must never be sent
+  /// upstream.
   ///
   /// For a public client, it is true only if the gateway holds its upstream secret. The secret of any other public
   /// client proves nothing (RFC 8252, section 8.5) and is not forwarded.

@@ -35,13 +35,13 @@ struct AuthorizationEndpoint {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
         case .keyUnknown where isFromClient || isObserved: continue
-        case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
+        case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
         case .invalid: continue
         }
       }
     } catch {
-      // The store is unavailable, so the state is unknown. If the policy enforces no client, an observed request may
-      // pass.
+      // The store is unavailable, so it is not known whether the gateway sealed the state. If the policy enforces no
+      // client, an observed request may pass.
       guard isObserved, !intercepted.policy.isEnforcing else {
         return .response(intercepted.respond(with: .here(.storeUnavailable)))
       }
@@ -97,7 +97,7 @@ struct AuthorizationEndpoint {
 
   private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
     intercepted.trail.note(permit.redirectURI)
-    // Create the transaction id here, so that all log lines from now on have it, even that of a refusal.
+    // Create the transaction id here, so that all later log lines have it, including that of a refusal.
     _ = intercepted.transactionID()
     if let name = permit.overlongParameter {
       // Show a page in place of an error redirect, which may contain the long state.
@@ -111,10 +111,11 @@ struct AuthorizationEndpoint {
     return await forward(permit)
   }
 
-  /// Handles a request that refers to a pushed request (RFC 9126, section 4). The pushed request is decided again, for
-  /// this browser and the current policy. The other parameters next to `client_id` and `request_uri` are ignored.
+  /// Handles a request that refers to a pushed request. Only `client_id` and `request_uri` of the referring request are
+  /// used (RFC 9126, section 4). The pushed request is decided again, for this browser and the current policy.
   ///
-  /// Returns `nil` for an observed request with an unknown reference, which the upstream may have issued.
+  /// Returns `nil` for an observed request whose reference is refused or unknown, because the upstream may have issued
+  /// it.
   private func beginPushed(_ outcome: DecisionWithFindings<PushedReference>) async -> Reply? {
     let isObserved = isObserved
     if isObserved, outcome.permit == nil { return nil }
@@ -136,7 +137,7 @@ struct AuthorizationEndpoint {
       guard let permit = outcome.permit else {
         return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
       }
-      // Use up the reference only after the decision, so that a request that is refused does not use it up.
+      // Remove the stored request only after the decision, so that a refusal does not use up the reference.
       guard try await requests.take(reference, now: intercepted.now) else {
         return .response(intercepted.respond(with: .here(.pushedUnknown)))
       }
@@ -170,16 +171,16 @@ struct AuthorizationEndpoint {
       return .response(intercepted.respond(with: permit.refusal(rejection)))
     }
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
-      return .response(await moveIntoTransaction(target, start, answer))
+      return .response(await redirectToUpstreamRequest(target, start, answer))
     }
     let running = RunningTransaction(transaction: start.transaction, state: start.state, isNew: true)
     return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
-  /// Returns a redirect to the URL of the upstream request in place of a page of the upstream. A form of the page may
-  /// post to the current URL of the browser. After the redirect, this URL contains the sealed state, so the form
-  /// belongs to the transaction.
-  private func moveIntoTransaction(
+  /// Drops a page of the upstream, and returns a redirect to the URL of the upstream request, from which the browser
+  /// loads the page again. This URL contains the sealed state. If a form of the page posts to its own URL, the post
+  /// therefore belongs to the transaction.
+  private func redirectToUpstreamRequest(
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
     var response = intercepted.redirect(to: target)

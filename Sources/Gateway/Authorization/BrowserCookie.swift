@@ -24,8 +24,8 @@ struct BrowserCookie: Sendable {
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
   }
 
-  /// Returns the session in the browser's cookie. Returns `nil` unless the request has exactly one cookie of this name
-  /// and the gateway sealed its value.
+  /// Returns the session in the browser's cookie. Returns `nil` if the request does not have exactly one cookie of this
+  /// name, or if the gateway did not seal its value.
   func read(_ request: Request, _ sealer: Sealer) -> BrowserSession? {
     read(request.headers.all("Cookie"), sealer)
   }
@@ -57,7 +57,7 @@ struct BrowserCookie: Sendable {
   func field(_ session: BrowserSession, _ sealer: Sealer) -> String {
     let value = sealer.seal(session)
     var field = name
-    // The text grows once.
+    // Reserve room for the complete text, so that it grows once.
     field.reserveCapacity(name.utf8.count + 1 + value.utf8.count + attributes.utf8.count)
     field += "="
     field += value
@@ -67,17 +67,18 @@ struct BrowserCookie: Sendable {
 }
 
 /// The content of the cookie, which the gateway seals (encrypts and authenticates): a random secret, the latest expiry
-/// of the browser's transactions, and the restrictions of these transactions on the upstream's login and consent pages.
+/// of the browser's transactions, and the check of the user agent that these transactions require on the upstream's
+/// pages.
 struct BrowserSession: Sealable {
   static var purpose: Purpose { .cookie }
-  /// The number of the format.
-  private static let layout: UInt8 = 2
+  /// The version of the format.
+  private static let formatVersion: UInt8 = 2
   private static let secretLength = 32
 
   private let secret: [UInt8]
   /// The latest expiry of the browser's transactions.
   private(set) var liveUntil: UnixTime
-  /// The restrictions of all transactions that may still run.
+  /// The combined checks of the user agent of all transactions that may still run.
   private(set) var userAgentGuard: EmbeddedUserAgentGuard
 
   /// Creates the session of a new browser.
@@ -95,7 +96,7 @@ struct BrowserSession: Sealable {
     guard var session = known else {
       return BrowserSession(liveUntil: expiry, userAgentGuard: permit.userAgentGuard, random)
     }
-    // If all earlier transactions have expired, their restrictions end.
+    // If all earlier transactions have expired, their checks end.
     session.userAgentGuard =
       session.liveUntil > now ? session.userAgentGuard.union(permit.userAgentGuard) : permit.userAgentGuard
     session.liveUntil = max(session.liveUntil, expiry)
@@ -103,7 +104,7 @@ struct BrowserSession: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == BrowserSession.layout else { throw PayloadError() }
+    guard try payload.readByte() == BrowserSession.formatVersion else { throw PayloadError() }
     secret = try payload.readBytes(count: BrowserSession.secretLength)
     liveUntil = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     let flags = try payload.readByte()
@@ -112,7 +113,7 @@ struct BrowserSession: Sealable {
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(BrowserSession.layout)
+    payload.writeByte(BrowserSession.formatVersion)
     payload.writeBytes(withoutLength: secret)
     payload.writeNumber(UInt64(clamping: liveUntil.seconds))
     payload.writeByte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))

@@ -61,7 +61,7 @@ struct ConsentEndpoint {
       let token = form[named: ConsentPage.Field.token],
       let ticket = try? intercepted.gateway.sealer.open(ConsentTicket.self, from: token),
       let session = intercepted.session(), session.isBound(to: ticket.browserHash), isSameOrigin
-    else { return forged() }
+    else { return refuseForgedForm() }
     intercepted.trail.transaction = ticket.transaction
     guard ticket.expiry > intercepted.now else { return intercepted.respond(with: .here(.transactionExpired)) }
 
@@ -108,7 +108,7 @@ struct ConsentEndpoint {
 
   /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
   /// 6749, section 10.12).
-  private func forged() -> Response {
+  private func refuseForgedForm() -> Response {
     intercepted.trail.recordRefusal(.browserUnbound)
     var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
     page.status = 403
@@ -119,8 +119,8 @@ struct ConsentEndpoint {
 /// The authorization request in the consent form, which the gateway seals (encrypts and authenticates).
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
-  /// The number of the format.
-  private static let layout: UInt8 = 3
+  /// The version of the format.
+  private static let formatVersion: UInt8 = 3
   private static let hashLength = 32
 
   /// The id of the transaction that begins when the user approves. The log line of the consent page already has this
@@ -128,11 +128,11 @@ struct ConsentTicket: Sealable {
   let transaction: TransactionID
   /// The path of the authorization endpoint that received the request.
   let path: String
-  /// The authorization request, re-serialised.
+  /// The parameters of the authorization request, form-encoded.
   let query: String
   /// The SHA-256 digest of the browser's secret (`BrowserSession`).
   let browserHash: [UInt8]
-  /// The expiry.
+  /// The time at which the form expires.
   let expiry: UnixTime
   /// True if the client pushed the request.
   let isPushed: Bool
@@ -160,7 +160,7 @@ struct ConsentTicket: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == ConsentTicket.layout else { throw PayloadError() }
+    guard try payload.readByte() == ConsentTicket.formatVersion else { throw PayloadError() }
     let flags = Flags(rawValue: try payload.readByte())
     guard flags.isSubset(of: .all) else { throw PayloadError() }
     isPushed = flags.contains(.pushed)
@@ -176,7 +176,7 @@ struct ConsentTicket: Sealable {
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(ConsentTicket.layout)
+    payload.writeByte(ConsentTicket.formatVersion)
     var flags: Flags = []
     if isPushed { flags.insert(.pushed) }
     if isRestarted { flags.insert(.restarted) }

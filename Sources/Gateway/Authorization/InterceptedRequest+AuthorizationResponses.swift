@@ -8,9 +8,9 @@ import Stores
 import Time
 
 /// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals. An
-/// authorization response of the upstream is decided here, and its code sealed.
+/// authorization response of the upstream is also decided here, and its code is sealed (encrypted and authenticated).
 extension InterceptedRequest {
-  /// Returns the redirect or self-submitting form that takes an authorization response to its client (RFC 6749,
+  /// Returns the redirect or the self-submitting form that sends an authorization response to its client (RFC 6749,
   /// sections 4.1.2 and 4.1.2.1).
   func deliver(_ answer: AuthorizationResponse, to client: Client?) -> Response {
     guard let location = answer.location else {
@@ -33,7 +33,7 @@ extension InterceptedRequest {
 
   /// Records a refusal and returns its response. If the redirect URI has been verified and the rejection may redirect,
   /// this is an error response to the client or, for a client that the operator does not trust, a page with a link that
-  /// takes the error to the client. Otherwise it is an error page.
+  /// sends the error to the client. Otherwise it is an error page.
   ///
   /// - Parameter transaction: The transaction to which the request belongs; `nil` if it is unknown.
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
@@ -53,7 +53,8 @@ extension InterceptedRequest {
     case .here: break
     }
     let page = ErrorPage(
-      refusal.rejection, detail: refusal.detail.map(words) ?? refusal.errorDescription, transaction: transaction?.id)
+      refusal.rejection, detail: refusal.detail.map(explanation) ?? refusal.errorDescription,
+      transaction: transaction?.id)
     switch refusal.rejection {
     case .browserUnbound, .transactionExpired, .transactionOutdated, .formWithoutTransaction:
       return pages.startAgain(path: transaction.flatMap(startPath), page)
@@ -68,11 +69,11 @@ extension InterceptedRequest {
     }
   }
 
-  private func words(_ detail: Detail) -> String {
+  private func explanation(_ detail: Detail) -> String {
     switch detail {
     case .parameter(let name): "the parameter is `\(name)`"
     case .redirectURI(let error): error.description
-    // Any program can send such a request, so the page does not tell how close the guess is to a registered URI. The
+    // Any program can send such a request, so the page does not say how similar the guess is to a registered URI. The
     // decision log contains the position of the first different byte.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
@@ -84,9 +85,9 @@ extension InterceptedRequest {
   /// Returns the path of a link that begins the sign-in again, with the authorization request that the client would
   /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
   ///
-  /// The link contains the request only in sealed form, because not only the user can get this page: a reader of the
-  /// upstream's logs who sends the gateway's sealed `state` to the gateway gets it too. The page must not reveal the
-  /// client's own `state` and its code challenge.
+  /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
+  /// challenge. The user is not the only one who can get the page: a reader of the upstream's logs gets it by sending
+  /// the sealed `state` to the gateway.
   private func startPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -112,7 +113,7 @@ extension InterceptedRequest {
   }
 
   /// The path of the authorization endpoint that received the request or, if the user restarted a sign-in, the original
-  /// request. If the policy does not list that path as an authorization endpoint, the first path that it lists.
+  /// request. If the policy does not list that path as an authorization endpoint, this is the first path that it lists.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
     let path = originalAuthorizationPath ?? String(request.path)

@@ -9,8 +9,8 @@ import Stores
 /// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway does not forward them, except those
 /// of observed clients.
 ///
-/// The rules for authorization requests run here, except those about the browser, so that the app learns of its errors
-/// immediately. They run again when the browser presents the reference.
+/// The rules for authorization requests, except the rule on the user agent, run here, so that the app learns of its
+/// errors immediately. All rules run again when the browser presents the reference.
 struct PushedAuthorizationEndpoint {
   private let intercepted: InterceptedRequest
   private let request: TokenRequest
@@ -33,7 +33,7 @@ struct PushedAuthorizationEndpoint {
       }
       return .response(try await decide(authentication))
     } catch {
-      return .response(error == .tooLong ? tooLong() : intercepted.tokenRejection(.here(.storeUnavailable)))
+      return .response(error == .tooLong ? refuseLongRequest() : intercepted.tokenRejection(.here(.storeUnavailable)))
     }
   }
 
@@ -65,14 +65,14 @@ struct PushedAuthorizationEndpoint {
       intercepted.trail.recordRefusal(.parameterMalformed)
       return intercepted.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
     }
-    guard permit.query.utf8.count <= PushedRequests.maximumLength else { return tooLong() }
+    guard permit.query.utf8.count <= PushedRequests.maximumLength else { return refuseLongRequest() }
     let uri = try await intercepted.gateway.pushedRequests.push(
       permit, intercepted.transactionID(), from: intercepted.request.peer, now: intercepted.now)
     return intercepted.pushedResponse(uri, lifetime: PushedRequests.lifetime)
   }
 
   /// Refuses a request that is too long (RFC 9126, section 2.3).
-  private func tooLong() -> Response {
+  private func refuseLongRequest() -> Response {
     intercepted.trail.recordRefusal(.parametersTooMany)
     return intercepted.tokenError(.invalidRequest, status: 413, description: "the request is too long")
   }

@@ -8,7 +8,7 @@ import Sealing
 import Stores
 import Time
 
-/// Stores pushed authorization requests until the browser presents their references (RFC 9126, sections 2.2 and 4).
+/// Stores pushed authorization requests until a browser presents their references (RFC 9126, sections 2.2 and 4).
 ///
 /// The key of an entry is a digest of the client id and the reference. Another client therefore cannot use the
 /// reference, and a copy of the store does not reveal it.

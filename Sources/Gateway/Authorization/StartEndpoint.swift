@@ -32,7 +32,7 @@ struct StartEndpoint {
     }
     let opened: Opened<StartTicket> = intercepted.gateway.sealer.opened(text)
     switch opened {
-    case .keyUnknown: return .response(intercepted.respond(with: .here(.codeKeyUnknown)))
+    case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
     case .invalid: return .response(intercepted.respond(with: .here(.transactionOutdated)))
     case .value(let ticket):
       guard ticket.expiry > intercepted.now else {
@@ -46,14 +46,14 @@ struct StartEndpoint {
 /// The content of the link: an authorization request. When the user follows the link, the rules for a new request run.
 struct StartTicket: Sealable {
   static var purpose: Purpose { .start }
-  /// The number of the format.
-  private static let layout: UInt8 = 1
+  /// The version of the format.
+  private static let formatVersion: UInt8 = 1
 
   /// The path of the authorization endpoint that received the original request.
   let path: String
-  /// The parameters of the authorization request as the client would send them, form-encoded.
+  /// The parameters of the client's authorization request, rebuilt from the transaction and form-encoded.
   let query: String
-  /// The expiry.
+  /// The time at which the link expires.
   let expiry: UnixTime
 
   init(path: String, query: String, expiry: UnixTime) {
@@ -63,14 +63,14 @@ struct StartTicket: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == StartTicket.layout else { throw PayloadError() }
+    guard try payload.readByte() == StartTicket.formatVersion else { throw PayloadError() }
     expiry = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     path = try payload.readText()
     query = try payload.readText()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(StartTicket.layout)
+    payload.writeByte(StartTicket.formatVersion)
     payload.writeNumber(UInt64(clamping: expiry.seconds))
     payload.writeText(path)
     payload.writeText(query)

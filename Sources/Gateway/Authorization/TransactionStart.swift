@@ -18,8 +18,8 @@ final class TransactionStart {
 
   /// Starts a transaction: creates its sealed state and the cookie.
   ///
-  /// Throws if the upstream accepts only short states, so that the transaction must be stored, and the store is full or
-  /// unavailable or the transaction is too long for it.
+  /// If the upstream accepts only short states, the transaction is stored. In this case, the initializer throws if the
+  /// store is full or unavailable, or if the transaction is too long for it.
   ///
   /// - Parameters:
   ///   - permit: The permission to send the authorization request upstream.

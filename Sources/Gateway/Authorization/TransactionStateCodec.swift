@@ -15,9 +15,10 @@ struct TransactionStateCodec {
   /// The first character of a handle. No sealed value begins with `h`, because the base64url text of its version byte
   /// does not.
   private static let handlePrefix = "h"
-  /// The number of random bytes in a handle, if the upstream accepts a handle of that length.
+  /// The maximum number of random bytes in a handle. A handle has fewer if the upstream does not accept a state of that
+  /// length.
   private static let maximumHandleBytes = 16
-  /// The minimum number of random bytes in a handle; a shorter handle could be guessed.
+  /// The minimum number of random bytes in a handle. A shorter handle could be guessed.
   private static let minimumHandleBytes = 10
 
   let sealer: Sealer
@@ -40,9 +41,9 @@ struct TransactionStateCodec {
     let sealed = sealer.seal(transaction)
     guard sealed.utf8.count > limit else { return sealed }
     // In base64url, four characters encode three bytes.
-    let room = max(
+    let byteLimit = max(
       TransactionStateCodec.minimumHandleBytes, (limit - TransactionStateCodec.handlePrefix.utf8.count) * 3 / 4)
-    let secret = randomBytes(min(TransactionStateCodec.maximumHandleBytes, room))
+    let secret = randomBytes(min(TransactionStateCodec.maximumHandleBytes, byteLimit))
     let handle = TransactionStateCodec.handlePrefix + Base64URL.encode(secret)
     guard let key = storeKeys(of: handle).first else { throw .unavailable("no key seals") }
     let existing = try await store.put(

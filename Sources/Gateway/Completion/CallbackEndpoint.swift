@@ -22,7 +22,7 @@ struct CallbackEndpoint {
     guard let state = authorizationResponse.state else { return intercepted.respond(with: .here(rejection)) }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-      case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
+      case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
       case .invalid: return intercepted.respond(with: .here(rejection))
       case .value(let transaction):
         let browserMatches = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false

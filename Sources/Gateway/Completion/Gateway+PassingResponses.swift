@@ -115,7 +115,7 @@ struct PassingResponse {
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .value(let transaction): return await complete(authorizationResponse, transaction)
-      case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
+      case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
       // This is an error response. Its `state` resembles one of the gateway but is not, so no transaction is affected.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
         return responseForOtherOrigin() ?? passedResponse(head)

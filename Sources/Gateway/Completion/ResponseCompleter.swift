@@ -148,7 +148,7 @@ struct ResponseCompleter {
       do throws(StoreError) {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await complete(authorizationResponse, transaction)
-        case .keyUnknown: return intercepted.respond(with: .here(.codeKeyUnknown))
+        case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
         case .invalid: break
         }
       } catch {

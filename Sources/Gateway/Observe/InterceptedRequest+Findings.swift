@@ -6,8 +6,8 @@ import Proxy
 import Telemetry
 import Time
 
-/// Records observed requests, which pass although a rule would refuse them (`I-observe`): the fields of the log line,
-/// and the findings that depend on other requests of the same flow.
+/// Records observed requests, which pass even if a rule would refuse them (`I-observe`). The record has the fields of
+/// the log line, and the findings that depend on other requests of the same flow.
 extension InterceptedRequest {
   /// The maximum length of a token response that the gateway reads, in bytes. A longer response passes unread.
   private static let maximumTokenResponseLength = 64 * 1024
@@ -45,7 +45,7 @@ extension InterceptedRequest {
     observed.grant = parameters[.grantType].map { _ in grant?.rawValue ?? "other" }
     observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
     observed.scope = parameters[.scope]
-    observed.clientAuthentication = authentication.map { InterceptedRequest.word(for: $0.method) }
+    observed.clientAuthentication = authentication.map { InterceptedRequest.name(of: $0.method) }
     switch grant {
     case .authorizationCode:
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
@@ -74,7 +74,8 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Records the refresh token in a successful token response of known, limited length. The body passes unchanged.
+  /// Records the refresh token in a successful token response, if the length of the response is known and limited. The
+  /// body passes unchanged.
   func noteObserved(_ reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
       let length = answer.length, length <= InterceptedRequest.maximumTokenResponseLength,
@@ -93,7 +94,7 @@ extension InterceptedRequest {
     return .response(response)
   }
 
-  private static func word(for method: ClientAuthentication.Method) -> String {
+  private static func name(of method: ClientAuthentication.Method) -> String {
     switch method {
     case .basic: "basic"
     case .post: "post"

@@ -6,7 +6,7 @@ import Policy
 import Proxy
 import Telemetry
 
-/// Passes an observed request to the upstream, and the response to the client, without a change by the gateway
+/// Passes an observed request to the upstream, and the response to the client. The rules change neither of them
 /// (`I-observe`).
 extension InterceptedRequest {
   /// Returns the request with the client's header fields, in their order and without `Host`, and the client's body. The
@@ -27,7 +27,7 @@ extension InterceptedRequest {
   /// with a code that belongs to a transaction, and a response with such a code.
   ///
   /// - Parameters:
-  ///   - parameters: The parameters of the request, one element for each place in which they occur.
+  ///   - parameters: The parameters of the request: one list for each part of it, such as the query and the body.
   ///   - clientID: The client id in the request; `nil` if the request contains no id or several.
   ///   - refuse: Creates the response for a refusal.
   func observe(

@@ -7,7 +7,8 @@ import Time
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
 /// oldest. A lost entry only prevents a finding. All workers share the tables, which take almost no memory until a
-/// request is observed. A request and its response have the same link: a digest of the state and the redirect URI.
+/// request is observed. The key of a request is its link: a digest of the state and the redirect URI, which its
+/// response has as well.
 final class ObservedFlows: Sendable {
   /// A code that the gateway forwarded and whose authorization request is known.
   struct Code: Sendable {
@@ -103,8 +104,9 @@ final class ObservedFlows: Sendable {
 /// A dictionary of at most `capacity` entries. If it is full, a new entry replaces the oldest.
 struct BoundedTable<Value: Sendable>: Sendable {
   private var values: [ShortDigest: Value] = [:]
+  /// The keys in the order of insertion; in a full table, beginning at `oldestIndex`.
   private var order: [ShortDigest] = []
-  private var next = 0
+  private var oldestIndex = 0
   private let capacity: Int
 
   init(capacity: Int) {
@@ -123,9 +125,9 @@ struct BoundedTable<Value: Sendable>: Sendable {
         order.append(key)
         return
       }
-      values[order[next]] = nil
-      order[next] = key
-      next = (next + 1) % capacity
+      values[order[oldestIndex]] = nil
+      order[oldestIndex] = key
+      oldestIndex = (oldestIndex + 1) % capacity
     }
   }
 }

@@ -20,12 +20,13 @@ final class AuditTrail {
   var mode = "enforce"
   var findings: [String] = []
   var redirectKind: String?
-  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For a
-  /// path outside of `upstream.pass`, and for an OAuth request at a path that the policy does not list, the path with `*`
+  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For a path
+  /// outside of `upstream.pass`, and for an OAuth request at a path that the policy does not list, the path with `*`
   /// for each segment that may be an id or a secret. Otherwise, or if the path cannot be logged safely, `nil`.
   var path: String?
   var upstreamStatus: Int?
-  /// The networks of the first and of the repeated use of a refresh token; `nil` unless the client repeated a refresh.
+  /// The networks of the first and of the repeated use of a refresh token; `nil` if the request does not repeat a
+  /// refresh.
   var networks: RefreshNetworks?
   /// Further facts about an observed request.
   var observed: ObservedRequest?

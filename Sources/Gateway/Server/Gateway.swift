@@ -110,8 +110,9 @@ public final class Gateway: RequestHandler {
     return observe(.unlistedOAuth, client, path: path)
   }
 
-  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. While a transaction of
-  /// this browser runs whose client blocks embedded user agents, these pages block them, too (RFC 8252, section 8.12).
+  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. If the browser has a
+  /// running transaction whose client blocks embedded user agents, they are refused at these pages, too (RFC 8252,
+  /// section 8.12).
   private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -223,8 +224,8 @@ public final class Gateway: RequestHandler {
   /// True if the policy observes some requests. The proxy then reports each dropped field.
   public var observesDroppedFields: Bool { policy.isObserving }
 
-  /// Counts a dropped field and logs its name at most once a minute (`I-transport`). An upstream that was behind
-  /// another proxy may rely on such a field.
+  /// Counts a header field that the proxy removed from a request, and logs its name at most once a minute
+  /// (`I-transport`). An upstream that was behind another proxy before may rely on such a field.
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
     guard resources.droppedFields.admit(name) else { return }

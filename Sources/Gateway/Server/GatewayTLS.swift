@@ -39,9 +39,10 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// Returns the TLS server for each listener that this policy opened, after a change to the policy of `next`. A
-  /// listener that `next` does not list, or for which `next` has no TLS, keeps its current TLS server. A plaintext
-  /// listener stays plaintext: only a restart changes this, as it alone opens and closes listeners.
+  /// Returns the TLS server that each open listener uses after a change to the policy of `next`. The listeners were
+  /// opened for the policy of this instance. A listener that `next` does not list, or for which `next` has no TLS,
+  /// keeps its current TLS server. A plaintext listener stays plaintext until a restart, because only a restart opens
+  /// and closes listeners.
   ///
   /// - Parameter current: The TLS server that each listener uses now; `nil` for a plaintext listener.
   func listeners(from next: GatewayTLS, current: [TLSServer?]) -> [TLSServer?] {

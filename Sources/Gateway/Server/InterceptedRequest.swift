@@ -19,8 +19,8 @@ final class InterceptedRequest {
   let request: Request
   let upstream: Upstream
   let trail: AuditTrail
-  /// If the user restarts a sign-in by a link of the gateway (`StartEndpoint`), the path of the authorization endpoint
-  /// that received the original request; otherwise `nil`.
+  /// The path of the authorization endpoint that received the original request, if the user restarts a sign-in by a
+  /// link of the gateway (`StartEndpoint`); otherwise `nil`.
   var originalAuthorizationPath: String?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
@@ -53,8 +53,8 @@ final class InterceptedRequest {
     if let client = policy.clients[ClientID(clientID)] { note(client: client) }
   }
 
-  /// Records a finding if another browser sent the same challenge before. Then the verifiers of the app are not random
-  /// (RFC 9700, section 2.1.1).
+  /// Records a finding if another browser sent the same challenge before. In that case, the verifiers of the app are
+  /// not random (RFC 9700, section 2.1.1).
   ///
   /// - Parameter browserHash: The hash of the browser's secret.
   func note(_ challenge: CodeChallenge?, from browserHash: [UInt8]) {
@@ -76,7 +76,7 @@ final class InterceptedRequest {
   /// - Parameter keepingBody: True to keep the fields that describe the body.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
     var headers = Headers(capacity: request.headers.fields.count)
-    for field in request.headers.fields where !InterceptedRequest.ownedFields.contains(field.name) {
+    for field in request.headers.fields where !InterceptedRequest.omittedFields.contains(field.name) {
       if InterceptedRequest.bodyFields.contains(field.name) {
         if keepingBody { headers.append(field.name, field.value) }
       } else {
@@ -88,7 +88,7 @@ final class InterceptedRequest {
 
   /// Fields of the client's connection, fields by which some servers override the method, and fields for conditional
   /// and range requests: the gateway needs the complete response.
-  private static let ownedFields: FieldNames = [
+  private static let omittedFields: FieldNames = [
     "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]

@@ -3,23 +3,23 @@ import Synchronization
 
 /// Lets each text through at most once a minute, so that a frequent cause is reported but does not fill the log.
 final class RecentTexts: Sendable {
-  /// The time between two equal texts, in nanoseconds.
-  private static let pause: UInt64 = 60_000_000_000
+  /// The minimum time between two equal texts, in nanoseconds.
+  private static let interval: UInt64 = 60_000_000_000
   /// The maximum number of different texts in a minute. If there are more, they probably have one cause, and the first
   /// texts are enough to find it.
-  private static let limit = 64
+  private static let maximumCount = 64
 
   /// The time at which each text was last let through, in nanoseconds of the monotonic clock.
   private let latest = Mutex<[String: UInt64]>([:])
 
-  /// Lets the text through: returns true and remembers the time. Returns false if the text was let through within the
-  /// last minute, or if the maximum number of other texts was.
+  /// Lets the text through: returns true and remembers the time. Returns false if this text, or the maximum number of
+  /// other texts, was let through within the last minute.
   func admit(_ text: String) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
     return latest.withLock { latest in
-      if let last = latest[text], now - last < RecentTexts.pause { return false }
-      if latest.count >= RecentTexts.limit { latest = latest.filter { now - $0.value < RecentTexts.pause } }
-      guard latest.count < RecentTexts.limit else { return false }
+      if let last = latest[text], now - last < RecentTexts.interval { return false }
+      if latest.count >= RecentTexts.maximumCount { latest = latest.filter { now - $0.value < RecentTexts.interval } }
+      guard latest.count < RecentTexts.maximumCount else { return false }
       latest[text] = now
       return true
     }

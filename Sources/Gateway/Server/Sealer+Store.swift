@@ -4,7 +4,7 @@ import OAuth
 import Sealing
 import Stores
 
-// Sealed values: how the gateway opens them, and how it keeps them in the store.
+// Functions that decrypt sealed values, and that bind them to entries of the store.
 
 extension Sealer {
   /// Decrypts a sealed value. The result is `keyUnknown` if no key of the key ring has the key id of the value, and
@@ -22,12 +22,12 @@ extension Sealer {
 }
 
 extension StoreKey {
-  /// Returns the data that binds a sealed value to this store entry, so that it cannot be decrypted if it is copied to
-  /// another entry or comes from an earlier epoch of the store.
+  /// Returns the data that binds a sealed value to this store entry. A value that is copied from another entry, or from
+  /// an earlier epoch of the store, cannot be decrypted with it.
   ///
   /// - Parameters:
-  ///   - data: Further data to bind the value to, of a fixed length for each kind.
-  ///   - secret: A text that is also needed to decrypt the value and that only its owner has.
+  ///   - data: Further data to which the value is bound. Its length is the same for all entries of a kind.
+  ///   - secret: A text that is also needed to decrypt the value. Only the owner of the value has it.
   func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
     let epoch = store.epoch.rawValue
     let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
@@ -36,7 +36,7 @@ extension StoreKey {
 }
 
 extension String {
-  /// The bytes of a sealed value, decoded from base64url: the text would use a third more room in the store.
+  /// The bytes of a sealed value, decoded from base64url, because the text would need a third more room in the store.
   var storedBytes: [UInt8] { Base64URL.decode(self) ?? [] }
 
   /// Creates the text of a sealed value from its `storedBytes`.

@@ -8,8 +8,9 @@ import Stores
 
 /// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
-/// The gateway first claims the single use of the code in the store. After the upstream request, the code is spent, or
-/// can be redeemed again, or only the same client with the same verifier may retry.
+/// The gateway first claims the single use of the code in the store. If the upstream issues tokens or refuses the code,
+/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. Otherwise it is not
+/// known whether the upstream has used up its code, and only the same client with the same verifier may retry.
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
@@ -54,16 +55,16 @@ struct CodeRedeemer {
     }
   }
 
-  /// Ends the refresh token family of the code and revokes the kept tokens upstream, because two parties have the code
-  /// and its verifier (RFC 6749, section 4.1.2).
+  /// Ends the refresh token family of the code and revokes the stored tokens upstream, because two parties have the
+  /// code and its verifier (RFC 6749, section 4.1.2).
   private func revokeIssuedTokens() async throws(StoreError) {
     let sealed = try await ledger.takeTokens(of: permit.family, now: intercepted.now)
     let kept = sealed.flatMap { sealed in
       try? intercepted.gateway.sealer.open(RevocableTokens.self, from: String(stored: sealed), in: tokensBinding)
     }
-    let lived = try await intercepted.revokeFamily(
+    let wasActive = try await intercepted.revokeFamily(
       permit.family, of: permit.client, revoking: kept == nil ? 0 : 1)
-    guard lived || kept != nil else { return }
+    guard wasActive || kept != nil else { return }
     await intercepted.revoke(kept?.tokens ?? [], with: permit.revocation)
   }
 
@@ -71,9 +72,9 @@ struct CodeRedeemer {
     StoreKey(.tokens, id: permit.family).binding(intercepted.gateway.resources.store)
   }
 
-  /// Marks the code as spent after the upstream's response and keeps the issued tokens for a revocation. If the store
-  /// is unavailable, the client still gets the response. The claim then stays in the store, so a second use is still
-  /// refused.
+  /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
+  /// If the store is unavailable, the client still gets the response. The claim then stays in the store, so a second
+  /// use is still refused.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async {
     do throws(StoreError) {
       try await ledger.spend(attempt, now: intercepted.now)
@@ -139,8 +140,8 @@ struct CodeRedeemer {
 /// so that a replay of the code revokes them.
 struct RevocableTokens: Sealable {
   static var purpose: Purpose { .kept }
-  /// The number of the format.
-  private static let layout: UInt8 = 1
+  /// The version of the format.
+  private static let formatVersion: UInt8 = 1
 
   let tokens: [InterceptedRequest.UpstreamToken]
 
@@ -149,7 +150,7 @@ struct RevocableTokens: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == RevocableTokens.layout else { throw PayloadError() }
+    guard try payload.readByte() == RevocableTokens.formatVersion else { throw PayloadError() }
     let access = try payload.readText()
     let refresh = try payload.readText()
     var tokens: [InterceptedRequest.UpstreamToken] = []
@@ -159,7 +160,7 @@ struct RevocableTokens: Sealable {
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(RevocableTokens.layout)
+    payload.writeByte(RevocableTokens.formatVersion)
     payload.writeText(tokens.first { $0.hint == .accessToken }?.token.reveal() ?? "")
     payload.writeText(tokens.first { $0.hint == .refreshToken }?.token.reveal() ?? "")
   }

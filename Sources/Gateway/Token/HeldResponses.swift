@@ -47,8 +47,8 @@ struct HeldResponses {
   }
 
   /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if
-  /// `refresh_reuse_window` is 0, or if there is no room. Without room, the refresh continues, but a repeated request
-  /// gets 503.
+  /// `refresh_reuse_window` is 0, or if the store is full or unavailable. The refresh then continues, but in the second
+  /// case a repeated request gets 503.
   ///
   /// - Parameter lease: The longest time for the upstream request.
   func reserve(for lease: Seconds) async -> Bool {
@@ -68,7 +68,7 @@ struct HeldResponses {
   /// Stores the response in the reserved room and frees the unused rest. Returns the stored bytes, or `nil` if the
   /// response was not stored.
   func hold(_ members: [String: JSONValue]) async -> [UInt8]? {
-    let answer = HeldAnswer(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
+    let answer = HeldResponse(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
     do throws(StoreError) {
       if sealed.count <= HeldResponses.maximumLength,
@@ -96,13 +96,14 @@ struct HeldResponses {
   func find() async throws(StoreError) -> Found {
     let now = intercepted.now
     guard let sealed = try await store.get(key, now: now),
-      let answer = try? intercepted.gateway.sealer.open(HeldAnswer.self, from: String(stored: sealed), in: binding),
+      let answer = try? intercepted.gateway.sealer.open(HeldResponse.self, from: String(stored: sealed), in: binding),
       var members = JSONValue.members(of: answer.members)
     else { return .missing }
     guard answer.request == requestDigest else { return .ofAnotherRequest }
     if case .integer(let lifetime) = members["expires_in"] {
       let age = max(0, now - answer.time)
-      members["expires_in"] = .integer(max(0, lifetime - Int64(age.count)))
+      // The upstream chooses the lifetime. The inner limit prevents an overflow, which would end the process.
+      members["expires_in"] = .integer(max(0, max(0, lifetime) - Int64(age.count)))
     }
     return .answer(members)
   }
@@ -122,10 +123,10 @@ struct HeldResponses {
 }
 
 /// The stored response to a refresh.
-private struct HeldAnswer: Sealable {
+private struct HeldResponse: Sealable {
   static var purpose: Purpose { .kept }
-  /// The number of the format. Differs from the number in `RevocableTokens`, which has the same purpose.
-  private static let layout: UInt8 = 3
+  /// The version of the format. It differs from that of `RevocableTokens`, which is sealed for the same purpose.
+  private static let formatVersion: UInt8 = 3
   private static let digestLength = 32
 
   /// The time of the response.
@@ -142,14 +143,14 @@ private struct HeldAnswer: Sealable {
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
-    guard try payload.readByte() == HeldAnswer.layout else { throw PayloadError() }
+    guard try payload.readByte() == HeldResponse.formatVersion else { throw PayloadError() }
     time = UnixTime(seconds: Int64(bitPattern: try payload.readNumber()))
-    request = try payload.readBytes(count: HeldAnswer.digestLength)
+    request = try payload.readBytes(count: HeldResponse.digestLength)
     members = try payload.readBytes()
   }
 
   func write(to payload: inout PayloadWriter) {
-    payload.writeByte(HeldAnswer.layout)
+    payload.writeByte(HeldResponse.formatVersion)
     payload.writeNumber(UInt64(bitPattern: time.seconds))
     payload.writeBytes(withoutLength: request)
     payload.writeBytes(members)

@@ -7,8 +7,8 @@ import Stores
 import Telemetry
 import Time
 
-/// The steps that all endpoints have in common that clients call directly: the request is read, its limits apply, and
-/// ids are refused whose secret only the gateway may use.
+/// The steps that are common to the endpoints that clients call directly. They parse the request, apply the limits, and
+/// refuse client ids whose secret only the gateway may use.
 ///
 /// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
 /// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
@@ -16,8 +16,8 @@ import Time
 /// and address. Their limit applies before the secret is compared, so a program that guesses learns nothing beyond the
 /// limit.
 extension InterceptedRequest {
-  /// Returns the request as read at an endpoint that clients call directly, such as the token endpoint (RFC 6749,
-  /// section 3.2).
+  /// Parses the request as one of an endpoint that clients call directly, such as the token endpoint (RFC 6749, section
+  /// 3.2).
   func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
@@ -26,8 +26,8 @@ extension InterceptedRequest {
       hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
   }
 
-  /// Returns the credentials of a request that the client sends directly, and notes its client for the log; `nil` if it
-  /// has none, or none that can be read.
+  /// Returns the client id and the credentials of a request that the client sends directly, and records the client for
+  /// the log. Returns `nil` if the request has no client id, or if its credentials are malformed.
   func authentication(of request: TokenRequest) -> ClientAuthentication? {
     let authentication = (try? request.clientAuthentication()) ?? nil
     note(clientID: authentication?.clientID.rawValue)
@@ -41,12 +41,12 @@ extension InterceptedRequest {
     "x-forwarded-tls-client-cert",
   ]
 
-  /// Returns the refusal that does not depend on the rules of the endpoint; `nil` if there is none. A request is
-  /// refused after too many failed attempts to authenticate, or if it names or may name an upstream client id whose
-  /// secret the gateway holds.
+  /// Returns a refusal for a reason that does not depend on the rules of the endpoint; `nil` if there is none. The
+  /// reason is too many failed attempts to authenticate, or an upstream client id in the request whose secret the
+  /// gateway holds. A request that cannot be searched for such ids is also refused.
   ///
-  /// - Parameter isObserved: True if the request is only observed. Then failed attempts count only for a client id
-  ///   whose secret the gateway holds.
+  /// - Parameter isObserved: True if the request is only observed. Then the limit of failed attempts applies only if
+  ///   the gateway holds the secret of the client id.
   func preliminaryRefusal(
     _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
   ) -> Response? {
@@ -75,7 +75,7 @@ extension InterceptedRequest {
   /// Counts a token or revocation request for its address. Returns the response for a request beyond the limit; `nil`
   /// within the limit.
   ///
-  /// Requests from this machine are not limited; neither are its connections.
+  /// Requests and connections from this machine are not limited.
   func throttledAddress() -> Response? {
     let limit = policy.gateway.limits.tokenRequestsPerAddress
     guard limit > 0, !request.peer.isLoopback else { return nil }
@@ -94,7 +94,8 @@ extension InterceptedRequest {
       RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
   }
 
-  /// Takes one token from the token bucket of `key`, whose capacity is the number of requests per minute.
+  /// Takes one token from the token bucket of `key`, whose capacity is the number of requests per minute. Returns the
+  /// response for a request beyond the limit; `nil` within the limit.
   private func throttled(
     _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
@@ -106,7 +107,7 @@ extension InterceptedRequest {
     return tokenThrottled("too many requests", retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
   }
 
-  // MARK: Attempts at a secret
+  // MARK: Failed attempts
 
   /// Returns the response for a request with credentials after too many failed attempts for the same client id from
   /// this address; otherwise `nil`. The caller does not compare the credentials if there is a response.

@@ -5,14 +5,14 @@ import Policy
 import Stores
 import Time
 
-/// Checks of the upstream codes in observed requests and in their responses, for a policy that also enforces a client
-/// (`I-completion`).
+/// Checks of the upstream codes in observed requests and in their responses (`I-completion`). They only run if the
+/// policy also enforces a client.
 extension InterceptedRequest {
-  /// Returns the refusal of a request that contains an upstream code of a transaction; `nil` if it contains no such
-  /// code.
+  /// Returns the refusal of a request that contains an upstream code that was issued for a transaction; `nil` if it
+  /// contains none.
   ///
-  /// Clients of transactions get such a code only in sealed form. A program that intercepted the upstream's own code
-  /// could otherwise redeem it without the verifier, in the name of an observed client.
+  /// The client of the transaction gets the code only in sealed form. Without this check, a program that intercepted
+  /// the upstream's own code could redeem it without the verifier, in the name of an observed client.
   ///
   /// - Parameter clientID: The client id in the request, for example in `Authorization`.
   func refusalOfOwnedCode(in parameters: [FormParameters], from clientID: String?) async -> RejectionResponse? {

@@ -19,7 +19,7 @@ extension InterceptedRequest {
   /// refuses count as a failed attempt.
   func pass(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Response {
     do throws(UpstreamFailure) {
-      let answer = try await upstream.send(passing(request))
+      let answer = try await upstream.send(outboundRequest(request))
       trail.upstreamStatus = answer.head.status
       var response = answer.head
       response.body = try await answer.collect()
@@ -40,11 +40,11 @@ extension InterceptedRequest {
   }
 
   /// Returns the request for the upstream. If it names a client whose secret only the gateway knows, the credentials
-  /// are removed: the upstream cannot use them and must not learn them (`I-credentials`).
-  private func passing(_ parsed: TokenRequest) -> OutboundRequest {
+  /// and the query are removed, because the upstream cannot use this secret and must not learn it (`I-credentials`).
+  private func outboundRequest(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = unchanged()
-    let named = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
-    guard named.contains(where: gateway.snapshot.identifiers.provedHere.contains) else { return outbound }
+    let ids = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
+    guard ids.contains(where: gateway.snapshot.identifiers.provedHere.contains) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")
     outbound.headers.remove("Content-Encoding")

@@ -59,11 +59,11 @@ extension InterceptedRequest {
   func revokeFamily(
     _ family: TransactionID, of client: Client, revoking generations: Int
   ) async throws(StoreError) -> Bool {
-    let lived = try await gateway.resources.families.end(
+    let wasActive = try await gateway.resources.families.end(
       family, revoking: generations, holder: holder(client), expiry: now + client.refreshIdle,
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
-    return lived
+    return wasActive
   }
 
   /// Returns the tokens in a token response.

@@ -8,7 +8,7 @@ internal import ByteText
 enum PlainJSON {
   /// The maximum depth of nested values. Token responses need less.
   private static let maximumDepth = 16
-  /// The maximum number of digits of a number: every number of 18 decimal digits fits into 64 bits.
+  /// The maximum number of digits of a number. Every number of 18 decimal digits fits into 64 bits.
   private static let maximumDigits = 18
 
   /// The number of members for which an object has room at first: those of RFC 6749, section 5.1, and the ID token.
@@ -160,7 +160,7 @@ enum PlainJSON {
     return true
   }
 
-  /// True if the text needs no escapes: it has no control characters, quotes and backslashes.
+  /// Returns true if the text needs no escapes, because it has no control character, quotation mark or backslash.
   private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
     var other: UInt8 = 0
     var index = 0

@@ -33,8 +33,8 @@ struct TokenEndpoint {
     case .pass:
       intercepted.noteObserved(request)
       return await intercepted.noteObserved(intercepted.observe(request, authentication), to: request)
-    case .forward(.redeem(let intent)): return .response(await redeem(intent))
-    case .forward(.refresh(let intent)): return .response(await refresh(intent))
+    case .forward(.redeem(let redemption)): return .response(await redeem(redemption))
+    case .forward(.refresh(let tokenUse)): return .response(await refresh(tokenUse))
     case .forward(.device): return .response(intercepted.tokenRejection(.here(.grantTypeUnsupported)))
     case .forward(.forward(let form, let client)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
@@ -42,9 +42,9 @@ struct TokenEndpoint {
     }
   }
 
-  /// True if the request contains a code or refresh token that the gateway sealed (encrypted for a client). Only an app
-  /// that uses the gateway can have one, so such a request is never observed. Always false if the policy observes
-  /// nothing.
+  /// True if the request contains a code or refresh token that the gateway sealed (encrypted and authenticated). A
+  /// client can only have got it from the gateway, so such a request is never observed. Always false if the policy
+  /// observes nothing.
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
     let sealer = intercepted.gateway.sealer
@@ -59,13 +59,14 @@ struct TokenEndpoint {
 
   // MARK: Codes
 
-  private func redeem(_ intent: RedemptionRequest) async -> Response {
-    let opened: Opened<IssuedCode> = intercepted.gateway.sealer.opened(intent.code.reveal())
+  private func redeem(_ redemption: RedemptionRequest) async -> Response {
+    let opened: Opened<IssuedCode> = intercepted.gateway.sealer.opened(redemption.code.reveal())
     if case .value(let code) = opened {
       intercepted.trail.transaction = code.transactionID
       intercepted.trail.note(code.redirectURI)
     }
-    let outcome = Enforcement.decideRedemption(intent, opened: opened, policy: intercepted.policy, now: intercepted.now)
+    let outcome = Enforcement.decideRedemption(
+      redemption, opened: opened, policy: intercepted.policy, now: intercepted.now)
     intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal):
@@ -80,9 +81,9 @@ struct TokenEndpoint {
 
   // MARK: Refresh tokens
 
-  private func refresh(_ intent: RefreshRequest) async -> Response {
+  private func refresh(_ tokenUse: RefreshRequest) async -> Response {
     let outcome = Enforcement.decideRefresh(
-      intent, opened: intercepted.gateway.sealer.opened(intent.token.reveal()), policy: intercepted.policy,
+      tokenUse, opened: intercepted.gateway.sealer.opened(tokenUse.token.reveal()), policy: intercepted.policy,
       now: intercepted.now)
     if outcome.permit?.isAdopted == true { intercepted.trail.findings.append("refresh-token-raw") }
     intercepted.trail.note(outcome)
@@ -91,10 +92,10 @@ struct TokenEndpoint {
     case .pass: return intercepted.tokenRejection(.here(.refreshTokenUnbound))
     case .forward(let permit):
       // A refresh token that the gateway did not seal does not prove which client sent the request.
-      if permit.grant != nil || intent.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
+      if permit.grant != nil || tokenUse.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
         return throttled
       }
-      return await TokenRefresher(intercepted, permit, presented: intent.token).respond()
+      return await TokenRefresher(intercepted, permit, presented: tokenUse.token).respond()
     }
   }
 

@@ -26,8 +26,8 @@ struct TokenRefresher {
   }
 
   func respond() async -> Response {
-    // Without a grant, the client authenticates at the upstream and presents the upstream's own refresh token, which
-    // the gateway does not manage.
+    // If there is no grant, the client authenticates at the upstream and presents the upstream's own refresh token,
+    // which the gateway does not manage.
     guard let grant = permit.grant ?? adoptedGrant() else { return await refreshWithoutRotation(nil) }
     intercepted.trail.family = grant.family
     do throws(StoreError) {
@@ -116,7 +116,8 @@ struct TokenRefresher {
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure):
       if isReserved { await held.remove() }
-      // Release the claim even if the upstream may have used the token up: the app has no other token for a retry.
+      // Release the claim even if the upstream may have used up the token, because the app has no other token for a
+      // retry.
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenFailure(failure)
     case .success(let answer):
@@ -126,12 +127,13 @@ struct TokenRefresher {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       let (renewed, token) = renewed(members, grant, epoch: attempt.epoch)
-      // Keep the response before the new token becomes the valid one, so that a repeated request, which then counts as
-      // repeated, finds the response.
+      // Store the response before the new token becomes the valid one. From then on, a request with the old token
+      // counts as repeated, and must find the response.
       let entry = isReserved ? await held.hold(renewed) : nil
       if await settle(attempt, renewed) { return intercepted.tokenResponse(renewed) }
       if let entry { await held.remove(entry) }
-      // Meanwhile another request has ended the family or taken over the claim: two parties have tokens of the family.
+      // Meanwhile another request has ended the family or taken over the claim, so two parties have tokens of the
+      // family.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }
       await intercepted.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
       return intercepted.tokenRejection(.here(.refreshTokenReused))
@@ -155,8 +157,8 @@ struct TokenRefresher {
   /// Refuses a token that was used before, and ends its whole family, including the newest token (RFC 9700, section
   /// 4.14.2).
   private func refuseReuse(of grant: RefreshGrant) async throws(StoreError) -> Response {
-    let lived = try await intercepted.revokeFamily(grant.family, of: permit.client, revoking: grant.generation + 1)
-    return await refuse(grant, lived ? .first : .again)
+    let wasActive = try await intercepted.revokeFamily(grant.family, of: permit.client, revoking: grant.generation + 1)
+    return await refuse(grant, wasActive ? .first : .again)
   }
 
   /// Refuses a token of a family that has ended. The upstream token in it is revoked at the first such refusal for each
@@ -169,7 +171,8 @@ struct TokenRefresher {
   }
 
   /// Returns the members of the response with the new refresh token for the client, and the content of that token. The
-  /// token belongs to the family of the presented one and is sealed unless the client is observed.
+  /// token belongs to the family of the presented one. It is sealed, except for an observed client that can refresh at
+  /// the upstream by itself.
   ///
   /// - Parameter epoch: The epoch of the store in which the use was claimed.
   private func renewed(
@@ -181,15 +184,14 @@ struct TokenRefresher {
     grant.epoch = epoch
     grant.issuedAt = intercepted.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
-    // An observed client gets the upstream's own token, so that its next refresh does not depend on the gateway
-    // (`I-observe`).
+    // The next refresh with an unsealed token does not depend on the gateway (`I-observe`).
     let token = permit.sealsRefreshToken ? intercepted.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
     members["refresh_token"] = .string(token)
     return (members, grant)
   }
 
   /// Handles a repeated use within `refresh_reuse_window`. If the request is the same as the first one, the client gets
-  /// the kept response.
+  /// the stored response to the first one.
   private func answerRepeat(_ grant: RefreshGrant, _ use: RefreshUse) async throws(StoreError) -> Response {
     let found = try await HeldResponses(intercepted, permit, presented: presented, grant).find()
     var isAnswered = false

@@ -21,15 +21,15 @@ enum UpstreamTokenResponse {
   static func read(
     status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
-    // Statuses of 500 and above and 429 say nothing about the request, so the body is ignored. If it made the client
-    // discard a valid code or token, the user would have to sign in again (`I-failure`).
+    // A status of 500 or above, or 429, says nothing about the request, so the body is ignored. An error in it could
+    // make the client discard a valid code or token, and the user would have to sign in again (`I-failure`).
     guard status < 500, status != 429, var members = UpstreamTokenResponse.members(headers, body) else {
       return (.unusable, false)
     }
     let isScreened = screen?.screen(&members) ?? false
     if let error = UpstreamTokenResponse.error(members) { return (error, isScreened) }
     let hasTokens = (200..<300).contains(status) && members["access_token"]?.text.map { !$0.isEmpty } ?? false
-    return (hasTokens ? .tokens(completed(members)) : .unusable, isScreened)
+    return (hasTokens ? .tokens(normalised(members)) : .unusable, isScreened)
   }
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
@@ -74,7 +74,7 @@ enum UpstreamTokenResponse {
 
   /// Converts `expires_in` (or the nonstandard `expires`) and `scope` to the form that RFC 6749, section 5.1, defines,
   /// and adds a missing `token_type`.
-  private static func completed(_ members: [String: JSONValue]) -> [String: JSONValue] {
+  private static func normalised(_ members: [String: JSONValue]) -> [String: JSONValue] {
     var members = members
     if members["token_type"]?.text?.isEmpty ?? true { members["token_type"] = .string("Bearer") }
     if let lifetime = members["expires_in"] {
@@ -98,8 +98,8 @@ enum UpstreamTokenResponse {
 ///
 /// Some legacy servers repeat the code or the secret in error messages, and some return refresh tokens in nonstandard
 /// members. Such a refresh token would reach the client unsealed: any program could use it without the gateway. The ID
-/// token and the members of RFC 6749, section 5.1, pass unchanged, except a refresh token that is neither a string nor
-/// a whole number.
+/// token and the members of RFC 6749, section 5.1, pass unchanged. The exception is a refresh token that the gateway
+/// will seal: a whole number is converted to a string, and a value of any other type except a string is removed.
 struct TokenResponseScreen {
   /// The minimum length, in bytes, of a refresh token that is searched for in other members. A shorter text could occur
   /// by chance.
@@ -114,8 +114,8 @@ struct TokenResponseScreen {
 
   /// Removes or masks members in place.
   ///
-  /// - Returns: True if a member was changed or removed. A refresh token that is only converted from a number to a
-  ///   string, or a null one that is removed, does not count.
+  /// - Returns: True if a member was changed or removed. The conversion of a refresh token from a number to a string
+  ///   does not count, nor does the removal of a refresh token that is `null`.
   func screen(_ members: inout [String: JSONValue]) -> Bool {
     var isChanged = false
     var refreshToken: String?
@@ -126,8 +126,8 @@ struct TokenResponseScreen {
       isChanged = text == nil && token != .null
       if let text, text.utf8.count >= TokenResponseScreen.minimumSearchedLength { refreshToken = text }
     }
-    // Most responses have no other member, so the texts and their spellings are not computed.
-    let others = members.keys.filter { !TokenResponseScreen.isKnown($0) && $0 != "refresh_token" }
+    // Most responses have no other member. Then the texts and their spellings are not computed.
+    let others = members.keys.filter { !TokenResponseScreen.passesUnchanged($0) && $0 != "refresh_token" }
     guard !others.isEmpty else { return isChanged }
     let texts = request.hidden.map { $0.reveal() }
     let screen = MemberScreen(
@@ -142,9 +142,9 @@ struct TokenResponseScreen {
     return isChanged
   }
 
-  /// Returns true for the members that pass unchanged. Comparing short names takes a tenth of the time of a look-up in a
-  /// set.
-  private static func isKnown(_ name: String) -> Bool {
+  /// Returns true for the members that pass unchanged. Comparing short names takes a tenth of the time of a look-up in
+  /// a set.
+  private static func passesUnchanged(_ name: String) -> Bool {
     switch name {
     case "access_token", "token_type", "expires_in", "scope", "id_token": true
     default: false
