@@ -23,9 +23,9 @@ enum Framing {
     return found
   }
 
-  /// Returns true if the body is chunked. Rejects every Transfer-Encoding except `chunked` (in any letter case) and
-  /// repeated fields. Also rejects other names that some servers read as that of a framing field, e.g.
-  /// `Content_Length`.
+  /// Returns true if the body is chunked. Rejects repeated fields, and every Transfer-Encoding except `chunked` (in any
+  /// letter case). Also rejects a field whose name some servers read as the name of a framing field, e.g.
+  /// `Content_Length`. Such a name is `disguised`.
   static func isChunked(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false

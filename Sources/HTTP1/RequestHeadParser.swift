@@ -23,7 +23,7 @@ public enum RequestHeadParser {
     let host = try readHost(bytes, index, line)
     let keepsAlive = !options.close && (line.minorVersion == 1 || options.keepAlive)
     let body = try readFraming(bytes, index, line.minorVersion)
-    let upgrade = options.upgrade && line.minorVersion == 1 ? index.only(.upgrade) : nil
+    let upgrade = options.upgrade && line.minorVersion == 1 ? index.onlyValue(of: .upgrade) : nil
 
     let target = line.target
     var pathEnd = target.lowerBound

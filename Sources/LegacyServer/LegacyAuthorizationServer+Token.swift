@@ -121,7 +121,7 @@ extension LegacyAuthorizationServer {
 
   /// Returns the protected resource: the user, the client and the scope of the access token.
   func resource(_ request: LegacyRequest, now: UnixTime) -> Response {
-    let parts = request.http.headers.only("Authorization")?.split(separator: " ") ?? []
+    let parts = request.http.headers.onlyValue(of: "Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
       let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })
     else {
@@ -134,7 +134,7 @@ extension LegacyAuthorizationServer {
 
   /// Returns the client whose credentials the request contains; `nil` if they are missing, wrong or not accepted.
   private func authenticatedClient(_ request: LegacyRequest, _ parameters: Form) -> LegacyClient? {
-    let basic = request.http.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
+    let basic = request.http.headers.onlyValue(of: "Authorization").flatMap(BasicCredentials.init(field:))
     let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
     let credentials: (id: String, secret: String)? =
       switch configuration.authentication {

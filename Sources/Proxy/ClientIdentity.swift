@@ -86,17 +86,17 @@ final class ClientIdentity {
     var client = EffectiveClient(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
     // Only the nearest proxy is trusted, so only the last element of each list counts. It may be in a second field,
     // which the proxy added after the client's field, as HAProxy does.
-    if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
+    if let list = fields.lastValue(of: .forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
         client.address = address.host
         client.chain = "\(last), \(peerHost)"
       }
     }
-    if let proto = fields.only(.forwardedProto).map({ text(bytes, $0) }) {
+    if let proto = fields.onlyValue(of: .forwardedProto).map({ text(bytes, $0) }) {
       client.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
     }
-    if let host = fields.only(.forwardedHost).map({ text(bytes, $0) }) {
+    if let host = fields.onlyValue(of: .forwardedHost).map({ text(bytes, $0) }) {
       client.host = ClientIdentity.lastElement(host)
     }
     return client

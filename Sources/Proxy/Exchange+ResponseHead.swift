@@ -96,7 +96,7 @@ extension Exchange {
         continue
       }
       // Clients disagree on which of two such fields to follow, so the response is rejected.
-      guard fields.only(field.known) != nil else {
+      guard fields.onlyValue(of: field.known) != nil else {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
       }
       let text = input.withSpan { RequestReader.text($0, field.value) }
@@ -183,7 +183,7 @@ extension Exchange {
     dropHead(head)
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
-      for field in responseFields where !field.isNominated {
+      for field in responseFields where !field.isNamedByConnection {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
         case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):

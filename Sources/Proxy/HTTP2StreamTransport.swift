@@ -150,7 +150,7 @@ final class HTTP2StreamTransport: StreamTransport {
           bytes, length: length, to: stream.isHeadRequest ? .head : .get, into: fields)
       else { return nil }
       block.append(":status", decimal: head.status)
-      for field in fields where !field.isNominated {
+      for field in fields where !field.isNamedByConnection {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:
           continue

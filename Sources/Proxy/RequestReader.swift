@@ -11,14 +11,16 @@ enum RequestReader {
     _ settings: CompiledProxyConfiguration, number: UInt64
   ) -> Request {
     var headers = Headers(capacity: fields.count)
-    for field in fields where !field.isNominated {
+    for field in fields where !field.isNamedByConnection {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings, .expect, .forwarded, .forwardedFor, .forwardedProto, .forwardedHost, .requestOverride,
         .disguised:
         continue
       default:
-        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else { continue }
+        guard settings.identityFields.mayForward(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
+          continue
+        }
         headers.append(text(bytes, field.name), text(bytes, field.value))
       }
     }
@@ -34,7 +36,7 @@ enum RequestReader {
   /// Returns the fields of an upstream response, without those that end at this hop or set the private cookie.
   static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
     var headers = Headers(capacity: fields.count)
-    for field in fields where !field.isNominated {
+    for field in fields where !field.isNamedByConnection {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:

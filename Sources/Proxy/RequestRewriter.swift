@@ -28,7 +28,7 @@ enum RequestRewriter {
     buffer.append(" HTTP/1.1\r\n")
     buffer.append(settings.hostLine)
     var written = Written()
-    for index in 0..<fields.count where !fields[index].isNominated {
+    for index in 0..<fields.count where !fields[index].isNamedByConnection {
       let field = fields[index]
       switch field.known {
       case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer,
@@ -46,7 +46,7 @@ enum RequestRewriter {
       // Nearly all fields of nearly all requests take this branch.
       case .common where settings.passesCommonFields: break
       default:
-        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
+        guard settings.identityFields.mayForward(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
           written.dropsFields = true
           continue
         }

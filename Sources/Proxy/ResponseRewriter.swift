@@ -89,7 +89,7 @@ enum ResponseRewriter {
     _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
-    for index in 0..<fields.count where !fields[index].isNominated {
+    for index in 0..<fields.count where !fields[index].isNamedByConnection {
       let field = fields[index]
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,

@@ -44,7 +44,7 @@ extension ServerConnection {
   func reportDroppedFields(_ bytes: Span<UInt8>) {
     guard worker.handler.observesDroppedFields else { return }
     let client = identity.facts(bytes, requestFields, request: requestNumber)
-    for index in requestFields.indices where !requestFields[index].isNominated {
+    for index in requestFields.indices where !requestFields[index].isNamedByConnection {
       let name = settings.identityFields.dropReason(
         for: requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
       if let name { worker.handler.dropped(field: name, client: client) }

@@ -49,7 +49,7 @@ extension ServerConnection {
       } else {
         if holdsSecrets { releaseInput() }
         let wake: Wake
-        if state.requests == 0 {
+        if state.requestCount == 0 {
           // The client has just connected, so a drain must not discard a request that may be on its way.
           let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
           firstByteDeadline = until
@@ -65,14 +65,14 @@ extension ServerConnection {
           if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
           return .closed
         case .ready: break
-        case .timedOut where state.requests > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
+        case .timedOut where state.requestCount > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
           // If the socket is readable by now, no further event would wake a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
           park()
           return .parked
         case .timedOut:
-          worker.metrics.recordLimit(state.requests == 0 ? .headerTimeout : .idleTimeout)
+          worker.metrics.recordLimit(state.requestCount == 0 ? .headerTimeout : .idleTimeout)
           return .closed
         case .draining:
           // Bytes that have already arrived are answered, even if their event is still pending.

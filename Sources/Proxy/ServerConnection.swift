@@ -221,7 +221,7 @@ final class ServerConnection: Activity {
         }
         if case .streams = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
-        if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
+        if !input.isEmpty, state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
       case .http2: return handOver()
       case .parked: return
@@ -244,7 +244,7 @@ final class ServerConnection: Activity {
     let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
-    if state.requests >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
+    if state.requestCount >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
       worker.metrics.recordLimit(.requestsPerConnection)
       state.refuseFurtherRequests()
     }

@@ -106,7 +106,7 @@ struct PassingResponse {
 
   private func responseWithoutCookies() async -> Response {
     let head = withheld.response
-    guard let location = head.headers.only("Location") else { return responseForOtherOrigin() ?? refuse() }
+    guard let location = head.headers.onlyValue(of: "Location") else { return responseForOtherOrigin() ?? refuse() }
     let isRedirect = (300..<400).contains(head.status)
     guard isRedirect, !otherFieldLeaks,
       let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)),
