@@ -18,8 +18,8 @@ extension HTTP2Connection {
   /// Passes the changes of streams to their legs, and begins new streams.
   func dispatch(_ session: HTTP2Session) {
     session.takeChangedStreams { stream in
-      if stream.mark >= 0 {
-        let leg = legs[stream.mark]
+      if stream.callerIndex >= 0 {
+        let leg = legs[stream.callerIndex]
         leg.update()
         if stream.isClosed, leg.socket == nil {
           remove(leg)
@@ -53,7 +53,7 @@ extension HTTP2Connection {
     } else {
       leg = HTTP2StreamTransport(stream, self, session)
     }
-    stream.mark = legs.count
+    stream.callerIndex = legs.count
     legs.append(leg)
     tasks += 1
     requests += 1
@@ -84,12 +84,12 @@ extension HTTP2Connection {
 
   /// Removes the leg of a finished stream.
   private func remove(_ leg: HTTP2StreamTransport) {
-    let position = leg.stream.mark
+    let position = leg.stream.callerIndex
     guard position >= 0, let last = legs.popLast() else { return }
-    leg.stream.mark = -1
+    leg.stream.callerIndex = -1
     if last !== leg {
       legs[position] = last
-      last.stream.mark = position
+      last.stream.callerIndex = position
     }
     guard life != .ended, let session, spareLegs.count < HTTP2Connection.spareLimit else { return }
     session.recycle(leg.stream)
@@ -99,7 +99,7 @@ extension HTTP2Connection {
   /// Removes the streams without a task, because the connection has ended; streams with a task end by themselves.
   func removeUnserved() {
     legs.removeAll { $0.socket == nil }
-    for (index, leg) in legs.enumerated() { leg.stream.mark = index }
+    for (index, leg) in legs.enumerated() { leg.stream.callerIndex = index }
   }
 
   /// Keeps a task that has served its stream for another one. Returns false if the task must end.

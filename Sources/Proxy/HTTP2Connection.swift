@@ -53,7 +53,7 @@ final class HTTP2Connection: Activity {
   let waiter: Waiter
   let input: Buffer
   let output = Buffer()
-  /// One leg (`HTTP2StreamTransport`) per stream, in no particular order. `HTTP2Stream.mark` is the index.
+  /// One leg (`HTTP2StreamTransport`) per stream, in no particular order. `HTTP2Stream.callerIndex` is the index.
   var legs: [HTTP2StreamTransport] = []
   var spareLegs: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
@@ -149,7 +149,7 @@ final class HTTP2Connection: Activity {
       dispatch(session)
     }
     if case .withheld = credit {
-      session.end(.enhanceYourCalm)
+      session.endConnection(.enhanceYourCalm)
       throw .flood(.withheldCredit)
     }
     announceEnd(session)
@@ -288,7 +288,7 @@ final class HTTP2Connection: Activity {
     try checkStall()
     if deadlines.missesFields(at: poller.now) {
       worker.metrics.recordLimit(.headerTimeout)
-      session.end(.enhanceYourCalm)
+      session.endConnection(.enhanceYourCalm)
     }
     if deadlines.idle.hasPassed(at: poller.now) {
       worker.metrics.recordLimit(.idleTimeout)

@@ -171,7 +171,7 @@ final class HTTP2StreamTransport: StreamTransport {
   /// body is malformed or longer than announced.
   private func sendBody(_ buffer: Buffer, _ count: Int) -> Int? {
     guard var decoder = body, !decoder.isFinished else { return nil }
-    let limit = min(count, session.room(stream))
+    let limit = min(count, session.room(for: stream))
     guard limit > 0 else { return 0 }
     let piece = try? buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
       try decoder.decode(bytes.extracting(0..<limit))
@@ -194,7 +194,7 @@ final class HTTP2StreamTransport: StreamTransport {
     socket = nil
     if !stream.isClosed {
       session.stopReading(stream)
-      if isReset || !stream.hasResponse { session.reset(stream, .internalError) }
+      if isReset || !stream.isResponseComplete { session.reset(stream, .internalError) }
       outboundBytes = stream.outboundBytes
       deadline = connection.progressDeadline
       extendDeadline()
