@@ -121,7 +121,7 @@ final class Service {
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
-    metrics.certificatesServed(gateway.certificates.map(\.expiry))
+    metrics.setCertificates(gateway.certificates.map(\.expiry))
     status.started(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream)
@@ -231,7 +231,7 @@ final class Service {
       let before = parts.gateway.certificates
       await parts.gateway.reload(loaded.snapshot, tls: tls)
       let certificates = CertificateReport(parts.gateway.certificates, before: before)
-      parts.metrics.certificatesServed(parts.gateway.certificates.map(\.expiry))
+      parts.metrics.setCertificates(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
       parts.status.adopted(next.policy)
       let retired = RetiredConfiguration(configuration)

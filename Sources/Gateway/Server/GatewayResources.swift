@@ -61,7 +61,7 @@ public struct GatewayResources: Sendable {
             ? "once it is full, requests that need one get 503; enlarge `gateway.store`"
             : "once it is full, the oldest entries of the largest holder are dropped; enlarge `gateway.store`"))
     }
-    metrics.measureStore {
+    metrics.setStoreMeasurement {
       store.usage.map {
         StoreSeries(
           kind: $0.kind.row.name, entries: $0.entries, bytes: $0.bytes, share: $0.share, evictions: $0.evictions,

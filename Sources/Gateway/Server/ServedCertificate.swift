@@ -12,7 +12,7 @@ public struct ServedCertificate: Sendable {
   /// The expiry of the certificate for the metrics, with the first 16 characters of its fingerprint.
   public var expiry: CertificateExpiry {
     CertificateExpiry(
-      place: place, name: chain.hostNames.first ?? chain.subject, fingerprint: String(chain.fingerprint.prefix(16)),
+      listener: place, name: chain.hostNames.first ?? chain.subject, fingerprint: String(chain.fingerprint.prefix(16)),
       end: chain.validity.upperBound)
   }
 }
