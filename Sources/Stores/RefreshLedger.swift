@@ -27,8 +27,8 @@ public struct RefreshLedger: Sendable {
   public struct Attempt: Hashable, Sendable {
     /// The family of the presented token.
     public let family: TransactionID
-    /// True if the record of the family was lost together with an earlier epoch, so that this claim has created it
-    /// again.
+    /// True if the token is from an earlier epoch and the record of its family was lost, so that this claim has created
+    /// the record again.
     public let isFromEarlierEpoch: Bool
     let record: [UInt8]
     /// The record that `release` restores; `nil` if the claim created the record.
@@ -74,8 +74,8 @@ public struct RefreshLedger: Sendable {
   private static let maximumAttempts = 16
   /// The maximum number of times that the response to one use is repeated.
   private static let maximumRepeats: UInt8 = 8
-  /// The time after the first use in which a repeat may come from another network: a phone that changes networks repeats
-  /// at once.
+  /// The time after the first use in which a repeat may come from another network: a phone that changes networks
+  /// repeats at once.
   private static let handover: Seconds = 10
 
   private let store: any EphemeralStore
@@ -154,7 +154,9 @@ public struct RefreshLedger: Sendable {
       isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
-  /// Returns true if the last response may be repeated (`I-renewal`).
+  /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.window`, at
+  /// most `maximumRepeats` times, and to the same network. The network does not matter if the policy accepts any
+  /// network or if the first use was a moment ago (`handover`).
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
     let firstUse = record.firstUse
     guard now < firstUse + use.window, record.repeats < RefreshLedger.maximumRepeats else { return false }
@@ -215,8 +217,8 @@ public struct RefreshLedger: Sendable {
 
   // MARK: The end
 
-  /// Returns the result for a token of an ended family, and `nil` if the family has not ended. For tokens that may be
-  /// used more than once.
+  /// Returns the result for a token of an ended family, and `nil` if the family has not ended. Called in place of
+  /// `claim` for a token that may be used more than once.
   public func end(of use: RefreshUse, now: UnixTime) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.maximumAttempts {
@@ -242,7 +244,7 @@ public struct RefreshLedger: Sendable {
   /// Ends a family for good. Returns true if it had not ended before.
   ///
   /// - Parameters:
-  ///   - generations: the caller revokes the tokens of all lower generations upstream.
+  ///   - generations: a generation; the caller revokes the tokens of all lower generations upstream.
   ///   - holder: the client and network that a new record is charged to.
   ///   - expiry: the latest expiry of any token of the family.
   ///   - adoptedUntil: the time until which tokens from before the gateway are accepted.
