@@ -28,20 +28,20 @@ struct FieldNameGlobs: Sendable {
     }
 
     func matches(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
-      guard Glob.starts(bytes, name, prefix) else { return false }
+      guard Glob.starts(bytes, name, with: prefix) else { return false }
       guard let suffix else { return name.count == prefix.count }
       var start = name.lowerBound + prefix.count
       let end = name.upperBound - suffix.count
-      guard start <= end, Glob.starts(bytes, end..<name.upperBound, suffix) else { return false }
+      guard start <= end, Glob.starts(bytes, end..<name.upperBound, with: suffix) else { return false }
       for part in infixes {
-        while start + part.count <= end, !Glob.starts(bytes, start..<end, part) { start += 1 }
+        while start + part.count <= end, !Glob.starts(bytes, start..<end, with: part) { start += 1 }
         start += part.count
         guard start <= end else { return false }
       }
       return true
     }
 
-    private static func starts(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
+    private static func starts(_ bytes: Span<UInt8>, _ range: Range<Int>, with text: [UInt8]) -> Bool {
       guard range.count >= text.count else { return false }
       for offset in 0..<text.count where bytes[range.lowerBound + offset].foldedInName != text[offset] { return false }
       return true

@@ -38,7 +38,9 @@ enum Framing {
     }
     for number in 0..<index.count where index[number].known == .disguised {
       let name = index[number].name
-      if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
+      if HeadIndex.equalAfterFolding(bytes, name, "content-length")
+        || HeadIndex.equalAfterFolding(bytes, name, "transfer-encoding")
+      {
         throw .malformed("a framing field in another spelling")
       }
     }

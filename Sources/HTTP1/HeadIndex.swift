@@ -274,8 +274,8 @@ public final class HeadIndex {
     return true
   }
 
-  /// True if the bytes in `range` equal `text` after folding (`foldedInName`). `text` is in folded form already.
-  static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
+  /// True if the folded form (`foldedInName`) of the bytes in `range` equals `text`, which is in folded form.
+  static func equalAfterFolding(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
     for byte in text.utf8 {

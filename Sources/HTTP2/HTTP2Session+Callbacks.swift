@@ -54,7 +54,7 @@ extension HTTP2Session {
         guard let frame = unsafe frame else { return }
         session.fields.clear()
         if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
-          unsafe session.begin(frame.pointee.hd.stream_id)
+          unsafe session.beginStream(frame.pointee.hd.stream_id)
         }
       }
     }

@@ -146,7 +146,7 @@ extension HTTP2Session {
   /// Begins a graceful shutdown (RFC 9113, section 6.8): sends a GOAWAY that asks the client not to begin new streams,
   /// and a PING. Streams that the client begins before it receives the GOAWAY are still served. The client's reply to
   /// the PING shows that it has received the GOAWAY (`isNoticeAcknowledged`).
-  public func noticeShutdown() {
+  public func sendShutdownNotice() {
     _ = unsafe nghttp2_submit_shutdown_notice(session)
     _ = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
   }

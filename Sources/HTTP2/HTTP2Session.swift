@@ -96,7 +96,7 @@ public import Time
 
   // MARK: Streams
 
-  func begin(_ id: Int32) {
+  func beginStream(_ id: Int32) {
     let stream: HTTP2Stream
     if let spare = spareStreams.popLast() {
       spare.begin(id)

@@ -63,7 +63,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     var until = Deadline.never
     switch shutdown {
     case .none:
-      session.noticeShutdown()
+      session.sendShutdownNotice()
       if isFull { worker.metrics.recordLimit(.requestsPerConnection) }
     case .announced(let deadline): until = deadline
     case .final: return

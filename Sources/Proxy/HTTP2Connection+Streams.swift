@@ -60,7 +60,7 @@ extension HTTP2Connection {
     worker.metrics.http2StreamOpened()
     worker.memoryWatch.look()
     let refusal: ProxyFailure? =
-      stream.isTooLarge ? .request(.tooLong(configuration.limits.head)) : nil
+      stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil
     if let server = spareServers.popLast() {
       server.begin(leg, refusal)
       server.wake()

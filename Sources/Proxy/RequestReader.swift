@@ -26,7 +26,7 @@ enum RequestReader {
     }
     return Request(
       method: text(bytes, head.methodRange), target: head.target.isEmpty ? emptyTarget(head) : text(bytes, head.target),
-      headers: headers, peer: identity.facts(bytes, fields, request: number).peer, number: number)
+      headers: headers, peer: identity.facts(bytes, fields, request: number).peer, sequenceNumber: number)
   }
 
   /// Returns the target for an absolute URI without a path: `*`, the server as a whole, for OPTIONS (RFC 9112, section

@@ -54,7 +54,7 @@ extension Gateway {
   /// refusal, or the withheld response itself if it need not be withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = SystemClock.monotonicNanoseconds()
-    let trail = AuditTrail(withheld.request.number)
+    let trail = AuditTrail(withheld.request.sequenceNumber)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status
     let intercepted = InterceptedRequest(gateway: self, request: withheld.request, upstream: upstream, trail: trail)

@@ -202,7 +202,7 @@ public final class Gateway: RequestHandler {
     let began = SystemClock.monotonicNanoseconds()
     // `route` set the tag to the raw value of an endpoint.
     let row = Endpoint.allCases[Int(tag)].row
-    let trail = AuditTrail(request.number)
+    let trail = AuditTrail(request.sequenceNumber)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
