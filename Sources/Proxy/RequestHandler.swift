@@ -29,7 +29,7 @@ public protocol RequestHandler: AnyObject {
   ///
   /// - Parameters:
   ///   - requestHasPrivateCookie: true if the request carries the private cookie.
-  ///   - request: the number of the request (`Request.number`).
+  ///   - request: the number of the request (`Request.sequenceNumber`).
   func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
@@ -74,7 +74,7 @@ public struct ClientFacts {
   public let peer: Peer
   /// The host that the client used, according to a trusted proxy; `nil` if the request's own host counts.
   public let forwardedHost: String?
-  /// The number of the request in its worker (`Request.number`).
+  /// The number of the request in its worker (`Request.sequenceNumber`).
   public let request: UInt64
 
   /// Creates the facts of one request.
