@@ -16,8 +16,8 @@ public final class HTTP2Stream {
     var bodyBytes = 0
     /// The size of the blocks that contain the buffered body bytes, in bytes.
     var bodyMemory = 0
-    /// The number of body bytes that `take` has written and that may not have been forwarded yet. Their credit has not
-    /// been returned to the stream.
+    /// The number of body bytes that `take` has written and whose credit has not been returned to the stream, because
+    /// they may not have been forwarded yet.
     var uncredited = 0
     /// True if `take` has written the head of the request.
     var headTaken = false

@@ -33,9 +33,12 @@ public struct TLSServerSettings: Sendable {
   public let handshakeTimeout: Milliseconds
   /// The certificates that clients receive, the default first.
   public let certificates: [CertificateChain]
+  /// The context with the default certificate.
   let context: TLSContext
+  /// The contexts by the names in their certificates, e.g. `gw.example` or `*.gw.example`.
   private let contextsByHostName: [String: TLSContext]
   private let tickets: TicketKeys
+  /// The protocols for ALPN as bytes, the preferred one first.
   private let protocols: [[UInt8]]
 
   /// Creates the configuration. Throws `TLSError` if a certificate, a key or a cipher suite cannot be used.

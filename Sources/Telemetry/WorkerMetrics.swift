@@ -70,7 +70,7 @@ public final class WorkerMetrics: Sendable {
   public func identityFieldDropped() { identityFieldsDropped.add(1) }
   /// Counts that a listener stopped accepting connections for a while.
   public func acceptingPaused() { pauses.add(1) }
-  /// Counts that such a listener accepts connections again or was closed.
+  /// Counts that a listener that had stopped accepts connections again or was closed.
   public func acceptingResumed() { pausesEnded.add(1) }
 
   /// Counts a completed TLS handshake with a client.
