@@ -62,7 +62,7 @@ extension PolicyReader {
   }
 
   func trustedProxies(_ field: Field) -> [AddressRange] {
-    list(field, orSingle: true).compactMap(addressRange)
+    list(field, allowsSingleValue: true).compactMap(addressRange)
   }
 
   private func addressRange(_ field: Field) -> AddressRange? {

@@ -57,7 +57,7 @@ extension PolicyReader {
   /// Returns the reason why the gateway should ask for consent itself; `nil` if it is sufficient that the upstream
   /// asks.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
-    if client.registration == .dynamic { return "the operator does not vouch for it" }
+    if client.registration == .untrusted { return "the operator does not vouch for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }
     if count > 1 { return "the upstream client is shared" }
     for uri in client.redirectURIs {

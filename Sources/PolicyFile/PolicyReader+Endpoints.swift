@@ -42,11 +42,11 @@ extension PolicyReader {
         + "its path if the server has one")
   }
 
-  /// Reads a path or a list of paths. The permitted syntax excludes escapes, `;`, dot segments and empty segments, which
-  /// servers interpret in different ways.
+  /// Reads a path or a list of paths. The permitted syntax excludes escapes, `;`, dot segments and empty segments,
+  /// because servers interpret them in different ways.
   func paths(_ field: Field) -> [String] {
     var paths: [String] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")

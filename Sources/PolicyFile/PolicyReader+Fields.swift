@@ -45,8 +45,8 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the items of a list. With `orSingle`, a value that is not a list counts as its only item.
-  func list(_ field: Field, orSingle: Bool = false) -> [Field] {
+  /// Returns the items of a list. With `allowsSingleValue`, a value that is not a list counts as its only item.
+  func list(_ field: Field, allowsSingleValue: Bool = false) -> [Field] {
     switch field.node.kind {
     case .sequence:
       var items: [Field] = []
@@ -59,7 +59,7 @@ extension PolicyReader {
         items.append(Field(name: field.name, key: item, node: item))
       }
       return items
-    case .scalar where orSingle:
+    case .scalar where allowsSingleValue:
       return [field]
     default:
       error(.wrongType, field.node, "`\(field.name)` must be a list, not \(withArticle(field.node.kind))")

@@ -36,7 +36,7 @@ struct StoreDraft: SectionDraft {
   var size: Int?
 
   static let table = SettingTable<StoreDraft>(
-    "store", "The store of this process, with a size.", alternatives: [["memory"]],
+    "store", "The store of this process, with a size.", requiresAnyOf: [["memory"]],
     [
       // Below 1 MiB some kinds of entry would have room for only a few entries.
       .number(

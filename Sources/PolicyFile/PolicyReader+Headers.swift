@@ -24,7 +24,7 @@ extension PolicyReader {
   /// characters, and the case of letters does not matter.
   func headerGlobs(_ field: Field) -> [String] {
     var globs: [String] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let glob = text(item) else { continue }
       if let problem = Self.globProblem(glob, isKept: field.name == "keep_headers") {
         error(.invalidValue, item.node, "`\(field.name)` cannot hold \(quoted(glob)); \(problem)")

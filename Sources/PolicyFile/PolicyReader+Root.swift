@@ -16,15 +16,16 @@ struct PolicyRoot: SectionDraft {
     "policy",
     "A policy of Proofgate in front of a legacy authorization server. docs/policy.md explains every setting.",
     [
-      .other("version", .constant(1), "The version of this format", required: "`version: 1`"),
-      .other(
+      .customReader("version", .constant(1), "The version of this format", adviceIfMissing: "`version: 1`"),
+      .customReader(
         "gateway", .section("gateway"), "The settings of the gateway process",
-        required: "a mapping with `origin` and `listeners`"),
-      .other(
+        adviceIfMissing: "a mapping with `origin` and `listeners`"),
+      .customReader(
         "upstream", .section("upstream"), "The legacy authorization server",
-        required: "a mapping with `url` and `endpoints`"),
-      .other("enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
-      .other(
+        adviceIfMissing: "a mapping with `url` and `endpoints`"),
+      .customReader(
+        "enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
+      .customReader(
         "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
         "The clients, and files with more clients", default: "none"),
     ]

@@ -16,14 +16,14 @@ struct ScopeLists: SectionDraft {
   static let table = SettingTable<ScopeLists>(
     "scopes", "The difference between the scopes that apps send and those that the server knows.",
     [
-      .other(
+      .customReader(
         "drop", tokens,
         """
         Scope tokens that the gateway removes from authorization requests, pushed ones, refreshes and client \
         credentials before it forwards them
         """,
         default: "none"),
-      .other(
+      .customReader(
         "default", tokens,
         """
         Scope tokens that go to the server if a request has no scope, or only dropped tokens. A refresh never gets \
@@ -33,7 +33,8 @@ struct ScopeLists: SectionDraft {
     ]
   ) { ScopeLists() }
 
-  private static let tokens = SettingForm.list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), orSingle: true)
+  private static let tokens = SettingForm.list(
+    .text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true)
 
   fileprivate static let section = Section<ScopeLists>(
     table, ["drop": { $2.drop = $0.scopeTokens($1) }, "default": { $2.defaults = $0.scopeTokens($1) }])
@@ -69,7 +70,7 @@ extension PolicyReader {
 
   fileprivate func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
     var tokens: [ScopeLists.Token] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let text = text(item) else { continue }
       guard Scope(parsing: text)?.tokens.count == 1 else {
         error(

@@ -8,13 +8,13 @@ struct SecretDraft: SectionDraft {
   var variable: Field?
 
   static let table = SettingTable<SecretDraft>(
-    "secret", "A secret, read when the policy is loaded. One of the two keys.", isExclusive: true,
+    "secret", "A secret, read when the policy is loaded. One of the two keys.", requiresExactlyOneKey: true,
     [
-      .other(
+      .customReader(
         "file", .text("file name"),
         "A file that contains the secret, relative to the file that names it; one line end is removed",
         default: "none"),
-      .other("env", .text(), "An environment variable that contains the secret", default: "none"),
+      .customReader("env", .text(), "An environment variable that contains the secret", default: "none"),
     ]
   ) { SecretDraft() }
 
@@ -27,7 +27,7 @@ struct FileDraft: SectionDraft {
 
   static let table = SettingTable<FileDraft>(
     "file", "A file, relative to the file that names it.",
-    [.other("file", .text("file name"), "Its path", required: "`file: PATH`")]
+    [.customReader("file", .text("file name"), "Its path", adviceIfMissing: "`file: PATH`")]
   ) { FileDraft() }
 
   fileprivate static let section = Section<FileDraft>(table, ["file": { $2.file = $1 }])

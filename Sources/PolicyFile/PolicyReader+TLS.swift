@@ -23,11 +23,12 @@ struct CertificateDraft: SectionDraft {
   static let table = SettingTable<CertificateDraft>(
     "certificate", "A certificate and its key.",
     [
-      .other(
+      .customReader(
         "certificate", .text("file name"), "PEM file with the certificate and the chain behind it",
-        required: "the path of a PEM file"),
-      .other(
-        "private_key", .text("file name"), "PEM file with its key, not encrypted", required: "the path of a PEM file"),
+        adviceIfMissing: "the path of a PEM file"),
+      .customReader(
+        "private_key", .text("file name"), "PEM file with its key, not encrypted",
+        adviceIfMissing: "the path of a PEM file"),
     ]
   ) { CertificateDraft() }
 
@@ -47,18 +48,18 @@ struct UpstreamTLSDraft: SectionDraft {
   static let table = SettingTable<UpstreamTLSDraft>(
     "upstream_tls", "TLS towards an https upstream. Its certificate is always verified.",
     [
-      .other(
+      .customReader(
         "ca", .text("file name"),
         "PEM file with the authorities that may issue the server's certificate; all others are untrusted then",
         default: "those of the machine"),
-      .other(
+      .customReader(
         "server_name", .text("host"), "The host name or address that the certificate must contain, also sent as SNI",
         default: "the host of `url`"),
-      .other(
+      .customReader(
         "certificate", .text("file name"),
         "PEM file with the certificate that the gateway presents if the upstream requests one",
         default: "none"),
-      .other("private_key", .text("file name"), "PEM file with its key, not encrypted", default: "none"),
+      .customReader("private_key", .text("file name"), "PEM file with its key, not encrypted", default: "none"),
       .choice("min_version", \.minimumVersion, "The oldest version that the gateway accepts"),
     ]
   ) { UpstreamTLSDraft() }
@@ -111,7 +112,7 @@ extension PolicyReader {
 
   fileprivate func ciphers(_ field: Field) -> [CipherSuite] {
     var suites: [CipherSuite] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let suite = choice(item, CipherSuite.self) else { continue }
       guard !suites.contains(suite) else {
         error(.duplicateValue, item.node, "`\(suite.rawValue)` occurs twice in `ciphers`; keep one")

@@ -34,10 +34,12 @@ extension PolicyReader {
     upstream.tls = finishUpstreamTLS(draft.tls, origin, url)
     if upstream.pass.isEmpty { missingPassPlace = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
-    if let reserve = upstream.reserve, let field = fields["reserved_connections"], reserve >= upstream.maxConnections {
+    if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
+      reserved >= upstream.maxConnections
+    {
       error(
         .conflict, field.node,
-        "`reserved_connections` \(reserve) leaves none of `max_connections` \(upstream.maxConnections) for other "
+        "`reserved_connections` \(reserved) leaves none of `max_connections` \(upstream.maxConnections) for other "
           + "requests; make it smaller")
     }
     self.upstream = upstream
@@ -101,7 +103,7 @@ extension PolicyReader {
 
   fileprivate func parameters(_ field: Field) -> Set<String> {
     var names: Set<String> = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let name = text(item) else { continue }
       // The gateway's decision depends on these parameters, so only the gateway sets them in a request to the upstream.
       let own = [
@@ -123,7 +125,7 @@ extension PolicyReader {
 
   fileprivate func upgrades(_ field: Field) -> Set<String> {
     var protocols: Set<String> = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let name = text(item) else { continue }
       let isToken = name.utf8.allSatisfy { byte in
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
