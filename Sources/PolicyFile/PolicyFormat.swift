@@ -47,7 +47,7 @@ enum PolicyFormat {
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The tables that are searched for a key that is unknown in its mapping. If one of them has the key, the message
-  /// says where the key belongs.
+  /// The tables in which the reader searches for a key that is unknown in its mapping. If one of them has the key, the
+  /// error message says where the key belongs.
   static let searchedTables = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

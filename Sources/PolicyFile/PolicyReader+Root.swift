@@ -3,8 +3,8 @@ import Cryptography
 import Policy
 import YAML
 
-/// The top level of the file. Its sections are read in an order in which each section comes after those that it depends
-/// on, not in the order of the file.
+/// The top level of the file. Its sections are not read in the order of the file: a section is read after the sections
+/// on which it depends.
 struct PolicyRoot: SectionDraft {
   var version: Field?
   var gateway: Field?
@@ -31,6 +31,7 @@ struct PolicyRoot: SectionDraft {
     ]
   ) { PolicyRoot() }
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<PolicyRoot>(
     table,
     [
@@ -43,13 +44,13 @@ extension PolicyReader {
   /// Reads the policy and the files that it names. Returns `nil` if there are errors.
   func read(_ path: String) -> Policy? {
     readDocument(path)
-    settleConsent()
+    assignConsentOwners()
     // Frees memory before the policy is created, because during a reload the old policy is still in memory.
     clients.freeIndex()
     lintSharing()
     lintAddresses()
     lintEphemeralKey()
-    lintPassing()
+    lintUncheckedRequests()
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
@@ -57,17 +58,17 @@ extension PolicyReader {
   }
 
   /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
-  private func lintPassing() {
+  private func lintUncheckedRequests() {
     guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
-    if let place = missingPassPlace {
+    if let location = missingPassLocation {
       report(
-        .everythingPassed, .warning, place,
+        .everythingPassed, .warning, location,
         "without `pass` every path of the server is reachable, other OAuth endpoints and consoles too; list the prefixes "
           + "that browsers need, or write `pass: [/]`")
     }
-    if let place = unlistedObservedPlace {
+    if let location = unlistedObservedLocation {
       report(
-        .unlistedOAuth, .warning, place,
+        .unlistedOAuth, .warning, location,
         "`unlisted_oauth: observe` lets OAuth requests pass to paths that no rule covers; list them in `endpoints` and "
           + "use `reject`")
     }
@@ -78,18 +79,19 @@ extension PolicyReader {
     defer { document.forget() }
     var root = PolicyRoot()
     guard let fields = read(document.root, PolicyRoot.section, into: &root) else { return }
-    require(PolicyRoot.section, in: fields, document.root, named: "the policy")
+    requireSettings(of: PolicyRoot.section, in: fields, document.root, named: "the policy")
     if let field = root.version { checkVersion(field) }
     if let field = root.gateway { readGateway(field) }
     if let field = root.upstream { readUpstream(field) }
     if let field = root.enforcement { readEnforcement(field) }
-    if let node = pushedNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
+    if let node = pushedAuthorizationNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
     if let field = root.clients { readClients(field) }
   }
 
   /// Reads and parses one file, or reports the problem.
   ///
-  /// - Parameter name: The node that names the file. An unreadable file is reported there.
+  /// - Parameter name: The node with the name of the file, at which an unreadable file is reported; `nil` for the
+  ///   policy itself.
   func document(_ path: String, namedBy name: YAMLNode? = nil) -> YAMLDocument? {
     files.append(path)
     let bytes: [UInt8]

@@ -36,6 +36,7 @@ struct ScopeLists: SectionDraft {
   private static let tokens = SettingForm.list(
     .text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true)
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<ScopeLists>(
     table, ["drop": { $2.drop = $0.scopeTokens($1) }, "default": { $2.defaults = $0.scopeTokens($1) }])
 }
@@ -43,8 +44,8 @@ struct ScopeLists: SectionDraft {
 extension PolicyReader {
   /// Reads `scopes:` of `upstream:`, or of the `upstream:` of a client.
   ///
-  /// - Parameter server: For a client, the rules of `upstream:`. Each list of the client replaces their list of the
-  ///   same name.
+  /// - Parameter server: If the field belongs to a client, the rules of the top-level `upstream:`. Each list of the
+  ///   client replaces the list of the same name in these rules.
   func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
     read(field.node, ScopeLists.section, into: &lists)
