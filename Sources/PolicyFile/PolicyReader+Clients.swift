@@ -21,7 +21,7 @@ extension PolicyReader {
   func readEach(of list: YAMLNode, _ read: (YAMLNode) -> Void) {
     for item in list.items {
       read(item)
-      list.document.forget(list, through: item)
+      list.document.freeItems(of: list, through: item)
     }
   }
 

@@ -40,7 +40,7 @@ extension PolicyReader {
         }
         guard let document = document(path, namedBy: item.node) else { continue }
         readIncluded(document)
-        document.forget()
+        document.freeAll()
       }
     }
   }

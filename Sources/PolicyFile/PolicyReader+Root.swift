@@ -76,7 +76,7 @@ extension PolicyReader {
 
   private func readDocument(_ path: String) {
     guard let document = document(path) else { return }
-    defer { document.forget() }
+    defer { document.freeAll() }
     var root = PolicyRoot()
     guard let fields = read(document.root, PolicyRoot.section, into: &root) else { return }
     requireSettings(of: PolicyRoot.section, in: fields, document.root, named: "the policy")
