@@ -64,7 +64,7 @@ final class AuthorizationContext: FormContext {
     case .unlessClaimedHTTPS:
       // A client that the operator does not vouch for may have chosen its own https URI, which therefore does not prove
       // its identity.
-      if case .https = redirect.verified?.kind, client.registration == .policy { return false }
+      if case .https = redirect.verified?.kind, client.registration == .trusted { return false }
       return true
     }
   }
@@ -73,7 +73,7 @@ final class AuthorizationContext: FormContext {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
-      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
+      isUntrusted: client.registration == .untrusted, guardsFragment: client.fragmentGuard,
       isRestarted: isRestarted)
   }
 

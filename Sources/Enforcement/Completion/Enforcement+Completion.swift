@@ -109,7 +109,7 @@ struct TransactionContext: Sendable {
     let isAllowed = client.responseModes.contains(mode) && mode.reaches(transaction.redirectURI)
     return VerifiedRedirect(
       redirectURI: transaction.redirectURI, mode: isAllowed ? mode : .query, state: transaction.state,
-      issuer: policy.gateway.issuer, isUntrusted: client.registration == .dynamic,
+      issuer: policy.gateway.issuer, isUntrusted: client.registration == .untrusted,
       guardsFragment: client.fragmentGuard)
   }
 }

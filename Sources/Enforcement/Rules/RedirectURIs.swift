@@ -82,7 +82,7 @@ extension Client {
   /// True if the identity of the client is proven, by its redirect URI now or by its authentication later: the operator
   /// vouches for the client, and the client is confidential or the redirect URI is https.
   public func identityIsProven(by redirectURI: RedirectURI?) -> Bool {
-    guard self.registration == .policy else { return false }
+    guard self.registration == .trusted else { return false }
     if self.kind == .confidential { return true }
     guard case .https = redirectURI?.kind else { return false }
     return true

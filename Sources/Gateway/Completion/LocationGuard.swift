@@ -35,7 +35,7 @@ struct LocationGuard: Sendable {
   init(_ policy: Policy) {
     isEnforcing = policy.isEnforcing
     let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
-    sharedIDs = Set(observed.filter(policy.sharesEnforcedUpstream).map(\.id))
+    sharedIDs = Set(observed.filter(policy.resemblesEnforcedClient).map(\.id))
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
     upstream = ResolvedLocation(policy.upstream.origin.description + "/", on: nil)
     let observedLocations = observed.flatMap { $0.redirectURIs.map { ResolvedLocation($0.text, on: nil) } }

@@ -77,8 +77,8 @@ public final class GatewayServer: Sendable {
   public var certificates: [ServedCertificate] {
     let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }
     let shown = zip(server.addresses, listeners).flatMap { address, tls in
-      (tls?.certificates ?? []).map { ServedCertificate(place: address.description, chain: $0) }
+      (tls?.certificates ?? []).map { ServedCertificate(presentedOn: address.description, chain: $0) }
     }
-    return shown + (own.map { [ServedCertificate(place: "upstream", chain: $0)] } ?? [])
+    return shown + (own.map { [ServedCertificate(presentedOn: "upstream", chain: $0)] } ?? [])
   }
 }
