@@ -35,7 +35,7 @@ struct AuthorizationEndpoint {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
         case .keyUnknown where isFromClient || isObserved: continue
-        case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
+        case .keyUnknown: return .response(intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown)))
         case .invalid: continue
         }
       }
@@ -43,10 +43,12 @@ struct AuthorizationEndpoint {
       // The store is unavailable, so it is not known whether the gateway sealed the state. If the policy enforces no
       // client, an observed request may pass.
       guard isObserved, !intercepted.policy.isEnforcing else {
-        return .response(intercepted.respond(with: .here(.storeUnavailable)))
+        return .response(intercepted.respond(with: .withoutRedirect(.storeUnavailable)))
       }
     }
-    if intercepted.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.hasOAuthParameters) {
+    if intercepted.request.method == "POST",
+      !request.parameterSources.contains(where: AuthorizationRequest.hasOAuthParameters)
+    {
       return await handleForm()
     }
     return await begin()
@@ -68,7 +70,7 @@ struct AuthorizationEndpoint {
 
   private func begin() async -> Reply {
     intercepted.note(clientID: request.parameters[.clientID])
-    if let outcome = Enforcement.pushedReference(in: request, policy: intercepted.policy) {
+    if let outcome = Enforcement.decidePushedReference(in: request, policy: intercepted.policy) {
       if let reply = await beginPushed(outcome) { return reply }
     }
     let outcome = Enforcement.decideAuthorization(request, policy: intercepted.policy, stateIsSealed: false)
@@ -87,10 +89,10 @@ struct AuthorizationEndpoint {
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
     intercepted.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: intercepted.policy, stateIsSealed: false, isOpened: true, isRestarted: true)
+      original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true)
     intercepted.trail.note(outcome)
     guard let permit = outcome.permit else {
-      return .response(intercepted.respond(with: outcome.refusal ?? .here(.transactionOutdated)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionOutdated)))
     }
     return await begin(permit, original, isPushed: false)
   }
@@ -121,13 +123,13 @@ struct AuthorizationEndpoint {
     if isObserved, outcome.permit == nil { return nil }
     intercepted.trail.note(outcome)
     guard let reference = outcome.permit else {
-      return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
     }
     let requests = intercepted.gateway.pushedRequests
     do throws(StoreError) {
       guard let stored = try await requests.find(reference, now: intercepted.now) else {
         if isObserved { return nil }
-        return .response(intercepted.respond(with: .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
       intercepted.trail.transaction = stored.transaction
       let pushed = AuthorizationRequest(method: "GET", query: Substring(stored.query), userAgent: request.userAgent)
@@ -135,15 +137,15 @@ struct AuthorizationEndpoint {
         pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true)
       intercepted.trail.note(outcome)
       guard let permit = outcome.permit else {
-        return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
       }
       // Remove the stored request only after the decision, so that a refusal does not use up the reference.
       guard try await requests.take(reference, now: intercepted.now) else {
-        return .response(intercepted.respond(with: .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
       return await begin(permit, pushed, isPushed: true)
     } catch {
-      return .response(intercepted.respond(with: .here(.storeUnavailable)))
+      return .response(intercepted.respond(with: .withoutRedirect(.storeUnavailable)))
     }
   }
 
@@ -163,12 +165,12 @@ struct AuthorizationEndpoint {
     do throws(UpstreamFailure) {
       answer = try await intercepted.upstream.send(outbound)
     } catch {
-      return .response(intercepted.respond(with: permit.refusal(intercepted.rejection(for: error))))
+      return .response(intercepted.respond(with: permit.errorResponse(for: intercepted.rejection(for: error))))
     }
     intercepted.trail.upstreamStatus = answer.head.status
     if answer.head.status >= 500 {
       let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
-      return .response(intercepted.respond(with: permit.refusal(rejection)))
+      return .response(intercepted.respond(with: permit.errorResponse(for: rejection)))
     }
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await redirectToUpstreamRequest(target, start, answer))
@@ -205,7 +207,7 @@ struct AuthorizationEndpoint {
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))
     // Not reached: requests with a sealed state are always enforced.
-    case .pass: return .response(intercepted.respond(with: .here(.reentryChanged), transaction: transaction))
+    case .pass: return .response(intercepted.respond(with: .withoutRedirect(.reentryChanged), transaction: transaction))
     case .forward(let permit): return await relay(permit, state: state)
     }
   }
@@ -236,7 +238,8 @@ struct AuthorizationEndpoint {
     } catch {
       let rejection = intercepted.rejection(for: error)
       return .response(
-        intercepted.respond(with: permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
+        intercepted.respond(
+          with: permit?.errorResponse(for: rejection) ?? .withoutRedirect(rejection), transaction: transaction))
     }
     intercepted.trail.upstreamStatus = answer.head.status
     let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
@@ -245,7 +248,7 @@ struct AuthorizationEndpoint {
 
   private func observe() async -> Reply {
     intercepted.noteObserved(request)
-    return await intercepted.observe(request.sources, from: request.parameters[.clientID]) {
+    return await intercepted.observe(request.parameterSources, from: request.parameters[.clientID]) {
       intercepted.respond(with: $0)
     }
   }

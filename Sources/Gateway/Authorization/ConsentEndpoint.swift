@@ -63,21 +63,23 @@ struct ConsentEndpoint {
       let session = intercepted.session(), session.isBound(to: ticket.browserHash), isSameOrigin
     else { return refuseForgedForm() }
     intercepted.trail.transaction = ticket.transaction
-    guard ticket.expiry > intercepted.now else { return intercepted.respond(with: .here(.transactionExpired)) }
+    guard ticket.expiry > intercepted.now else {
+      return intercepted.respond(with: .withoutRedirect(.transactionExpired))
+    }
 
     let original = AuthorizationRequest(
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
     intercepted.note(clientID: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true,
+      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, requestWasSealed: true,
       isRestarted: ticket.isRestarted)
     intercepted.trail.note(outcome)
     guard let permit = outcome.permit else {
-      return intercepted.respond(with: outcome.refusal ?? .here(.transactionOutdated))
+      return intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionOutdated))
     }
     intercepted.trail.note(permit.redirectURI)
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
-      return intercepted.respond(with: permit.refusal(.consentDenied))
+      return intercepted.respond(with: permit.errorResponse(for: .consentDenied))
     }
     return await proceed(permit, ticket, session)
   }
@@ -109,8 +111,8 @@ struct ConsentEndpoint {
   /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
   /// 6749, section 10.12).
   private func refuseForgedForm() -> Response {
-    intercepted.trail.recordRefusal(.browserUnbound)
-    var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
+    intercepted.trail.recordRefusal(.browserMismatch)
+    var page = ErrorPage(.browserMismatch, detail: "the form does not belong to this browser; start again in the app")
     page.status = 403
     return intercepted.pages.error(page)
   }

@@ -33,7 +33,8 @@ struct PushedAuthorizationEndpoint {
       }
       return .response(try await decide(authentication))
     } catch {
-      return .response(error == .tooLong ? refuseLongRequest() : intercepted.tokenRejection(.here(.storeUnavailable)))
+      return .response(
+        error == .tooLong ? refuseLongRequest() : intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
     }
   }
 
@@ -45,7 +46,7 @@ struct PushedAuthorizationEndpoint {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return intercepted.tokenRejection(refusal)
-    case .pass: return intercepted.tokenRejection(.here(.pushedNotAllowed))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.pushedNotAllowed))
     case .forward(let permit): return try await store(permit)
     }
   }

@@ -25,18 +25,18 @@ struct StartEndpoint {
   func respond() async -> Reply {
     let request = intercepted.request
     guard request.method == "GET" || request.method == "HEAD" else {
-      return .response(intercepted.respond(with: .here(.methodNotAllowed)))
+      return .response(intercepted.respond(with: .withoutRedirect(.methodNotAllowed)))
     }
     guard let text = FormParameters(parsing: request.query ?? "")?[named: StartEndpoint.parameter] else {
-      return .response(intercepted.respond(with: .here(.transactionOutdated)))
+      return .response(intercepted.respond(with: .withoutRedirect(.transactionOutdated)))
     }
     let opened: Opened<StartTicket> = intercepted.gateway.sealer.opened(text)
     switch opened {
-    case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
-    case .invalid: return .response(intercepted.respond(with: .here(.transactionOutdated)))
+    case .keyUnknown: return .response(intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown)))
+    case .invalid: return .response(intercepted.respond(with: .withoutRedirect(.transactionOutdated)))
     case .value(let ticket):
       guard ticket.expiry > intercepted.now else {
-        return .response(intercepted.respond(with: .here(.transactionExpired)))
+        return .response(intercepted.respond(with: .withoutRedirect(.transactionExpired)))
       }
       return await AuthorizationEndpoint(intercepted).begin(ticket)
     }

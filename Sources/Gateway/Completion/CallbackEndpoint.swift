@@ -16,20 +16,21 @@ struct CallbackEndpoint {
   func respond() async -> Response {
     // With `callback: in_place` this endpoint completes no response. But if the request has the state of a transaction,
     // the app gets an error response, because it would otherwise get no response at all.
-    let rejection: Rejection = intercepted.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
-    guard let parameters = parameters() else { return intercepted.respond(with: .here(rejection)) }
+    let acceptsResponses = intercepted.policy.upstream.callback == .network
+    let rejection: Rejection = acceptsResponses ? .upstreamResponseUnusable : .callbackClosed
+    guard let parameters = parameters() else { return intercepted.respond(with: .withoutRedirect(rejection)) }
     let authorizationResponse = UpstreamAuthorizationResponse(atCallback: parameters)
-    guard let state = authorizationResponse.state else { return intercepted.respond(with: .here(rejection)) }
+    guard let state = authorizationResponse.state else { return intercepted.respond(with: .withoutRedirect(rejection)) }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-      case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
-      case .invalid: return intercepted.respond(with: .here(rejection))
+      case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
+      case .invalid: return intercepted.respond(with: .withoutRedirect(rejection))
       case .value(let transaction):
         let browserMatches = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
         return await intercepted.finish(authorizationResponse, transaction, browserMatches: browserMatches)
       }
     } catch {
-      return intercepted.respond(with: .here(.storeUnavailable))
+      return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
     }
   }
 

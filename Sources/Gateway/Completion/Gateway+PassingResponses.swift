@@ -72,7 +72,7 @@ extension Gateway {
   /// policy observes nothing or the location is not an authorization response with a code.
   func noteObserved(location: String) -> ObservedRequest? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
-      let link = ObservedFlow.link(answer)
+      let link = ObservedFlow.digests(of: answer)
     else { return nil }
     resources.observed.recordResponse(link.link, code: link.code, now: now)
     var observed = ObservedRequest()
@@ -115,14 +115,14 @@ struct PassingResponse {
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .value(let transaction): return await complete(authorizationResponse, transaction)
-      case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
+      case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
       // This is an error response. Its `state` resembles one of the gateway but is not, so no transaction is affected.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
         return responseForOtherOrigin() ?? passedResponse(head)
       case .invalid: return refuse()
       }
     } catch {
-      return intercepted.respond(with: .here(.storeUnavailable))
+      return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
     }
   }
 
@@ -153,7 +153,7 @@ struct PassingResponse {
     guard !otherOrigins.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
     let hasRunningTransaction = intercepted.session().map { $0.liveUntil > intercepted.now } ?? false
     if hasRunningTransaction, !otherOrigins.allSatisfy(intercepted.isForObservedClient) {
-      return intercepted.respond(with: .here(.responseToOtherURI))
+      return intercepted.respond(with: .withoutRedirect(.responseToOtherURI))
     }
     intercepted.trail.mode = EnforcementMode.observe.rawValue
     for location in otherOrigins where intercepted.trail.observed == nil {
@@ -163,7 +163,7 @@ struct PassingResponse {
   }
 
   private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
-    intercepted.respond(with: .here(.responseUnlisted), transaction: transaction)
+    intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
   }
 
   /// Returns the upstream's response with hardened header fields. The body is omitted, because browsers do not show

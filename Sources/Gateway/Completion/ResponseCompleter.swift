@@ -43,7 +43,7 @@ struct ResponseCompleter {
         return .response(await replace(upstreamResponse, by: completed, adding: cookie))
       }
       if leaksUncompleted(location) {
-        let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
+        let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
         return .response(await replace(upstreamResponse, by: refused, adding: cookie))
       }
       if sendsCodeToOtherOrigin(location) {
@@ -59,7 +59,7 @@ struct ResponseCompleter {
       return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
     }
     if secondaryDestinations.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
-      let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
+      let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
       return .response(await replace(upstreamResponse, by: refused, adding: cookie))
     }
     UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
@@ -89,7 +89,7 @@ struct ResponseCompleter {
   }
 
   private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Response {
-    let refused = intercepted.respond(with: .here(.responseToOtherURI), transaction: transaction)
+    let refused = intercepted.respond(with: .withoutRedirect(.responseToOtherURI), transaction: transaction)
     return await replace(upstreamResponse, by: refused, adding: cookie)
   }
 
@@ -148,11 +148,11 @@ struct ResponseCompleter {
       do throws(StoreError) {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await complete(authorizationResponse, transaction)
-        case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
+        case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
         case .invalid: break
         }
       } catch {
-        return intercepted.respond(with: .here(.storeUnavailable))
+        return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
       }
     }
     // A response without the state of a transaction is completed only if it is an error, the request belongs to a

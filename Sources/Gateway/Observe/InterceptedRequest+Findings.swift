@@ -28,7 +28,7 @@ extension InterceptedRequest {
       }
     if let uri = parameters[.redirectURI].flatMap({ try? RedirectURI(parsing: $0) }) { trail.note(uri) }
     let client = parameters[.clientID].flatMap { policy.clients[ClientID($0)] }
-    if parameters[.responseType] == "code", let link = ObservedFlow.link(request, client: client) {
+    if parameters[.responseType] == "code", let link = ObservedFlow.linkDigest(of: request, client: client) {
       observed.flow = link.description
       gateway.resources.observed.recordRequest(ObservedFlow(request), link: link)
     }
@@ -64,7 +64,7 @@ extension InterceptedRequest {
       guard let token = parameters[.refreshToken], let id = authentication?.clientID,
         let known = gateway.resources.observed.refreshToken(ShortDigest(token))
       else { break }
-      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenForeign) }
+      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenIssuedToOtherClient) }
       let window = policy.clients[id]?.refreshReuseWindow ?? 0
       if let supersededAt = known.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)
@@ -84,7 +84,7 @@ extension InterceptedRequest {
     do throws(UpstreamFailure) {
       response.body = try await answer.collect()
     } catch {
-      return .response(tokenRejection(.here(rejection(for: error))))
+      return .response(tokenRejection(.withoutRedirect(rejection(for: error))))
     }
     if let token = JSONValue.members(of: response.body)?["refresh_token"]?.text {
       gateway.resources.observed.recordIssued(

@@ -37,7 +37,7 @@ extension InterceptedRequest {
     let client = clientID.flatMap { policy.clients[ClientID($0)] }
     let locations = gateway.snapshot.locations
     if policy.isEnforcing, parameters.contains(where: { locations.containsProtectedURI($0, observed: client) }) {
-      return .response(refuse(.here(.redirectURIEnforced)))
+      return .response(refuse(.withoutRedirect(.redirectURIEnforced)))
     }
     if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {
       return .response(refuse(refusal))
@@ -52,14 +52,14 @@ extension InterceptedRequest {
       }
       let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {
-        return .response(refuse(.here(.answerToEnforced)))
+        return .response(refuse(.withoutRedirect(.responseToEnforcedClient)))
       }
       if policy.isEnforcing, let clientID, await !claimPassing(answer.locations, to: clientID) {
-        return .response(refuse(.here(.answerReplayed)))
+        return .response(refuse(.withoutRedirect(.codeFromOtherSignIn)))
       }
       return .relay(answer, answer.onThisOrigin())
     } catch {
-      return .response(refuse(.here(rejection(for: error))))
+      return .response(refuse(.withoutRedirect(rejection(for: error))))
     }
   }
 }

@@ -29,15 +29,15 @@ struct CodeRedeemer {
         holder: intercepted.holder(permit.client),
         expiry: permit.code.expiry, now: intercepted.now)
       switch claim {
-      case .claimed: return intercepted.tokenRejection(.here(.codeUsed))
+      case .claimed: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
       case .spent:
         try await revokeIssuedTokens()
-        return intercepted.tokenRejection(.here(.codeUsed))
+        return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
       case .granted(let attempt): return try await redeem(attempt)
       }
     } catch {
       // The store is full or unavailable. Without the store, the gateway cannot guarantee single use.
-      return intercepted.tokenRejection(.here(.storeUnavailable))
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
 
@@ -98,7 +98,7 @@ struct CodeRedeemer {
       if attempt.isRetry, case .error(let code, _) = answer.answer, code != .invalidClient {
         // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client
         // gets a server error in place of `invalid_grant`.
-        return intercepted.tokenRejection(.here(.upstreamFailed))
+        return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed))
       }
       guard case .tokens(let members) = answer.answer else {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)

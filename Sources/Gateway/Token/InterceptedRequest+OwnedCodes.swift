@@ -20,11 +20,11 @@ extension InterceptedRequest {
     let clients = Set(parameters.flatMap { $0.all(.clientID) } + (clientID.map { [$0] } ?? []))
     do throws(StoreError) {
       for code in codes {
-        for client in clients where try await isOwned(code, by: client) { return .here(.codeNotSealed) }
+        for client in clients where try await isOwned(code, by: client) { return .withoutRedirect(.codeNotSealed) }
       }
       return nil
     } catch {
-      return .here(.storeUnavailable)
+      return .withoutRedirect(.storeUnavailable)
     }
   }
 

@@ -27,7 +27,7 @@ extension InterceptedRequest {
       let (answer, isScreened) = UpstreamTokenResponse.read(
         status: response.head.status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
       if isScreened { trail.findings.append("answer-screened") }
-      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presented) }
+      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presentedCredentials) }
       return .success(ReceivedTokenResponse(status: response.head.status, answer: answer))
     } catch {
       return .failure(error)
@@ -107,18 +107,19 @@ extension InterceptedRequest {
   func relay(_ upstream: ReceivedTokenResponse, usedGatewayCredentials: Bool) -> Response {
     switch upstream.answer {
     case .tokens(let members): return tokenResponse(members)
-    case .error(.invalidClient, _) where usedGatewayCredentials: return tokenRejection(.here(.upstreamFailed))
+    case .error(.invalidClient, _) where usedGatewayCredentials:
+      return tokenRejection(.withoutRedirect(.upstreamFailed))
     case .error(let code, let description):
       switch code {
-      case .serverError: return tokenRejection(.here(.upstreamFailed))
-      case .temporarilyUnavailable: return tokenRejection(.here(.upstreamUnavailable))
+      case .serverError: return tokenRejection(.withoutRedirect(.upstreamFailed))
+      case .temporarilyUnavailable: return tokenRejection(.withoutRedirect(.upstreamUnavailable))
       default:
         trail.recordRefusal(.upstreamError)
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:
       let isBusy = upstream.status == 503 || upstream.status == 429
-      return tokenRejection(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
+      return tokenRejection(.withoutRedirect(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }
   }
 
@@ -155,7 +156,7 @@ extension InterceptedRequest {
   /// Returns the response for an upstream that did not answer. It is a server error, not `invalid_grant`, which would
   /// make clients discard their tokens (`I-failure`).
   func tokenFailure(_ failure: UpstreamFailure) -> Response {
-    tokenRejection(.here(rejection(for: failure)))
+    tokenRejection(.withoutRedirect(rejection(for: failure)))
   }
 
   /// Returns the response to an accepted pushed request (RFC 9126, section 2.2).

@@ -35,7 +35,7 @@ struct TokenEndpoint {
       return await intercepted.noteObserved(intercepted.observe(request, authentication), to: request)
     case .forward(.redeem(let redemption)): return .response(await redeem(redemption))
     case .forward(.refresh(let tokenUse)): return .response(await refresh(tokenUse))
-    case .forward(.device): return .response(intercepted.tokenRejection(.here(.grantTypeUnsupported)))
+    case .forward(.device): return .response(intercepted.tokenRejection(.withoutRedirect(.grantTypeUnsupported)))
     case .forward(.forward(let form, let client)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
       return .response(await forward(form))
@@ -72,7 +72,7 @@ struct TokenEndpoint {
     case .reject(let refusal):
       return intercepted.throttledVerifier(of: opened, refusal) ?? intercepted.tokenRejection(refusal)
     // Not reached: a request with a sealed code, or from an enforced client, is always enforced.
-    case .pass: return intercepted.tokenRejection(.here(.codeNotSealed))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.codeNotSealed))
     case .forward(let permit):
       if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
       return await CodeRedeemer(intercepted, permit).respond()
@@ -89,10 +89,11 @@ struct TokenEndpoint {
     intercepted.trail.note(outcome)
     switch outcome.decision {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)
-    case .pass: return intercepted.tokenRejection(.here(.refreshTokenUnbound))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed))
     case .forward(let permit):
       // A refresh token that the gateway did not seal does not prove which client sent the request.
-      if permit.grant != nil || tokenUse.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
+      let isProven = permit.grant != nil || tokenUse.clientSecretIsVerified
+      if isProven, let throttled = intercepted.throttled(proven: permit.client) {
         return throttled
       }
       return await TokenRefresher(intercepted, permit, presented: tokenUse.token).respond()

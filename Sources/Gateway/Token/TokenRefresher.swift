@@ -40,7 +40,7 @@ struct TokenRefresher {
       return await refreshWithoutRotation(grant)
     } catch {
       // The store is full or unavailable. Without the store, the gateway cannot detect a second use.
-      return intercepted.tokenRejection(.here(.storeUnavailable))
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
 
@@ -89,8 +89,8 @@ struct TokenRefresher {
     case .granted(let attempt):
       if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
       return try await rotate(grant, attempt)
-    case .busy: return intercepted.tokenRejection(.here(.refreshTokenBusy))
-    case .missing: return intercepted.tokenRejection(.here(.familyMissing))
+    case .busy: return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
+    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing))
     case .ended(let ended): return await refuse(grant, ended)
     case .repeated: return try await answerRepeat(grant, use)
     case .reused: return try await refuseReuse(of: grant)
@@ -131,7 +131,7 @@ struct TokenRefresher {
       // family.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }
       await intercepted.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
-      return intercepted.tokenRejection(.here(.refreshTokenReused))
+      return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))
     }
   }
 
@@ -162,7 +162,7 @@ struct TokenRefresher {
     if ended == .first {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
     }
-    return intercepted.tokenRejection(.here(.refreshTokenReused))
+    return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))
   }
 
   /// Returns the members of the response with the new refresh token for the client, and the content of that token. The
@@ -196,7 +196,7 @@ struct TokenRefresher {
     intercepted.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
     switch found {
     case .answer(let members): return intercepted.tokenResponse(members)
-    case .missing: return intercepted.tokenRejection(.here(.refreshAnswerMissing))
+    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshResponseMissing))
     case .ofAnotherRequest: return try await refuseReuse(of: grant)
     }
   }
