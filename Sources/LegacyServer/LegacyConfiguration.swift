@@ -29,7 +29,7 @@ public struct LegacyConfiguration: Sendable {
   /// The lifetime of a session.
   public var sessionLifetime: Seconds
   /// The maximum number of records of each kind: sessions, codes, access tokens, refresh tokens and consents. If there
-  /// are more, the oldest are dropped. The default limits the memory and is enough for a thousand simultaneous sign-ins.
+  /// are more, the oldest are dropped. The default limits the memory and is enough for a thousand parallel sign-ins.
   public var tableLimit: Int
 
   /// Creates a configuration, by default with the users `alice` and `bob`.
