@@ -90,9 +90,9 @@ void cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
   (void)poll(&waiting, 1, milliseconds);
 }
 
-static __thread void *current;
-void *cl_current(void) { return current; }
-void cl_set_current(void *loop) { current = loop; }
+static __thread void *current_loop;
+void *cl_current_loop(void) { return current_loop; }
+void cl_set_current_loop(void *loop) { current_loop = loop; }
 
 typedef union {
   struct sockaddr any;

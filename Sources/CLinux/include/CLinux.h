@@ -45,8 +45,8 @@ void cl_eventfd_wait(int32_t fd);
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
 // A thread-local variable: the event loop of the calling thread, or NULL.
-void *_Nullable cl_current(void);
-void cl_set_current(void *_Nullable loop);
+void *_Nullable cl_current_loop(void);
+void cl_set_current_loop(void *_Nullable loop);
 
 // TCP sockets. All are non-blocking and closed on exec.
 int32_t cl_socket(uint8_t family);
