@@ -9,7 +9,7 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   /// An endpoint of the upstream at which the gateway refuses every request, such as dynamic client registration.
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
-  case pushed
+  case pushedAuthorization
   /// A metadata document of the upstream. It contains the upstream's own endpoints, and a client that used them would
   /// bypass the gateway.
   case metadata
@@ -20,7 +20,7 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   /// The endpoint for the link by which a user restarts a sign-in.
   case start
   /// Any other path under the gateway's own path, `/.proofgate/`.
-  case own
+  case otherOwnPath
 }
 
 /// The result of reading a request target. No spelling of an endpoint path bypasses the rules of the endpoint
@@ -37,7 +37,7 @@ public enum PathMatch: Sendable, Equatable {
   /// The path is not an endpoint path, or `upstream.not_endpoints` lists it. It is forwarded.
   case notEndpoint
   /// The path is not a known endpoint path, but its query contains the parameters of an OAuth request. It may be an
-  /// endpoint that the policy does not list.
+  /// endpoint that the policy does not list. The setting `unlisted_oauth` decides whether it is refused.
   case unlisted
   /// The path is not an endpoint path, and is not under a prefix in `upstream.pass`. It is refused with 404.
   case notPassed
@@ -141,7 +141,7 @@ public final class EndpointMatcher: Sendable {
       }
     }
     if queryMayContainRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
-    if isOwnPath { return .exact(ownEndpoints[bytes] ?? .own) }
+    if isOwnPath { return .exact(ownEndpoints[bytes] ?? .otherOwnPath) }
     guard isUnderPassPrefix(bytes, spellings) else { return .notPassed }
     let names = queryMayContainRoute ? OAuthNames(form: [UInt8](copying: query)) : check.names
     return names.indicateOAuthRequest ? .unlisted : .notEndpoint

@@ -69,7 +69,7 @@ struct FrontControllerQuery {
         check.mayContainRoute = true
         return check
       }
-      check.names.formUnion(OAuthNames(plain: name))
+      check.names.formUnion(OAuthNames(decodedName: name))
       start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
     }
     return check

@@ -21,9 +21,9 @@ public struct OAuthNames: OptionSet, Sendable {
     (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
   ]
 
-  /// Creates the set that contains the parameter with this name, in upper or lower case; the set is empty for any other
-  /// name.
-  init(plain name: Span<UInt8>) {
+  /// Creates the set that contains the parameter with this decoded name, in upper or lower case; the set is empty for
+  /// any other name.
+  init(decodedName name: Span<UInt8>) {
     self = []
     // The lengths of the three names. Few other names have these lengths, so most names need no further comparison.
     guard name.count == 13 || name.count == 9 || name.count == 10 else { return }
@@ -36,7 +36,7 @@ public struct OAuthNames: OptionSet, Sendable {
     // Zero bytes are removed, because in UTF-16 each letter of these names has a zero byte.
     for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
       let name = FrontControllerQuery.lenientName(pair.prefix { $0 != UInt8(ascii: "=") })
-      formUnion(OAuthNames(plain: name.utf8.span))
+      formUnion(OAuthNames(decodedName: name.utf8.span))
     }
   }
 
@@ -53,7 +53,7 @@ public struct OAuthNames: OptionSet, Sendable {
       guard isName else { continue }
       let value = rest.prefix(OAuthNames.examinedLength).drop { $0.isBlank || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      formUnion(OAuthNames(plain: FrontControllerQuery.lenientName(name).utf8.span))
+      formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).utf8.span))
     }
   }
 

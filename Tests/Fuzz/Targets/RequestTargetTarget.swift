@@ -25,7 +25,7 @@ enum RequestTargetTarget {
     let reading = matcher.read(path: path.span, query: query.span)
     let text = String(decoding: path, as: UTF8.self)
     if case .exact(let endpoint) = reading {
-      let isOwn = endpoint == .own && text.hasPrefix("/.proofgate/")
+      let isOwn = endpoint == .otherOwnPath && text.hasPrefix("/.proofgate/")
       try Violation.unless(isOwn || endpoints[text] == endpoint, "`\(endpoint)` for a path that is not written so")
     } else {
       try Violation.unless(endpoints[text] == nil || reading == .ambiguous, "an endpoint is not recognised")
