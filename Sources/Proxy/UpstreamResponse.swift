@@ -99,7 +99,9 @@ public final class UpstreamResponse {
   public func content() async throws(UpstreamFailure) -> [UInt8] {
     let body = try await collect()
     do throws(CompressionError) {
-      guard let coding = try ContentCoding.named(by: head.headers.all("Content-Encoding")) else { return body }
+      guard let coding = try ContentCoding.parse(contentEncoding: head.headers.all("Content-Encoding")) else {
+        return body
+      }
       let limit = server.worker.settings.configuration.collectedBodyLimit
       let content = try Decoder.decode(body, coding, limit: limit)
       guard server.charge(content.count) else {

@@ -64,7 +64,7 @@ public final class EventLoop: SerialExecutor {
   var descriptor: Int32 { epoll }
 
   /// True if the caller is on this loop's thread.
-  public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
+  public var isCurrent: Bool { unsafe cl_current_loop() == Unmanaged.passUnretained(self).toOpaque() }
 
   /// Queues a job of the worker, from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {
@@ -118,8 +118,8 @@ public final class EventLoop: SerialExecutor {
   /// Runs turns until the worker has been stopped and no jobs are queued. Called once; the calling thread becomes the
   /// loop's own thread.
   func run(_ worker: Worker) {
-    unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
-    defer { cl_set_current(nil) }
+    unsafe cl_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
+    defer { cl_set_current_loop(nil) }
     let serial = unsafe asUnownedSerialExecutor()
     let capacity: Int32 = 256
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)

@@ -1,7 +1,7 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// Version 1 is not read any more: a code is valid for ten minutes at most, so no code of version 1 is still valid.
+  /// The only version that is read. A code is valid for at most ten minutes, so all codes of version 1 have expired.
   private static let formatVersion: UInt8 = 2
 
   /// `.code`, because the sealed value is the authorization code that the client receives.

@@ -52,7 +52,7 @@ extension Endpoint {
         handling: .answerIf(
           { $0.policy.isEnforcing || !$0.identifiersIfEnforced.idsWithUpstreamSecret.isEmpty },
           { await IntrospectionEndpoint($0).respond() }))
-    case .pushed:
+    case .pushedAuthorization:
       EndpointRow(
         label: .pushedAuthorization,
         paths: { $0.acceptsPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
@@ -69,7 +69,7 @@ extension Endpoint {
       EndpointRow(
         label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
         handling: .answer { await StartEndpoint($0).respond() })
-    case .own:
+    case .otherOwnPath:
       EndpointRow(
         label: .otherPath, paths: { _ in [] },
         handling: .answer { intercepted in

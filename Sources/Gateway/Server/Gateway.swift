@@ -49,7 +49,7 @@ public final class Gateway: RequestHandler {
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return misdirected(client, ErrorForm(bytes, fields)) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
-    case .other:
+    case .notEndpoint:
       if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
       return pass(head, bytes, fields, client)
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
@@ -60,7 +60,7 @@ public final class Gateway: RequestHandler {
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, ErrorForm(bytes, fields),
-        path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
+        path: snapshot.matcher.notEndpointsEntry(for: bytes.extracting(head.path)))
     case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
     }
   }
@@ -89,7 +89,7 @@ public final class Gateway: RequestHandler {
     case .multipart: names.formUnion(OAuthNames(multipart: body))
     case nil: break
     }
-    return names.isRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
+    return names.indicateOAuthRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
   }
 
   private func pass(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts) -> Route {

@@ -125,7 +125,7 @@ struct CodeRedeemer {
 /// The upstream tokens that were issued for a code. They are kept in the store, sealed (encrypted and authenticated),
 /// so that a replay of the code revokes them.
 struct RevocableTokens: Sealable {
-  static var purpose: Purpose { .kept }
+  static var purpose: Purpose { .storedTokens }
   /// The version of the format.
   private static let formatVersion: UInt8 = 1
 

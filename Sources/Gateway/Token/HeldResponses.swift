@@ -124,7 +124,7 @@ struct HeldResponses {
 
 /// The stored response to a refresh.
 private struct HeldResponse: Sealable {
-  static var purpose: Purpose { .kept }
+  static var purpose: Purpose { .storedTokens }
   /// The version of the format. It differs from that of `RevocableTokens`, which is sealed for the same purpose.
   private static let formatVersion: UInt8 = 3
   private static let digestLength = 32
