@@ -89,7 +89,7 @@ public final class CompiledProxyConfiguration: Sendable {
   /// The `Strict-Transport-Security: ...` line, or nothing.
   let strictTransportLine: [UInt8]
   /// The name in `Via` in lower case, because host names are case-insensitive.
-  let loopMark: String
+  let lowercasePseudonym: String
 
   /// Prepares the lines and globs that each request uses.
   public init(_ configuration: ProxyConfiguration) {
@@ -98,7 +98,7 @@ public final class CompiledProxyConfiguration: Sendable {
     passesCommonFields = configuration.strippedFields.isEmpty
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
-    loopMark = configuration.pseudonym.lowercased()
+    lowercasePseudonym = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
     viaLineOfHTTP2 = Array("Via: 2 \(configuration.pseudonym)\r\n".utf8)
     let strict = configuration.strictTransportSecurity

@@ -64,7 +64,7 @@ extension Exchange {
   func advanceAndHold() throws(MessageError) {
     let bytes = fromClient.bytes(from: 0, count: fromClient.count)
     try upload.advance(from: fromClient, to: toUpstream)
-    held.append(bytes.prefix(bytes.count - fromClient.count + upload.direct), buffers)
+    held.append(bytes.prefix(bytes.count - fromClient.count + upload.directCount), buffers)
   }
 
   /// Lets the handler answer in place of the upstream. The upstream connection is already closed, so the rest of the

@@ -76,8 +76,8 @@ final class Exchange {
   /// Resets the object for the next exchange. One object serves all exchanges of a connection, to save an allocation
   /// for each.
   private func begin(_ state: ExchangeState, _ began: UInt64) {
-    buffers.fill(toUpstream)
-    buffers.fill(toClient)
+    buffers.ensureBlock(in: toUpstream)
+    buffers.ensureBlock(in: toClient)
     self.state = state
     self.began = began
     upload = BodyPump(.none, as: .plain)
@@ -127,7 +127,7 @@ final class Exchange {
   /// Sends `response`, the head made by a handler, and then streams the body of the upstream's response `answer`.
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
     begin(ExchangeState(relayedRequestIsWhole: answer.hasWholeRequest), began)
-    let upstream = answer.take()
+    let upstream = answer.takeConnection()
     do throws(Failure) {
       let action = state.step(try begin(response, answer.parsed, head, of: upstream))
       await server.waiter.joinSendBatch()
@@ -165,7 +165,7 @@ final class Exchange {
   }
 
   private func idleConnection(_ mayReuse: Bool) -> UpstreamConnection? {
-    mayReuse ? pool.takeIdle(isIdempotent: state.mayRepeat, isReserved: false) : nil
+    mayReuse ? pool.takeIdle(isIdempotent: state.mayRepeat, mayUseReserved: false) : nil
   }
 
   private func connect(_ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
@@ -202,7 +202,7 @@ final class Exchange {
           let interest = state.interest
           let wake = await server.waiter.wait(
             server.socket, interest.client.union(endOfClient), upstream.socket, interest.upstream,
-            until: deadlines.begin(state, settings, now: poller.now, taken: taken))
+            until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
           action = state.step(event(after: wake))
         case .yield:
           await server.waiter.yieldShare()
@@ -229,7 +229,7 @@ final class Exchange {
   }
 
   private func event(after wake: Wake) -> ExchangeState.Event {
-    if deadlines.mayBeMet(wake), let limit = deadlines.end(wake, state, settings, now: poller.now, taken: taken) {
+    if deadlines.mayHaveExceededLimit(wake), let limit = deadlines.end(wake, state, settings, now: poller.now, clientBytes: clientBytes) {
       return .expired(limit)
     }
     return isClientGone ? .clientGone : .woke
@@ -258,5 +258,5 @@ final class Exchange {
 
   /// Returns the number of bytes that the client has sent or acknowledged. Bytes that the kernel still holds for the
   /// client do not count.
-  private func taken() -> Int { uploaded + server.socket.acknowledged }
+  private func clientBytes() -> Int { uploaded + server.socket.acknowledged }
 }

@@ -287,10 +287,10 @@ struct ExchangeState: Equatable {
   }
 
   /// True if received bytes wait for one side to accept them.
-  private var isBlocked: Bool { interest.upstream.contains(.writable) || isBlockedDown }
+  private var isBlocked: Bool { interest.upstream.contains(.writable) || isBlockedByClient }
 
   /// True if response bytes wait for the client to accept them.
-  var isBlockedDown: Bool {
+  var isBlockedByClient: Bool {
     switch phase {
     case .responding(.waiting(.client), _), .tunnel(_, .waiting(.client)): true
     case .requesting, .responding, .tunnel: false
@@ -340,7 +340,7 @@ struct ExchangeState: Equatable {
     case .requesting(.open, _), .tunnel(.open, _): client.insert(.readable)
     case .requesting, .responding, .tunnel: break
     }
-    if isBlockedDown { client.insert(.writable) } else { upstream.insert(.readable) }
+    if isBlockedByClient { client.insert(.writable) } else { upstream.insert(.readable) }
     return (client, upstream)
   }
 }

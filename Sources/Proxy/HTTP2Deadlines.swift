@@ -34,7 +34,7 @@ struct HTTP2Deadlines {
   }
 
   /// Returns true once if the rest of a field section has not arrived in time.
-  mutating func missesFields(at now: MonotonicTime) -> Bool {
+  mutating func fieldsTimedOut(at now: MonotonicTime) -> Bool {
     guard case .awaited(let deadline) = fields, deadline.hasPassed(at: now) else { return false }
     fields = .missed
     return true
@@ -45,7 +45,7 @@ extension Deadline {
   func hasPassed(at now: MonotonicTime) -> Bool { self <= now }
 
   /// The time from `now` to the deadline; 0 if it has passed.
-  func left(at now: MonotonicTime) -> Milliseconds { hasPassed(at: now) ? 0 : self - now }
+  func remainingTime(at now: MonotonicTime) -> Milliseconds { hasPassed(at: now) ? 0 : self - now }
 }
 
 extension Deadline? {

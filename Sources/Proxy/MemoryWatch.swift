@@ -19,10 +19,10 @@ final class MemoryWatch: TimerEntry {
 
   /// Starts to measure the connections if memory is short and no measurement runs. The measurement ends after
   /// `creditWindow`.
-  func look() {
+  func checkMemory() {
     guard !isRunning, isShort else { return }
     isRunning = true
-    worker.forEachHTTP2Connection { $0.beginWatch() }
+    worker.forEachHTTP2Connection { $0.beginMemoryCheck() }
     worker.poller.arm(self, after: worker.settings.configuration.limits.creditWindow)
   }
 
@@ -31,8 +31,8 @@ final class MemoryWatch: TimerEntry {
     if isShort {
       let limits = worker.settings.configuration.limits
       let least = max(1, limits.creditWindow.amount(perSecond: limits.minimumRate))
-      worker.forEachHTTP2Connection { $0.endWatch(atLeast: least) }
+      worker.forEachHTTP2Connection { $0.endMemoryCheck(minimum: least) }
     }
-    look()
+    checkMemory()
   }
 }

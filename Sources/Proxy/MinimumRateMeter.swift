@@ -17,7 +17,7 @@ struct MinimumRateMeter {
   }
 
   /// Returns the waiting time that is left in this window.
-  func left(window: Milliseconds) -> Milliseconds {
+  func remainingTime(window: Milliseconds) -> Milliseconds {
     max(0, window - waited)
   }
 
@@ -27,7 +27,7 @@ struct MinimumRateMeter {
   ///   - rate: The minimum rate in bytes per second.
   ///   - window: The length of a window.
   ///   - moved: The total number of bytes moved; called only at the end of a window.
-  mutating func keeps(_ rate: Int, window: Milliseconds, waited time: Milliseconds, moved: () -> Int) -> Bool {
+  mutating func endWait(minimumRate rate: Int, window: Milliseconds, waited time: Milliseconds, moved: () -> Int) -> Bool {
     waited += time
     guard waited >= window else { return true }
     let moved = moved()

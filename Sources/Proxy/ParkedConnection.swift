@@ -33,7 +33,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     super.init()
     // The only strong reference to this object until the socket is closed.
     socket.observer = self
-    worker.poller.arm(self, after: idleDeadline.left(at: worker.poller.now))
+    worker.poller.arm(self, after: idleDeadline.remainingTime(at: worker.poller.now))
   }
 
   deinit {

@@ -84,7 +84,7 @@ public final class ProxyServer: Sendable {
       do throws(IOError) {
         try worker.prepareAccepting(listener, group: group, reserve: reserve) { isPaused in
           if isPaused { proxy.metrics.acceptingPaused() } else { proxy.metrics.acceptingResumed() }
-        } accepted: { socket, peer in
+        } onAccept: { socket, peer in
           proxy.serve(socket, peer: peer, listener: listener.id, speaksProxyProtocol: speaksProxyProtocol)
         }
       } catch {

@@ -79,7 +79,7 @@ public final class ProxyWorker {
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     // Requests that rely on the new certificate authorities must not use connections made under the old ones.
-    if old !== settings.configuration.upstreamTLS { pool.renew() }
+    if old !== settings.configuration.upstreamTLS { pool.startNewEpoch() }
   }
 
   /// Serves an accepted connection.
@@ -94,13 +94,13 @@ public final class ProxyWorker {
   }
 
   /// Takes a place among the refused clients that get the reason; `nil` if all places are taken.
-  func beginRefusal() -> RefusalPlace? {
+  func beginRefusal() -> RefusalPermit? {
     guard refusals < ProxyWorker.refusalLimit else { return nil }
     refusals += 1
-    return RefusalPlace(self)
+    return RefusalPermit(self)
   }
 
-  /// Frees the place of a `RefusalPlace`.
+  /// Frees the place of a `RefusalPermit`.
   fileprivate func endRefusal() {
     refusals -= 1
   }
@@ -121,7 +121,7 @@ public final class ProxyWorker {
   }
 
   /// Returns the parsed response head at the front of `input` as a `Response`; `responseFields` contains its fields.
-  func values(of head: ResponseHead, _ input: Buffer) -> Response {
+  func response(from head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
     return input.withSpan { bytes in
       Response(
@@ -194,7 +194,7 @@ public enum RequestHandling: Sendable {
 }
 
 /// A place among the refused clients that get the reason. `deinit` frees the place.
-final class RefusalPlace {
+final class RefusalPermit {
   private let worker: ProxyWorker
 
   fileprivate init(_ worker: ProxyWorker) {

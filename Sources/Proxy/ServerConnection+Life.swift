@@ -102,7 +102,7 @@ extension ServerConnection {
 
   /// Receives into `input`.
   func receive() -> Transfer {
-    poller.buffers.fill(input)
+    poller.buffers.ensureBlock(in: input)
     if input.readRoom == 0 { input.compact() }
     return socket.receive(into: input)
   }
@@ -117,7 +117,7 @@ extension ServerConnection {
   // MARK: Parking
 
   func park() {
-    waiter.retire()
+    waiter.cancelDeadline()
     exchange?.release()
     exchange = nil
     releaseInput()

@@ -13,7 +13,7 @@ import Telemetry
 final class ServerConnection: Activity {
   /// The state of the connection.
   enum Stage {
-    /// The connection is not admitted yet: `enter` reads the PROXY header, checks the limits and performs the TLS
+    /// The connection is not admitted yet: `admit` reads the PROXY header, checks the limits and performs the TLS
     /// handshake.
     case accepted(speaksProxyProtocol: Bool)
     /// The first bytes will show whether the client uses HTTP/2.
@@ -44,7 +44,7 @@ final class ServerConnection: Activity {
   let admission: Admission
   var stage: Stage
   /// Not `nil` while the reason is sent to a refused client.
-  var refusalPlace: RefusalPlace?
+  var refusalPermit: RefusalPermit?
   /// The number of body bytes that are held for the request in progress.
   var charged = 0
   var state = ConnectionState()
@@ -137,22 +137,22 @@ final class ServerConnection: Activity {
   /// Releases the remaining resources; no further stream follows.
   func endStreams() {
     exchange = nil
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 
   /// Adopts the client named by a trusted proxy.
-  func believe(_ client: ProxyHeader.Client) {
+  func adoptProxiedClient(_ client: ProxyHeader.Client) {
     proxiedClient = client
     peer = client.address
-    identify()
+    updateIdentity()
   }
 
   private func followSettings() {
-    if settings !== identitySettings { identify() }
+    if settings !== identitySettings { updateIdentity() }
   }
 
   /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
-  func identify() {
+  func updateIdentity() {
     identitySettings = settings
     if proxiedClient != nil, !settings.configuration.trusts(socketPeer) {
       proxiedClient = nil
@@ -192,7 +192,7 @@ final class ServerConnection: Activity {
     if case .accepted(let speaksProxyProtocol) = stage {
       // Over TLS, ALPN decides.
       stage = tls == nil && settings.configuration.http2 != nil ? .undecided : .http1
-      switch await enter(speaksProxyProtocol: speaksProxyProtocol) {
+      switch await admit(speaksProxyProtocol: speaksProxyProtocol) {
       case .admitted where socket.layer?.applicationProtocol == "h2": return handOver()
       case .admitted: break
       case .refused(let failure): return await refuse(failure)
@@ -235,7 +235,7 @@ final class ServerConnection: Activity {
   /// Passes the socket and the received bytes to an `HTTP2Connection`.
   private func handOver() {
     stage = .http2
-    waiter.retire()
+    waiter.cancelDeadline()
     worker.serveHTTP2(self)
   }
 
@@ -294,10 +294,10 @@ final class ServerConnection: Activity {
     releaseInput()
     if case .streams = stage {
       stage = .streams(nil)
-      refusalPlace = nil
+      refusalPermit = nil
     } else {
       exchange = nil
-      waiter.retire()
+      waiter.cancelDeadline()
     }
   }
 }

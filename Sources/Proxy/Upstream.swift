@@ -36,9 +36,9 @@ public final class Upstream {
       let upstream: UpstreamConnection
       do throws(UpstreamFailure) {
         upstream = try await worker.pool.take(
-          mayReuse: mayReuse, isIdempotent: isIdempotent, isReserved: true, for: connection)
+          mayReuse: mayReuse, isIdempotent: isIdempotent, mayUseReserved: true, for: connection)
       } catch {
-        note(error)
+        recordFailure(error)
         throw error
       }
       let wasReused = upstream.isReused
@@ -53,13 +53,13 @@ public final class Upstream {
           mayReuse = false
           continue
         }
-        note(error)
+        recordFailure(error)
         throw error
       }
     }
   }
 
-  private func note(_ failure: UpstreamFailure) {
+  private func recordFailure(_ failure: UpstreamFailure) {
     if case .clientGone = failure { return }
     worker.metrics.upstreamFailed(failure)
     if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.recordLimit(limit) }
@@ -178,7 +178,7 @@ public final class Upstream {
       // An early response is already in the input.
       if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
         worker.metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
-        let response = worker.values(of: head, upstream.input)
+        let response = worker.response(from: head, upstream.input)
         upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, hasWholeRequest: hasWholeRequest, connection)
       }

@@ -52,9 +52,9 @@ public final class UpstreamResponse {
     response.headers = Headers(
       head.headers.fields.map { field in
         guard UpstreamResponse.locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }),
-          let moved = LocationRewriter.moved(field.value, configuration)
+          let value = LocationRewriter.replacingOrigin(in: field.value, configuration)
         else { return field }
-        return Headers.Field(name: field.name, value: moved)
+        return Headers.Field(name: field.name, value: value)
       })
     return response
   }
@@ -67,7 +67,7 @@ public final class UpstreamResponse {
   }
 
   /// Passes the connection to the caller, which streams the body.
-  func take() -> UpstreamConnection {
+  func takeConnection() -> UpstreamConnection {
     isTaken = true
     return connection
   }

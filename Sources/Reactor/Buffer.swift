@@ -50,7 +50,7 @@ import Glibc
   /// The size of the block in bytes, used or not; 0 without a block.
   public var blockSize: Int { limit }
 
-  func take(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
+  func attach(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
     precondition(!hasBlock, "a block for a buffer that has one")
     unsafe base = block
     limit = capacity
@@ -58,7 +58,7 @@ import Glibc
     highestEnd = 0
   }
 
-  func releaseBlock() -> UnsafeMutableRawPointer {
+  func detachBlock() -> UnsafeMutableRawPointer {
     precondition(hasBlock, "no block to give back")
     let block = unsafe base
     unsafe base = Block.none

@@ -32,7 +32,7 @@ extension Socket {
 
   /// True if input has arrived, even if no event has reported it yet: bytes, an end or an error. Also true for a
   /// closed, aborted or broken socket. Costs a system call.
-  public func hasArrived() -> Bool {
+  public func inputHasArrived() -> Bool {
     guard descriptor >= 0, !isAborted, !readiness.contains(.broken) else { return true }
     if let layer { return layer.hasInput(self) }
     var byte: UInt8 = 0

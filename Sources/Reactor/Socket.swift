@@ -21,7 +21,7 @@ import CLinux
   /// this flag a truncated message would look complete.
   var hasFailed = false
   /// True if the last send announced that more follows.
-  private var holdsBack = false
+  private var mayHoldBackBytes = false
   /// The total number of bytes sent without a layer.
   var written = 0
   /// The number of bytes that a layer sends at once: one TLS record.
@@ -46,7 +46,7 @@ import CLinux
     self.counter = counter
     unsafe waiter = nil
     counter?.add()
-    Descriptors.opened()
+    Descriptors.socketOpened()
   }
 
   /// Creates a closed socket without a descriptor. `open` connects it to a stream of a multiplexed connection, so that
@@ -75,7 +75,7 @@ import CLinux
       // The poller retains a registered socket until it is closed, so this only prevents the leak of a descriptor after
       // a mistake.
       cl_close(descriptor)
-      Descriptors.closed()
+      Descriptors.socketClosed()
       counter?.remove()
     }
   }
@@ -150,12 +150,12 @@ import CLinux
     if let layer {
       let more = more || count > Socket.recordSize
       let result = unlessBroken(layer.send(buffer, upTo: count, more: more, self))
-      if case .moved = result { holdsBack = more }
+      if case .moved = result { mayHoldBackBytes = more }
       return result
     }
     let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count, more) }
     guard sent >= 0 else { return handleSendError(sent) }
-    holdsBack = more
+    mayHoldBackBytes = more
     written += Int(sent)
     if sent < count { readiness.remove(.writable) }
     buffer.consume(Int(sent))
@@ -173,7 +173,7 @@ import CLinux
       unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count, more) }
     }
     guard sent >= 0 else { return handleSendError(sent) }
-    holdsBack = more
+    mayHoldBackBytes = more
     written += Int(sent)
     if sent < headCount + count { readiness.remove(.writable) }
     head.consume(min(Int(sent), headCount))
@@ -221,8 +221,8 @@ import CLinux
   /// Makes the kernel send the bytes that it holds back after a send with `more`, because the next bytes do not follow
   /// yet.
   public func push() {
-    guard holdsBack else { return }
-    holdsBack = false
+    guard mayHoldBackBytes else { return }
+    mayHoldBackBytes = false
     if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
@@ -242,13 +242,13 @@ import CLinux
   /// Closes the socket. Harmless if it is closed already.
   public func close() {
     guard descriptor >= 0 else { return closeStream(isReset: false) }
-    poller.forget(self)
+    poller.unregister(self)
     observer = nil
     layer?.announceEnd()
     layer = nil
     cl_close(descriptor)
     descriptor = -1
-    Descriptors.closed()
+    Descriptors.socketClosed()
     counter?.remove()
   }
 
