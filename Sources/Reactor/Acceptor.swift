@@ -58,8 +58,8 @@ final class Acceptor: Activity {
     waiter.cancelDeadline()
   }
 
-  /// Calls `onPauseChange` when a pause starts or ends, not for each attempt in between. A pause lasts as long as the process
-  /// is out of descriptors or memory.
+  /// Calls `onPauseChange` when a pause starts or ends, not for each attempt in between. A pause lasts as long as the
+  /// process is out of descriptors or memory.
   private func reportPause(_ outcome: Outcome) {
     guard (outcome == .exhausted) != isPaused else { return }
     isPaused.toggle()
@@ -69,7 +69,7 @@ final class Acceptor: Activity {
   private enum Outcome {
     /// No connection is queued.
     case drained
-    /// The limit was reached; more connections may be queued.
+    /// The maximum number of connections was accepted; more may be queued.
     case more
     /// The process is out of descriptors or memory.
     case exhausted
@@ -99,9 +99,8 @@ final class Acceptor: Activity {
     return .more
   }
 
-  /// True if the error concerns only the connection at the front of the queue, not the listening socket. accept(2) on
-  /// Linux returns pending network errors of the new connection, and a firewall may forbid one connection; the next one
-  /// may succeed.
+  /// True if the error concerns only the connection at the front of the queue, so that the next call may succeed.
+  /// accept(2) on Linux returns pending network errors of the new connection, and a firewall may forbid one connection.
   static func isConnectionError(_ error: IOError) -> Bool {
     switch error {
     case .interrupted, .aborted, .protocolViolation, .notPermitted, .networkDown, .noProtocolOption, .hostDown,
@@ -116,8 +115,8 @@ final class Acceptor: Activity {
     onAccept(socket, peer)
   }
 
-  /// Accepts the queued connections, whose handshakes the kernel has already completed, as far as descriptors suffice,
-  /// and closes the listening socket.
+  /// Accepts the queued connections as far as descriptors suffice, and closes the listening socket. The kernel has
+  /// already completed the TCP handshakes of these connections, so their clients may already have sent requests.
   func close() {
     guard socket.isOpen else { return }
     while case .more = acceptQueued(atMost: Acceptor.connectionsPerTurn) {}

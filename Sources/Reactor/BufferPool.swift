@@ -10,8 +10,8 @@ import CLinux
   private var fittedBytes = 0
   /// The number of bytes held outside of buffers: bodies of requests and responses that are collected as a whole.
   private var charged = 0
-  /// The maximum number of bytes in use: this worker's share of the process limit. Callers check it with `hasRoom`; of
-  /// the methods of the pool, only `widen` respects it.
+  /// The maximum number of bytes in use: this worker's share of the process limit. Callers check it with `hasRoom`,
+  /// because the methods of the pool, except `widen`, allocate blocks regardless of the limit.
   public var limit = Int.max
 
   /// Creates an empty pool. Up to `keep` free normal blocks, `keep` free small blocks and `keep` / 4 free wide blocks
@@ -69,9 +69,9 @@ import CLinux
     unsafe buffer.attach(wide.pop(), Buffer.wideCapacity)
   }
 
-  /// Makes room for `count` more bytes, in a small block if the content of the buffer and these bytes fit into one. The
-  /// room is for `append`. A receive leaves slack at the end of a block, so a small block, or one of exact size, may
-  /// have no room for a receive (`readRoom`).
+  /// Makes room for `append` of `count` more bytes, in a small block if the content of the buffer and these bytes fit
+  /// into one. A receive leaves slack at the end of a block, so a small block, or one of exact size, may have no room
+  /// for a receive (`readRoom`).
   ///
   /// - Parameter isExact: if true, content that needs more than a small block gets a block of exactly its size instead
   ///   of a normal one. Normal blocks are reused without an allocation, but are mostly larger than needed.

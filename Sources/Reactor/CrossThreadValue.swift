@@ -36,15 +36,15 @@ final class CrossThreadValue<Value: Sendable>: Sendable {
     let receiver = JobReceiver(self)
     unsafe suspension.executor.host = Unmanaged.passUnretained(receiver)
     await suspension.enter()
-    // The suspension passes the task's job to the receiver while the task is suspended, so the receiver must live until here.
+    // The executor of `suspension` passes the task's job to the receiver, so the receiver must live until here.
     withExtendedLifetime(receiver) {}
     return state.withLock { state in
-      guard case .delivered(let value) = state else { preconditionFailure("a task woke before its value was delivered") }
+      guard case .delivered(let value) = state else { preconditionFailure("a task woke without its value") }
       return value
     }
   }
 
-  /// Resumes `job` if the value was given, otherwise stores it for `deliver`.
+  /// Resumes `job` if the value has been delivered, otherwise stores the job for `deliver`.
   private func resumeOrStore(_ job: UnownedJob) {
     let isDelivered = state.withLock { state in
       if case .delivered = state { return true }

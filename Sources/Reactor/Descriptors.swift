@@ -18,8 +18,8 @@ public enum Descriptors {
   /// The number of sockets that are registered with any worker.
   public static var openSockets: Int { sockets.load(ordering: .relaxed) }
 
-  /// True if fewer than `reserve` descriptors are left. Only sockets are counted as used. Client connections may not
-  /// use the reserve.
+  /// True if fewer than `reserve` descriptors are left: then no more client connections are accepted. Only sockets are
+  /// counted as used.
   static func isNearlyExhausted(reserve: Int) -> Bool {
     openSockets > limit.load(ordering: .relaxed) - reserve
   }

@@ -1,6 +1,6 @@
 import CLinux
 
-/// A detached system thread.
+/// Detached threads of the operating system.
 public enum OSThread {
   private final class Body {
     let run: @Sendable () -> Void

@@ -10,7 +10,7 @@ import Time
   let suspension: Suspension
   /// The sockets, indexed by descriptor. Each is retained once here, so that an event needs no reference counting.
   private var slots: [Unmanaged<Socket>?] = unsafe []
-  /// The generation of the socket that was registered last.
+  /// The generation of the socket that was registered last (`Socket.generation`).
   private var generation: UInt32 = 0
   let wheel: TimerWheel
   /// The tasks that wait for the next request of a connection.
@@ -19,7 +19,8 @@ import Time
   private var due: [TimerEntry] = []
   /// The activities that are to be started as tasks.
   var pendingActivities: [any Activity] = []
-  /// Readiness that was taken from sockets, and is returned to them after the next poll for events.
+  /// The readiness that `Socket.holdBackReading` has removed from sockets. It is delivered after the next poll for
+  /// events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
   /// The time of this turn, read once per turn.
   public private(set) var now: MonotonicTime
@@ -64,8 +65,8 @@ import Time
 
   /// Opens a connection and waits until it is established.
   ///
-  /// - Parameter client: the socket of the client for which the connection is opened; the attempt ends if that socket is
-  ///   broken.
+  /// - Parameter client: the socket of the client for which the connection is opened; the attempt ends if that socket
+  ///   is broken.
   public func connect(
     to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy client: Socket? = nil
   ) async throws(ConnectError)
@@ -105,6 +106,7 @@ import Time
     throw .timedOut
   }
 
+  /// Removes a socket that is being closed, so that no event is delivered to it.
   func unregister(_ socket: Socket) {
     let slot = Int(socket.descriptor)
     guard let entry = unsafe slots.indices.contains(slot) ? slots[slot] : nil,
@@ -226,7 +228,7 @@ public enum ConnectError: Error, Equatable, Sendable {
   case timedOut
   /// A system call failed, or the peer refused the connection.
   case failed(IOError)
-  /// The connection of the client for which this one is opened has broken.
+  /// The client for which the connection was opened has disconnected.
   case abandoned
 }
 
@@ -236,7 +238,7 @@ public protocol Activity: AnyObject {
   func run() async
 }
 
-/// A deadline that calls its owner.
+/// A timer that calls its owner when its deadline has passed.
 public final class Timer: TimerEntry {
   /// Retained only while armed. A weak reference would slow down every use of the owner.
   fileprivate var owner: (any TimerOwner)?

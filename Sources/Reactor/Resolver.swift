@@ -17,7 +17,7 @@ public final class Resolver: Sendable {
     var waiting: [CrossThreadValue<Result<[Address], ResolveError>>] = []
   }
 
-  /// The function that looks a name up; it blocks.
+  /// A function that looks a name up; it blocks.
   package typealias LookUp = @Sendable (_ host: String, _ port: Int) -> Result<[Address], ResolveError>
 
   /// The host name or address literal.
@@ -40,7 +40,7 @@ public final class Resolver: Sendable {
     literal = Address(literal: host, port: port)
   }
 
-  /// Returns the addresses if they are known without a look-up: a literal or a cached answer; otherwise `nil`.
+  /// Returns the address if the host is a literal, or the cached answer; `nil` without either.
   ///
   /// Starts a look-up in the background if the cached answer is no longer fresh.
   public func cachedAddresses(now: MonotonicTime) -> [Address]? {

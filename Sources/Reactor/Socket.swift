@@ -20,7 +20,7 @@ import CLinux
   /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
   /// this flag a truncated message would look complete.
   var hasFailed = false
-  /// True if the last send announced that more follows.
+  /// True if the last send was made with `more`, so that the kernel may hold bytes back.
   private var mayHoldBackBytes = false
   /// The total number of bytes sent without a layer.
   var written = 0
@@ -85,8 +85,8 @@ import CLinux
 
   /// True if a wait for `wanted` would return immediately: always for a broken socket, unless `wanted` is empty.
   ///
-  /// With an empty `wanted`, a wait for two sockets can ignore one that is broken but of no use to the caller yet;
-  /// otherwise the wait would never suspend the caller.
+  /// A wait for two sockets passes an empty `wanted` for a socket whose events the caller cannot handle yet. If that
+  /// socket is broken, the wait must still suspend the caller, or the caller would loop.
   public func satisfies(_ wanted: Readiness) -> Bool {
     if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), readiness.contains(.readClosed) { return true }
@@ -113,7 +113,8 @@ import CLinux
   /// A short read means that the kernel's queue is empty, so no second call is needed to get EAGAIN. There are two
   /// exceptions: after a hang-up, an end or error may follow the bytes, and urgent data ends a read early.
   ///
-  /// A broken socket never returns `wouldBlock`: a wait for it returns at once, so the caller would loop.
+  /// For a broken socket the result is a failure instead of `wouldBlock`: a wait for a broken socket returns at once,
+  /// so the caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
     if isAborted || descriptor < 0 { return receiveFromStream(buffer) }
     let room = buffer.readRoom

@@ -1,11 +1,11 @@
-/// The actor on which the tasks of one loop wait ("room" in names). Its executor runs no jobs.
+/// The actor on which the tasks of one loop wait. Its executor runs no jobs.
 ///
 /// Theory of operation. A task that waits calls `enter`, so the runtime enqueues the task's job on the executor of this
-/// actor (`SuspensionExecutor`). The executor passes the job to the host, an object such as the `Waiter` of the task. The host keeps
-/// the job until the awaited event has happened. Then it queues the job on the loop, which runs it as a job of the
-/// worker, so the switch back costs nothing. A continuation would do the same. But it would cost four locks, an entry
-/// in the task's status records and 2,000 more instructions per proxied request, because the runtime looks up the
-/// executor of the resumed task three times (docs/adr/0007).
+/// actor (`SuspensionExecutor`). The executor passes the job to the host, an object such as the `Waiter` of the task.
+/// The host keeps the job until the awaited event has happened. Then it queues the job on the loop, which runs it as a
+/// job of the worker, so the switch back to the worker costs nothing. A continuation would have the same effect. But it
+/// would cost four locks, an entry in the task's status records and 2,000 more instructions per proxied request,
+/// because the runtime looks up the executor of the resumed task three times (docs/adr/0007).
 ///
 /// This is sound because this actor and the loop share one thread: their code never runs at the same time. The actor
 /// owns no state that a task could touch.
@@ -60,6 +60,6 @@ actor Suspension {
 /// An object that keeps the job of a waiting task, and queues it when the wait is over.
 @safe public class JobHost: TimerEntry {
   func receive(_ job: UnownedJob) {
-    preconditionFailure("a host must say what becomes of its suspendedJob")
+    preconditionFailure("a subclass of JobHost must override `receive`")
   }
 }

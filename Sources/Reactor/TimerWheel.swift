@@ -11,8 +11,8 @@ import Time
 /// less than half a revolution away. Without the list, a process whose connections only wait for distant deadlines
 /// would wake up once per revolution for each of them.
 @safe final class TimerWheel {
-  /// The duration of a slot. Entries expire up to this many milliseconds after their deadlines: early enough for a
-  /// connect timeout, and late enough to handle several deadlines in one wake-up.
+  /// The duration of a slot, by which an entry may expire too late. It is short enough for a connect timeout, and long
+  /// enough to handle several deadlines in one wake-up.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
   /// The index of the list of distant entries, after the slots.
@@ -24,7 +24,7 @@ import Time
   private var earliestDistantTick = UInt64.max
   /// One bit for each slot that has entries.
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
-  /// The last tick (a time in slots) that was processed.
+  /// The last tick that was processed. A tick is a time in units of `slotMilliseconds`.
   private var currentTick: UInt64
   private(set) var count = 0
 
@@ -117,6 +117,8 @@ import Time
     }
   }
 
+  /// Moves the entries of the slot whose deadline has passed to `due`, and entries whose deadline was moved to a later
+  /// time to their new slots.
   private func collect(_ slot: Int, _ now: MonotonicTime, _ due: inout [TimerEntry]) {
     var next = unsafe slots[slot]?.takeUnretainedValue()
     while let entry = next {
@@ -163,8 +165,8 @@ import Time
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
-  /// The index of the slot; -1 if the entry is not linked. A small type in the last place, so that it shares a word
-  /// with the small properties of the subclass for parked connections.
+  /// The index of the slot; -1 if the entry is not linked. A small type and the last property, so that it shares a word
+  /// of memory with the small properties of the subclass for parked connections.
   fileprivate var slot: Int16 = -1
 
   /// Creates an entry that is not armed.

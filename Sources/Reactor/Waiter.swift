@@ -18,8 +18,9 @@ public enum Wake: Equatable, Sendable {
 @safe public final class Waiter: JobHost {
   /// The job of the task while it waits.
   private var suspendedJob: UnownedJob?
+  /// The reason why the last wait ended.
   private var wake = Wake.ready
-  /// The reason of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
+  /// The kind of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
   private var yieldKind: YieldKind?
   private let poller: Poller
   // The parts of the poller that a wait uses, cached to avoid a retain and release per use.
@@ -95,7 +96,7 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
-  /// Waits for a call of `resume`; the deadline of an earlier wait may end it too.
+  /// Waits for a call of `resume`. If the deadline of an earlier wait is still armed, it may end this wait too.
   public func waitForResume() async {
     await suspend()
   }
@@ -107,7 +108,7 @@ public enum Wake: Equatable, Sendable {
   }
 
   /// Like `yield`, for a task that has moved many bytes and has more to move: only a few of these tasks continue in a
-  /// turn, in the order in which they gave way.
+  /// turn, in the order of their calls.
   public func yieldShare() async {
     yieldKind = .yieldShare
     await suspend()

@@ -3,8 +3,8 @@ import Time
 extension Worker {
   /// Runs the loop on the calling thread with `main` as its first task, until `stop`.
   ///
-  /// For a program without threads of its own: `main`, and what it starts or awaits on this worker, runs on this thread
-  /// and never resumes on the runtime's global thread pool.
+  /// For a program that starts no threads: `main`, and all tasks that it starts on this worker, run on this thread and
+  /// never resume on the runtime's global thread pool.
   public nonisolated func runOnCurrentThread(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
     Task.immediate { await main(self) }
     runOnCurrentThread()
@@ -37,7 +37,7 @@ extension Worker {
   }
 }
 
-/// A host that keeps the job of the task that arrives.
+/// A host that keeps the job that it receives, so that `handsOverTasksImmediately` can check that there is one.
 final class HandoverProbe: JobHost {
   private(set) var job: UnownedJob?
 

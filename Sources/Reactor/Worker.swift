@@ -13,7 +13,7 @@ public actor Worker {
   public nonisolated let connections = ConnectionCounter()
   /// The I/O state of this worker.
   public let poller: Poller
-  /// Objects that live as long as the worker, e.g. the proxy with its pool and a handler.
+  /// Objects that live as long as the worker, e.g. the `ProxyWorker`.
   private var residents: [AnyObject] = []
 
   /// The event loop.
@@ -117,7 +117,8 @@ public actor Worker {
     onAccept: @escaping (Socket, Address) -> Void
   ) throws(IOError) -> Acceptor {
     let acceptor = try Acceptor(
-      listener, worker: self, poller: poller, group: group, reserve: reserve, onPauseChange: onPauseChange, onAccept: onAccept)
+      listener, worker: self, poller: poller, group: group, reserve: reserve, onPauseChange: onPauseChange,
+      onAccept: onAccept)
     acceptors[listener.id] = acceptor
     return acceptor
   }
