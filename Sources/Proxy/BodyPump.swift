@@ -3,8 +3,8 @@ import Reactor
 
 /// Moves one body from a receive buffer (the source) towards a socket, and changes its framing if necessary.
 ///
-/// Bytes that keep their framing are sent directly from the source. All others, and a short body behind its head, are
-/// copied into a send buffer (the sink).
+/// Bytes whose framing does not change are sent directly from the source. All others are copied into a send buffer (the
+/// sink), and so is a short body, behind its head.
 struct BodyPump {
   /// The framing of the outgoing body.
   enum Output {

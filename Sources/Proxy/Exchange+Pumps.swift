@@ -145,7 +145,7 @@ extension Exchange {
   ///
   /// If the method defines no meaning for content, and the client does not wait for 100 (Continue), waits for data or
   /// the end of the body. So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
-  func settledFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
+  func outgoingFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while true {
       switch arrivedPart() {

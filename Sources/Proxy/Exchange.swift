@@ -10,10 +10,12 @@ import Time
 /// can move any, the exchange waits for both sockets at once, but only for events after which it can continue. So a
 /// response that arrives before the request has ended stops the upload, and a client that goes away cancels the
 /// request. Until the first byte of a response has been received, an idempotent request without a body can be sent
-/// again on another connection. Its encoded head stays in the send buffer, so it need not be encoded a second time.
+/// again on another connection. For this, the send buffer keeps the encoded head.
 final class Exchange {
   enum Failure: Error {
+    /// A failure that `ExchangeState` has found.
     case state(ExchangeState.Failure)
+    /// The client's body is malformed.
     case request(MessageError)
     case upstream(UpstreamFailure)
     /// The response has a location or link that must not reach the browser.
@@ -42,7 +44,7 @@ final class Exchange {
   var reader = ResponseHeadReader()
   /// The parts of a request with a body that are kept after they were sent to the upstream.
   var held = HeldRequest()
-  /// True if the request carried the private cookie.
+  /// True if the request carried the gateway's own cookie (`ProxyConfiguration.privateCookie`).
   private(set) var requestHasPrivateCookie = false
   /// The status of the response.
   var status = 0
@@ -101,7 +103,7 @@ final class Exchange {
     }
     do throws(Failure) {
       if body == .chunked {
-        body = try await settledFraming(head)
+        body = try await outgoingFraming(head)
         if body == .none { state = ExchangeState(.body(asksForClose: false)) }
       }
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
@@ -229,7 +231,9 @@ final class Exchange {
   }
 
   private func event(after wake: Wake) -> ExchangeState.Event {
-    if deadlines.mayHaveExceededLimit(wake), let limit = deadlines.end(wake, state, settings, now: poller.now, clientBytes: clientBytes) {
+    if deadlines.mayHaveExceededLimit(wake),
+      let limit = deadlines.end(wake, state, settings, now: poller.now, clientBytes: clientBytes)
+    {
       return .expired(limit)
     }
     return isClientGone ? .clientGone : .woke

@@ -4,8 +4,8 @@ import Time
 /// The time limits of one exchange.
 ///
 /// Theory of operation. Before each wait of the exchange, `begin` returns the deadline of the wait. After the wait,
-/// `end` returns the limit that was exceeded, if any. The time and the settings are arguments. `clientBytes` returns the
-/// number of bytes that the client has sent or acknowledged; it is called only if needed, because it makes a system
+/// `end` returns the limit that was exceeded, if any. The time and the settings are arguments. `clientBytes` returns
+/// the number of bytes that the client has sent or acknowledged; it is called only if needed, because it makes a system
 /// call.
 ///
 ///     limit      applies                              is exceeded
@@ -86,7 +86,8 @@ struct ExchangeDeadlines {
     _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, clientBytes: () -> Int
   ) -> ExchangeState.Limit? {
     if measuresRate,
-      !rateMeter.endWait(minimumRate: settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: clientBytes)
+      !rateMeter.endWait(
+        minimumRate: settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: clientBytes)
     {
       return .rate
     }

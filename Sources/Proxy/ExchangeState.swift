@@ -43,8 +43,8 @@ struct ExchangeState: Equatable {
   enum Phase: Equatable {
     /// No final response has begun. `isReused`: the upstream connection was used by an earlier exchange.
     case requesting(Upload, isReused: Bool)
-    /// The head of the response was written, and the request is over. `mayReuse`: the upstream connection can be used
-    /// for another exchange after the body.
+    /// The head of the response was written, and no more of the request is sent. `mayReuse`: the upstream connection
+    /// can be used for another exchange after the body.
     case responding(Flow, mayReuse: Bool)
     /// Bytes of another protocol move in both directions until the upstream ends its side.
     case tunnel(Tunnel, Flow)

@@ -3,10 +3,10 @@ import HTTP2
 import Reactor
 import Telemetry
 
-/// The streams of a connection. Each has a transport (its `HTTP2StreamTransport`) and a task that serves it. Both are kept
-/// for later streams.
+/// The streams of a connection. Each has a transport (`HTTP2StreamTransport`) and a task that serves it. Transports and
+/// tasks are kept for later streams.
 extension HTTP2Connection {
-  /// The maximum number of spare tasks: as many as most connections have concurrent streams.
+  /// The maximum number of spare tasks, and of spare transports. Most connections have no more concurrent streams.
   private static let spareLimit = 16
 
   /// The deadline for a client to accept more of a response.
@@ -36,7 +36,7 @@ extension HTTP2Connection {
       if deadlines.idle == nil, !isShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
     } else {
       deadlines.idle = nil
-      if life == .pausing { life = .active }
+      if life == .aboutToPark { life = .active }
     }
   }
 

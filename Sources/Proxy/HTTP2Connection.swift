@@ -16,9 +16,9 @@ final class HTTP2Connection: Activity {
   enum Life {
     /// The task of the connection runs, or waits for an event.
     case active
-    /// There was no stream for a second, or an idle connection must release its memory: the next step parks the
-    /// connection unless there is work.
-    case pausing
+    /// The next step parks the connection unless there is work, because it had no stream for a second or because idle
+    /// connections must release their memory.
+    case aboutToPark
     /// The connection has neither task nor buffers; an event of the socket or the timer starts a task again.
     case parked
     case ended
@@ -34,10 +34,10 @@ final class HTTP2Connection: Activity {
     case final
   }
 
-  /// The check, while memory is short, that the client accepts its responses fast enough (`MemoryWatch`).
+  /// While memory is short, the check that the client accepts its responses fast enough (`MemoryWatch`).
   private enum MemoryCheck {
     case inactive
-    /// The number of response bytes that had been sent when the check began.
+    /// `sentBytesAtStart`: the number of response bytes that had been sent when the check began.
     case running(sentBytesAtStart: Int)
     /// The client has accepted too few bytes: the connection is ended.
     case failed
@@ -47,8 +47,9 @@ final class HTTP2Connection: Activity {
   /// The field section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
-  /// The object of the accepted connection, with the client's identity and the received bytes.
+  /// The object that accepted the connection. It keeps the client's identity and the bytes received so far.
   let base: ServerConnection
+  /// `nil` if the session could not be created; the connection then ends at once.
   let session: HTTP2Session?
   let waiter: Waiter
   let input: Buffer
@@ -60,11 +61,13 @@ final class HTTP2Connection: Activity {
   var spareServers: [HTTP2StreamServer] = []
   /// The number of streams that have a task.
   var streamTasks = 0
-  /// The number of streams whose task has ended but whose response is not sent completely.
+  /// The number of streams whose task has ended but which are not closed: the response is not sent completely, or the
+  /// client has not ended its request.
   var streamsWithoutTask = 0
   var life = Life.active
   var shutdown = Shutdown.none
   private var memoryCheck = MemoryCheck.inactive
+  /// The number of streams that were begun on this connection.
   var requests = 0
   var timer: Timer?
   /// The number of bytes moved since the last yield.
@@ -75,7 +78,7 @@ final class HTTP2Connection: Activity {
   private var needsWideBlock = false
   var deadlines = HTTP2Deadlines()
 
-  /// The number of bytes after which the task gives way.
+  /// The number of moved bytes after which the task lets other tasks run.
   private static let yieldAfter = 64 * 1024
   /// The time after which an idle connection parks.
   private static let parkDelay: Milliseconds = 1_000
@@ -107,7 +110,7 @@ final class HTTP2Connection: Activity {
         case .yield: await waiter.yieldShare()
         case .wait: try await wait(session)
         case .park: if park() { return }
-        case .over: return await close()
+        case .close: return await close()
         }
       }
     } catch {
@@ -139,7 +142,7 @@ final class HTTP2Connection: Activity {
     case yield
     case wait
     case park
-    case over
+    case close
   }
 
   private func step(_ session: HTTP2Session) throws(HTTP2Failure) -> Step {
@@ -154,7 +157,7 @@ final class HTTP2Connection: Activity {
     }
     announceEnd(session)
     let isSent = try flush(session)
-    if isSent, session.isOver || isShutDown && transports.isEmpty && !session.wantsToSend { return .over }
+    if isSent, session.isOver || isShutDown && transports.isEmpty && !session.wantsToSend { return .close }
     if moved >= HTTP2Connection.yieldAfter {
       moved = 0
       return .yield
@@ -163,12 +166,12 @@ final class HTTP2Connection: Activity {
       switch receive() {
       case .moved: return .again
       case .wouldBlock: return .wait
-      case .ended: return .over
+      case .ended: return .close
       case .failed: throw .broken
       }
     }
     let isIdle = isSent && transports.isEmpty && !session.awaitsFields && !isEnding
-    return isIdle && life == .pausing ? .park : .wait
+    return isIdle && life == .aboutToPark ? .park : .wait
   }
 
   /// True if the graceful end has begun.
@@ -228,7 +231,7 @@ final class HTTP2Connection: Activity {
     throw .broken
   }
 
-  // MARK: Credit
+  // MARK: Memory check
 
   /// Starts to measure how fast the client accepts its responses, because memory is short.
   func beginMemoryCheck() {
@@ -254,7 +257,7 @@ final class HTTP2Connection: Activity {
     if transports.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
       let parkTime = poller.deadline(after: HTTP2Connection.parkDelay)
       wake = await waiter.waitIdle(socket, until: min(parkTime, deadlines.idle ?? parkTime))
-      life = wake == .park || wake == .timedOut ? .pausing : .active
+      life = wake == .park || wake == .timedOut ? .aboutToPark : .active
     } else {
       let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
       let limits = configuration.limits
@@ -268,7 +271,8 @@ final class HTTP2Connection: Activity {
       wake = await waiter.wait(socket, wanted, until: end)
       let waited = poller.now - began
       if measuresRate,
-        !rateMeter.endWait(minimumRate: limits.minimumRate, window: limits.rateWindow, waited: waited, moved: clientBytes)
+        !rateMeter.endWait(
+          minimumRate: limits.minimumRate, window: limits.rateWindow, waited: waited, moved: clientBytes)
       {
         worker.metrics.recordLimit(.minimumRate)
         throw .broken
@@ -280,7 +284,9 @@ final class HTTP2Connection: Activity {
   private var nextDeadline: Deadline {
     var next = min(deadlines.first, stall.nextCheck(configuration.bodyTimeout, now: poller.now))
     if case .announced(let deadline) = shutdown { next = min(next, deadline) }
-    if streamsWithoutTask > 0 { for transport in transports where transport.socket == nil { next = min(next, transport.deadline) } }
+    if streamsWithoutTask > 0 {
+      for transport in transports where transport.socket == nil { next = min(next, transport.deadline) }
+    }
     return next
   }
 
@@ -297,7 +303,7 @@ final class HTTP2Connection: Activity {
       shutdown = .final
     }
     for transport in transports where transport.socket == nil && transport.deadline.hasPassed(at: poller.now) {
-      transport.giveUp()
+      transport.clearDeadline()
       if !transport.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
       session.reset(transport.stream, transport.stream.responseSentEarly ? .none : .cancel)
     }

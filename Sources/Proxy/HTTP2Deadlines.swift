@@ -1,7 +1,7 @@
 import Reactor
 import Time
 
-/// The deadlines of an HTTP/2 connection. Each is `nil` if the connection does not wait for the event.
+/// The deadlines of an HTTP/2 connection: for the next request, and for the rest of a field section.
 struct HTTP2Deadlines {
   private enum Fields {
     case complete
@@ -12,10 +12,10 @@ struct HTTP2Deadlines {
   }
 
   private var fields = Fields.complete
-  /// The deadline for the next request.
+  /// The deadline for the next request; `nil` while there are streams.
   var idle: Deadline?
 
-  /// The earliest deadline; `.never` if all are `nil`.
+  /// The earliest deadline; `.never` without one.
   var first: Deadline {
     if case .awaited(let deadline) = fields { min(deadline, idle ?? .never) } else { idle ?? .never }
   }

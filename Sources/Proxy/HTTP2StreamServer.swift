@@ -2,9 +2,9 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// Creating a task with everything that a request needs would cost a third as much as a small request. So the task
-/// waits for the next stream of its connection after each one. It serves no other client, and the state of one stream
-/// is reset for the next.
+/// A new task for each stream, with everything that a request needs, would cost a third as much as a small request. So
+/// after each stream, the task waits for the next stream of its connection. It serves no other client, and its state is
+/// reset for each stream.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection

@@ -5,8 +5,8 @@ import Time
 ///
 /// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of its response
 /// waits in this process, and enough such clients would leave no memory for others. So while more than half of the
-/// limit is in use, each connection with waiting responses must accept them at the minimum rate, as any other slow
-/// client must. A connection that does not is ended, so that no new client has to be refused.
+/// limit is in use, the client of each connection with waiting responses must accept them at the minimum rate. The
+/// connection of a slower client is ended, so that no new client has to be refused.
 final class MemoryWatch: TimerEntry {
   private unowned let worker: ProxyWorker
   private var isRunning = false

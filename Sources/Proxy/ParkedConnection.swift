@@ -11,6 +11,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   private var isParked = true
   let socket: Socket
   let worker: ProxyWorker
+  // The state from which the next `ServerConnection` continues.
   let socketPeer: Address
   let proxiedClient: ProxyHeader.Client?
   let admission: Admission

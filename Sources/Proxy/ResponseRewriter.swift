@@ -229,7 +229,7 @@ enum LocationRewriter {
     }
   }
 
-  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if it points elsewhere.
+  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if its URL has another origin.
   ///
   /// Without this, a legacy server that builds absolute URLs from its own name would redirect the browser past the
   /// gateway.

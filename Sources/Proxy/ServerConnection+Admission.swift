@@ -13,6 +13,7 @@ extension ServerConnection {
     case closed
   }
 
+  /// Performs the steps before the first request.
   func admit(speaksProxyProtocol: Bool) async -> AdmissionOutcome {
     let limits = settings.configuration.limits
     if speaksProxyProtocol, !(await readProxyHeader()) {
@@ -29,8 +30,8 @@ extension ServerConnection {
     return await secure()
   }
 
-  /// Decides how to refuse the connection. Only a limited number of refused clients gets the reason, so that a flood of
-  /// them does not use up the buffers.
+  /// Decides how to refuse the connection: with an error response, or by closing it. Only a limited number of refused
+  /// clients gets a response, so that a flood of them does not use up the buffers.
   func refusal(_ failure: ProxyFailure) -> AdmissionOutcome {
     // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
     if !awaitsHandshake, let permit = worker.beginRefusal() {

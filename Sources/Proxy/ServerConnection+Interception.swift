@@ -10,8 +10,8 @@ extension ServerConnection {
 
   func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
     holdsSecrets = true
-    // Kept, because a reload during the read of the body replaces the worker's handler, and only this one knows the
-    // tag.
+    // A reload while the body is read replaces `worker.handler`, but the tag has a meaning only for the handler that
+    // chose it.
     let handler = worker.handler
     var request = input.withSpan { bytes in
       reportDroppedFields(bytes)

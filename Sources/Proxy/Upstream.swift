@@ -4,7 +4,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// The upstream, for a handler that responds to a request itself: sends the gateway's own requests.
+/// Sends the gateway's own requests to the upstream, for a handler that answers a request in place of the upstream.
 public final class Upstream {
   private let connection: ServerConnection
   private var waiter: Waiter { connection.waiter }
@@ -109,8 +109,8 @@ public final class Upstream {
     !text.isEmpty && text.utf8.span.isVisible
   }
 
-  /// Sends head and body in as few pieces as the buffer allows. Each piece costs a system call, and most requests fit
-  /// into one.
+  /// Sends head and body in as few pieces as the buffer allows, because each piece costs a system call. Most requests
+  /// fit into one piece.
   ///
   /// Returns false if the upstream answered, or stopped receiving, before it had the whole request. The caller then
   /// reads the response and does not reuse the connection.

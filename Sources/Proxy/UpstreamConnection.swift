@@ -83,7 +83,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 }
 
-/// Finds and parses the head of an upstream response; skips interim responses.
+/// Finds and parses the head of an upstream response. Skips interim responses (1xx).
 struct ResponseHeadReader {
   /// The maximum number of interim responses, more than any server sends. Without a limit an upstream could keep an
   /// exchange waiting forever.

@@ -2,8 +2,8 @@ import Reactor
 import TLS
 import Time
 
-/// The upstream connections of one worker: a stack of idle ones, and queues of requests that wait because all are in
-/// use.
+/// The upstream connections of one worker: a stack of idle connections, and queues of the requests that wait because
+/// all connections are in use.
 public final class UpstreamPool {
   let poller: Poller
   private let resolver: Resolver
@@ -47,8 +47,8 @@ public final class UpstreamPool {
   /// The number of connections, idle or in use, including those being established.
   public var openCount: Int { open }
 
-  /// Returns an idle connection that suits the request; `nil` if there is none. A request that must not be sent twice
-  /// gets only a connection that was used a moment ago (`freshReuse`).
+  /// Returns an idle connection that the request may use; `nil` without one. A request that must not be sent twice gets
+  /// only a connection that was last used within `freshReuse`.
   ///
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
   /// response. So the kernel is asked first for a request that must not be sent twice, and for an intercepted request,
@@ -97,13 +97,13 @@ public final class UpstreamPool {
           continue
         }
       }
-      try await queue(client, mayUseReserved, until: queueDeadline)
+      try await waitInQueue(client, mayUseReserved, until: queueDeadline)
     }
     return try await connect(client)
   }
 
   /// Waits in a queue until a connection may be available.
-  private func queue(
+  private func waitInQueue(
     _ client: ServerConnection, _ mayUseReserved: Bool, until deadline: Deadline
   ) async throws(UpstreamFailure) {
     let waiter = client.waiter
@@ -112,7 +112,8 @@ public final class UpstreamPool {
     guard (mayUseReserved ? reservedQueue : queue).count < limit else { throw .busy }
     if mayUseReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
     let wake = await waiter.wait(client.socket, client.abandonment, until: deadline)
-    // Wake-up and timeout may occur in the same turn: then the connection is already meant for this waiter.
+    // Wake-up and timeout may occur in the same turn. Then the waiter is no longer in the queue, and the connection is
+    // meant for it.
     let wasWoken = !removeFromQueue(waiter, mayUseReserved)
     if client.isAbandoned {
       if wasWoken { wakeNext() }
@@ -123,7 +124,9 @@ public final class UpstreamPool {
 
   /// Removes a waiter from its queue. Returns false if it has already been removed.
   private func removeFromQueue(_ waiter: Waiter, _ mayUseReserved: Bool) -> Bool {
-    guard let index = (mayUseReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else { return false }
+    guard let index = (mayUseReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else {
+      return false
+    }
     if mayUseReserved { reservedQueue.remove(at: index) } else { queue.remove(at: index) }
     return true
   }

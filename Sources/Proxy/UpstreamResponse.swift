@@ -46,7 +46,7 @@ public final class UpstreamResponse {
 
   /// Returns the head with the gateway's origin in place of the upstream's in each of the `locations`, as in a passing
   /// response.
-  public func onThisOrigin() -> Response {
+  public func withGatewayOrigin() -> Response {
     let configuration = server.worker.settings.configuration
     var response = head
     response.headers = Headers(

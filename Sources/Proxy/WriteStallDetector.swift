@@ -1,7 +1,7 @@
 import Reactor
 import Time
 
-/// Measures for how long a client has received none of the bytes that wait for it, here or in the kernel.
+/// Measures for how long a client has received none of the bytes that wait for it in this process or in the kernel.
 ///
 /// The kernel makes room for more bytes from time to time even if the client receives nothing. So a successful send is
 /// no progress, but an acknowledgement from the client is. No event reports acknowledgements, so their number is
@@ -12,21 +12,21 @@ struct WriteStallDetector {
 
   /// The time since which no progress was seen; `nil` if no bytes wait.
   private var lastProgress: MonotonicTime?
-  /// The total number of bytes that the client had received at that time.
-  private var bytesAtStart = 0
+  /// The total number of bytes that the client had received at the time `lastProgress`.
+  private var bytesAtLastProgress = 0
 
   var isRunning: Bool { lastProgress != nil }
 
   /// Records whether bytes are waiting that cannot be sent.
   ///
-  /// - Parameter clientBytes: the total number of bytes that the client has received; called only if needed, because it is a
-  ///   system call.
+  /// - Parameter clientBytes: returns the total number of bytes that the client has received; called only if needed,
+  ///   because it makes a system call.
   mutating func update(isBlocked: Bool, now: MonotonicTime, clientBytes: () -> Int) {
     guard isBlocked || isRunning else { return }
     let bytes = clientBytes()
-    if isRunning, bytes <= bytesAtStart { return }
+    if isRunning, bytes <= bytesAtLastProgress { return }
     lastProgress = isBlocked ? now : nil
-    bytesAtStart = bytes
+    bytesAtLastProgress = bytes
   }
 
   /// Records that no bytes wait any more.
@@ -47,6 +47,6 @@ struct WriteStallDetector {
 
   /// True if the timeout has passed and the client has received nothing since `lastProgress`.
   func isOver(_ timeout: Milliseconds, now: MonotonicTime, clientBytes: () -> Int) -> Bool {
-    deadline(timeout) <= now && clientBytes() <= bytesAtStart
+    deadline(timeout) <= now && clientBytes() <= bytesAtLastProgress
   }
 }

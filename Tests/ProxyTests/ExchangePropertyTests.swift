@@ -160,7 +160,8 @@ private struct RandomPeers {
     let isReady = !isSilent && (isEndless || random.flip()) && now + 5_000 < end
     now = isReady ? now + 5_000 : end
     if isReady { taken += 10_000 }
-    let limit = deadlines.end(isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, clientBytes: { taken })
+    let limit = deadlines.end(
+      isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, clientBytes: { taken })
     return limit.map { .expired($0) } ?? .woke
   }
 

@@ -98,7 +98,9 @@ extension ProxyTests {
         }
         bench.upstream.closeAll()
         // Other tests of the process may have open sockets; a leak here would be at least a hundred.
-        await bench.eventually("the process holds no more sockets than before") { Descriptors.openSockets < descriptors + 50 }
+        await bench.eventually("the process holds no more sockets than before") {
+          Descriptors.openSockets < descriptors + 50
+        }
         let response = try await bench.get("/answer")
         #expect(response.status == 200)
       }
