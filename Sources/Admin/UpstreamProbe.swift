@@ -43,7 +43,7 @@ public final class UpstreamProbe {
       waiters.append(waiter)
       let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
       waiters.removeAll { $0 === waiter }
-      waiter.retire()
+      waiter.cancelDeadline()
       // After a timeout, `latestResult` is the result of an earlier test and must not be used.
       guard wake == .ready, let latestResult else {
         return "no answer within \(UpstreamProbe.timeout.count * 2) ms"
@@ -62,7 +62,7 @@ public final class UpstreamProbe {
   private func testConnection() async -> String? {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     let addresses: [Address]
     switch await lookUpAddresses(waiter, until: deadline) {
     case .success(let found)?: addresses = found
@@ -89,7 +89,7 @@ public final class UpstreamProbe {
   /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. It then continues, because
   /// the system's resolver has no deadline. A test that begins while it continues waits for the same look-up.
   private func lookUpAddresses(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
-    if let known = resolver.known(now: poller.now) { return .success(known) }
+    if let known = resolver.cachedAddresses(now: poller.now) { return .success(known) }
     let current: NameLookUp
     if let lookUp, lookUp.outcome == nil {
       current = lookUp

@@ -101,7 +101,7 @@ public final class FieldBlock {
   private func countField(of count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
-    if !buffer.hasBlock { pool.fill(buffer) }
+    if !buffer.hasBlock { pool.ensureBlock(in: buffer) }
     if count > buffer.room { isTooLarge = true }
     return !isTooLarge
   }

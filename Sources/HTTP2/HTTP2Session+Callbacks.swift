@@ -119,7 +119,7 @@ extension HTTP2Session {
     defer { fields.clear() }
     do throws(RequestTranslation.Refusal) {
       if isRequest {
-        buffers.fill(stream.head)
+        buffers.ensureBlock(in: stream.head)
         let translation = try RequestTranslation(fields, to: stream.head)
         stream.state.isHeadRequest = translation.isHeadRequest
         stream.state.contentLength = translation.contentLength

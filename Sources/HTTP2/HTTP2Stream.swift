@@ -123,7 +123,7 @@ public final class HTTP2Stream {
       } else {
         last = Buffer()
         if bytes.count - position > HTTP2Stream.normalBlockThreshold {
-          buffers.fill(last)
+          buffers.ensureBlock(in: last)
         } else {
           buffers.makeRoom(for: 1, in: last, isExact: false)
         }

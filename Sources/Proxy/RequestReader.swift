@@ -4,8 +4,8 @@ import Reactor
 
 /// Converts parsed heads to `Request` and `Headers` values.
 enum RequestReader {
-  /// Returns the request without its body. Omits fields that end at this hop, forwarding fields, and fields that this
-  /// client may not send.
+  /// Returns the request without its body. Omits hop-by-hop fields (RFC 9110, section 7.6.1), forwarding fields, and
+  /// fields that this client may not send.
   static func read(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
     _ settings: CompiledProxyConfiguration, number: UInt64
@@ -33,7 +33,7 @@ enum RequestReader {
   /// 3.2.4), otherwise `/`.
   static func emptyTarget(_ head: RequestHead) -> String { head.method == .options ? "*" : "/" }
 
-  /// Returns the fields of an upstream response, without those that end at this hop or set the private cookie.
+  /// Returns the fields of an upstream response, without hop-by-hop fields and those that set the private cookie.
   static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
     var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNamedByConnection {

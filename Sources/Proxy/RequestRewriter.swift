@@ -97,10 +97,11 @@ enum RequestRewriter {
     buffer.appendField(bytes, name: field.name, value: field.value)
   }
 
-  /// True if a `Via` of the request contains this gateway's name: a loop (RFC 9110, section 7.6.3).
+  /// True if a `Via` of the request contains this gateway's name, so the request has already passed this gateway (RFC
+  /// 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Bool {
     guard fields.has(.via) else { return false }
-    let pseudonym = settings.loopMark
+    let pseudonym = settings.lowercasePseudonym
     for field in fields where field.known == .via {
       var position = field.value.lowerBound
       while position < field.value.upperBound {

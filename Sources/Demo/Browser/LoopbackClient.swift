@@ -58,7 +58,7 @@ public final class LoopbackClient {
     }
     let deadline = poller.deadline(after: timeout)
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     let socket: Socket
     do throws(ConnectError) {
       socket = try await poller.connect(to: target, with: waiter, until: deadline)

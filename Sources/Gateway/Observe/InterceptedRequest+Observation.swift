@@ -57,7 +57,7 @@ extension InterceptedRequest {
       if policy.isEnforcing, let clientID, await !claimPassing(answer.locations, to: clientID) {
         return .response(refuse(.withoutRedirect(.codeFromOtherSignIn)))
       }
-      return .relay(answer, answer.onThisOrigin())
+      return .relay(answer, answer.withGatewayOrigin())
     } catch {
       return .response(refuse(.withoutRedirect(rejection(for: error))))
     }
