@@ -20,7 +20,7 @@ struct CertificateReport {
   }
 
   private static func key(_ certificate: ServedCertificate) -> [String] {
-    [certificate.place, certificate.chain.fingerprint]
+    [certificate.presentedOn, certificate.chain.fingerprint]
   }
 
   private static func line(_ certificate: ServedCertificate) -> String {
@@ -32,7 +32,7 @@ struct CertificateReport {
     let hosts = names.isEmpty ? "" : " for \(firstNames)\(others)"
     let end = HTTPDate.format(max(0, chain.validity.upperBound))
     let subject = chain.subject.isEmpty ? "without subject" : chain.subject
-    let place = certificate.place == "upstream" ? "to the upstream" : "on \(certificate.place)"
+    let place = certificate.presentedOn == "upstream" ? "to the upstream" : "on \(certificate.presentedOn)"
     return "certificate \(place): \(subject)\(hosts), until \(end), SHA-256 \(chain.fingerprint)"
   }
 

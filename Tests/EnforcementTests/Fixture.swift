@@ -166,7 +166,7 @@ extension DecisionWithFindings {
   }
 
   var isPage: Bool {
-    guard case .here = refusal?.delivery else { return false }
+    guard case .withoutRedirect = refusal?.delivery else { return false }
     return true
   }
 }

@@ -61,6 +61,6 @@ struct RejectionTests {
       isUntrusted: false)
     #expect(RejectionResponse.to(redirect, .redirectURIMismatch).response == nil)
     #expect(RejectionResponse.to(redirect, .consentDenied).response != nil)
-    #expect(RejectionResponse.here(.consentDenied).response == nil)
+    #expect(RejectionResponse.withoutRedirect(.consentDenied).response == nil)
   }
 }

@@ -84,6 +84,7 @@ final class AuthorizationContext: FormContext {
     guard let redirect = verifiedRedirect else { return RejectionResponse(rejection, detail: detail) }
     // For a client that the operator does not vouch for, the error page has no link to the client until the user has
     // signed in (RFC 9700, section 4.11.2).
-    return RejectionResponse(rejection, delivery: redirect.isUntrusted ? .here : redirect.delivery, detail: detail)
+    return RejectionResponse(
+      rejection, delivery: redirect.isUntrusted ? .withoutRedirect : redirect.delivery, detail: detail)
   }
 }

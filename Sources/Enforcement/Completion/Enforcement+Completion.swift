@@ -191,11 +191,11 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])
     }
     guard let client = transactionContext.client, let redirect = transactionContext.redirect else {
-      return DecisionWithFindings(decision: .reject(.here(.transactionOutdated)), findings: [])
+      return DecisionWithFindings(decision: .reject(.withoutRedirect(.transactionNoLongerValid)), findings: [])
     }
     if let rejection = rejection(of: answer, transaction: transaction, facts: facts, policy: policy) {
       // The client gets `server_error`, without the text of the upstream.
-      let delivery = rejection == .callbackClosed ? redirect.delivery : .here
+      let delivery = rejection == .callbackClosed ? redirect.delivery : .withoutRedirect
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
     return DecisionWithFindings(

@@ -61,7 +61,7 @@ extension Enforcement {
     browserMatches: Bool, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<ReentryPermit> {
     guard request.problem != .method else {
-      return DecisionWithFindings(decision: .reject(.here(.methodNotAllowed)), findings: [])
+      return DecisionWithFindings(decision: .reject(.withoutRedirect(.methodNotAllowed)), findings: [])
     }
     let transactionContext = TransactionContext(
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
@@ -101,20 +101,20 @@ extension Enforcement {
   ) -> Decision<PassThroughPermit> {
     guard hasLiveTransaction else {
       let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasNonFormBody || request.problem != nil))
-      return mayPass ? .pass(PassThroughPermit()) : .reject(.here(.formWithoutTransaction))
+      return mayPass ? .pass(PassThroughPermit()) : .reject(.withoutRedirect(.formWithoutTransaction))
     }
     if let problem = request.problem {
       switch problem {
-      case .method: return .reject(.here(.methodNotAllowed))
-      case .bodyType, .tooManyParameters, .query: return .reject(.here(.reentryBody))
-      case .split: return .reject(.here(.parametersSplit))
+      case .method: return .reject(.withoutRedirect(.methodNotAllowed))
+      case .bodyType, .tooManyParameters, .query: return .reject(.withoutRedirect(.reentryBody))
+      case .split: return .reject(.withoutRedirect(.parametersSplit))
       }
     }
     guard !request.sources.contains(where: { AuthorizationRequest.hasOAuthParameters($0) || $0.hasLookAlike }) else {
-      return .reject(.here(.reentryChanged))
+      return .reject(.withoutRedirect(.reentryChanged))
     }
     guard !ReflectedCodeScanner(texts: request.texts).containsResponse(to: [GatewaySettings.ownCallback]) else {
-      return .reject(.here(.codeReflectedFromRequest))
+      return .reject(.withoutRedirect(.codeReflectedFromRequest))
     }
     return .forward(PassThroughPermit())
   }

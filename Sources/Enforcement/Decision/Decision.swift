@@ -73,7 +73,7 @@ public struct RejectionResponse: Sendable {
   public enum Delivery: Sendable {
     /// A response to this request: an error page at the authorization endpoint, JSON at the endpoints that clients
     /// call. Never a redirect.
-    case here
+    case withoutRedirect
     /// A redirect to the client.
     case redirect(VerifiedRedirect)
     /// A page that explains the error and has a link to the client, for a client that the operator does not vouch for
@@ -83,7 +83,7 @@ public struct RejectionResponse: Sendable {
 
   /// The reason, which determines the status and, without an upstream error, the error code and its description.
   public let rejection: Rejection
-  /// The way in which the error reaches the client; always `.here` for a rejection that may not redirect.
+  /// The way in which the error reaches the client; always `.withoutRedirect` for a rejection that may not redirect.
   public let delivery: Delivery
   /// Details for the developer or operator who has to solve the problem; `nil` if there are none.
   public let detail: Detail?
@@ -91,17 +91,18 @@ public struct RejectionResponse: Sendable {
   let upstreamError: UpstreamError?
 
   init(
-    _ rejection: Rejection, delivery: Delivery = .here, detail: Detail? = nil, upstreamError: UpstreamError? = nil
+    _ rejection: Rejection, delivery: Delivery = .withoutRedirect, detail: Detail? = nil,
+    upstreamError: UpstreamError? = nil
   ) {
     self.rejection = rejection
-    self.delivery = rejection.mayRedirect ? delivery : .here
+    self.delivery = rejection.mayRedirect ? delivery : .withoutRedirect
     self.detail = detail
     self.upstreamError = upstreamError
   }
 
   /// Returns a refusal that is not redirected, for problems that only the caller can find, such as a used code or a
   /// timeout.
-  public static func here(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
+  public static func withoutRedirect(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
   /// Returns a refusal for a problem that only the caller can find. If the rejection permits it, the client gets the
   /// error by this verified redirect.
@@ -117,7 +118,7 @@ public struct RejectionResponse: Sendable {
   /// The error response for the redirect URI; `nil` if the error is not sent there.
   public var response: AuthorizationResponse? {
     switch delivery {
-    case .here: nil
+    case .withoutRedirect: nil
     case .redirect(let redirect), .link(let redirect):
       redirect.response(error: errorCode, description: errorDescription)
     }
@@ -182,7 +183,7 @@ public struct VerifiedRedirect: Sendable {
 
   /// The way in which errors reach the client.
   var delivery: RejectionResponse.Delivery {
-    if isRestarted { return .here }
+    if isRestarted { return .withoutRedirect }
     return isUntrusted ? .link(self) : .redirect(self)
   }
 

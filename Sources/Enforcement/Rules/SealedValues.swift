@@ -23,7 +23,7 @@ extension Rule where Context == TransactionContext {
   /// Invariant `I-completion`. The policy may have changed since the transaction began.
   static var transactionStillAuthorized: Rule {
     Rule(name: "the current policy still permits the response") { context in
-      context.redirect == nil ? .refuse(.transactionOutdated) : .pass
+      context.redirect == nil ? .refuse(.transactionNoLongerValid) : .pass
     }
   }
 }
