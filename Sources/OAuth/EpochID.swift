@@ -9,7 +9,6 @@ public struct EpochID: Hashable, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The value for a refresh token in the oldest format, which contains no epoch. No epoch of a store has this
-  /// identifier.
+  /// The value for a refresh token in the oldest format, which contains no epoch. No epoch has this identifier.
   public static let none = EpochID(rawValue: 0)
 }

@@ -14,7 +14,7 @@ struct CompletionTests {
     request: String = "", now: UnixTime = Fixture.now, policy: Policy = Fixture.policy()
   ) throws -> DecisionWithFindings<CompletionPermit> {
     let answer = try #require(UpstreamAuthorizationResponse(location: location))
-    let facts = CompletionFacts(browserMatches: browser, request: ReflectedCodeScanner(target: request), now: now)
+    let facts = CompletionFacts(browserMatches: browser, requestTexts: ReflectedCodeScanner(target: request), now: now)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
@@ -153,7 +153,7 @@ struct CompletionTests {
   @Test("I-browser: a response in another browser gets a page, never a redirect")
   func otherBrowser() throws {
     let outcome = try complete(Self.callback + "?code=abcdefghij&state=s", browser: false)
-    #expect(outcome.rejection == .browserUnbound)
+    #expect(outcome.rejection == .browserMismatch)
     #expect(outcome.isPage)
   }
 
@@ -221,7 +221,7 @@ struct CompletionTests {
   func withoutState() throws {
     #expect(try complete(Self.callback + "?error=invalid_request").redirected?["error"] == "invalid_request")
     let code = try complete(Self.callback + "?code=abcdefghij")
-    #expect(code.rejection == .answerUnusable)
+    #expect(code.rejection == .upstreamResponseUnusable)
     #expect(code.isPage)
   }
 
@@ -230,7 +230,7 @@ struct CompletionTests {
     arguments: ["state=s", "code=abcdefghij&error=x&state=s", "code=abcdefghij&code=b&state=s", "code=%FF&state=s"])
   func unusable(query: String) throws {
     let outcome = try complete(Self.callback + "?" + query)
-    #expect(outcome.rejection == .answerUnusable)
+    #expect(outcome.rejection == .upstreamResponseUnusable)
     #expect(outcome.redirected?["error"] == "server_error")
   }
 
@@ -241,7 +241,7 @@ struct CompletionTests {
     transaction.upstreamClientID = ClientID("legacy-d1")
     transaction.redirectURI = Fixture.uri("https://dyn.example.net/cb")
     let outcome = try complete(Self.callback + "?error=access_denied&state=s", transaction: transaction)
-    guard case .link = outcome.refusal?.delivery else {
+    guard case .pageWithLink = outcome.refusal?.delivery else {
       Issue.record("a link was expected")
       return
     }
@@ -256,14 +256,14 @@ struct CompletionTests {
     {
       Enforcement.decideCompletion(
         answer, transaction: Fixture.transaction,
-        facts: CompletionFacts(browserMatches: true, request: ReflectedCodeScanner(target: ""), now: Fixture.now),
+        facts: CompletionFacts(browserMatches: true, requestTexts: ReflectedCodeScanner(target: ""), now: Fixture.now),
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)
     #expect(decide(answer, .network).permit != nil)
     let stateless = UpstreamAuthorizationResponse(
       atCallback: try #require(FormParameters(parsing: "error=access_denied")))
-    #expect(decide(stateless, .network).rejection == .answerUnusable)
+    #expect(decide(stateless, .network).rejection == .upstreamResponseUnusable)
   }
 
   private func reenter(
@@ -329,15 +329,15 @@ struct CompletionTests {
 
   @Test("I-reentry: re-entry checks the browser, the time, the policy and the body type")
   func reentryContext() {
-    #expect(reenter(Self.sent, browser: false) == .browserUnbound)
+    #expect(reenter(Self.sent, browser: false) == .browserMismatch)
     #expect(reenter(Self.sent, now: Fixture.transaction.expiry) == .transactionExpired)
     #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionNoLongerValid)
-    #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBody)
+    #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBodyUnreadable)
     let bodyInGET = AuthorizationRequest(method: "GET", query: Self.sent[...], body: Array("client_id=n2".utf8))
     let outcome = Enforcement.decideReentry(
       bodyInGET, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: true,
       policy: Fixture.policy(), now: Fixture.now)
-    #expect(outcome.rejection == .reentryBody)
+    #expect(outcome.rejection == .reentryBodyUnreadable)
   }
 
   @Test("8252-8.12-every-step: an embedded user agent is blocked at re-entry too")

@@ -144,7 +144,7 @@ enum Fixture {
     return id
   }
 
-  static var code: IssuedCode { transaction.issuing(Secret("upstream-code"), expiry: now + 60) }
+  static var code: IssuedCode { transaction.issuedCode(for: Secret("upstream-code"), expiry: now + 60) }
 
   static func redeem(
     _ changes: [String: String?] = [:], authorization: [String] = [], code: IssuedCode = code,

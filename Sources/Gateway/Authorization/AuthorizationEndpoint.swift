@@ -47,7 +47,9 @@ struct AuthorizationEndpoint {
         return .response(intercepted.respond(with: .withoutRedirect(.storeUnavailable)))
       }
     }
-    if intercepted.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.hasOAuthParameters) {
+    if intercepted.request.method == "POST",
+      !request.parameterSources.contains(where: AuthorizationRequest.hasOAuthParameters)
+    {
       return await handleForm()
     }
     return await handleNewRequest()
@@ -69,7 +71,7 @@ struct AuthorizationEndpoint {
 
   private func handleNewRequest() async -> Reply {
     intercepted.recordClient(id: request.parameters[.clientID])
-    if let outcome = Enforcement.pushedReference(in: request, policy: intercepted.policy) {
+    if let outcome = Enforcement.decidePushedReference(in: request, policy: intercepted.policy) {
       if let reply = await beginWithPushedRequest(outcome) { return reply }
     }
     let outcome = Enforcement.decideAuthorization(request, policy: intercepted.policy, stateIsSealed: false)
@@ -88,7 +90,7 @@ struct AuthorizationEndpoint {
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: intercepted.policy, stateIsSealed: false, isOpened: true, isRestarted: true)
+      original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true)
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
       return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid)))
@@ -123,13 +125,13 @@ struct AuthorizationEndpoint {
     if isObserved, outcome.permit == nil { return nil }
     intercepted.trail.record(outcome)
     guard let reference = outcome.permit else {
-      return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedUnknown)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
     }
     let requests = intercepted.gateway.pushedRequests
     do throws(StoreError) {
       guard let stored = try await requests.find(reference, now: intercepted.now) else {
         if isObserved { return nil }
-        return .response(intercepted.respond(with: .withoutRedirect(.pushedUnknown)))
+        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
       intercepted.trail.transaction = stored.transaction
       let pushed = AuthorizationRequest(method: "GET", query: Substring(stored.query), userAgent: request.userAgent)
@@ -137,11 +139,11 @@ struct AuthorizationEndpoint {
         pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true)
       intercepted.trail.record(outcome)
       guard let permit = outcome.permit else {
-        return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedUnknown)))
+        return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
       }
       // Remove the stored request only after the decision, so that a refusal does not use up the reference.
       guard try await requests.take(reference, now: intercepted.now) else {
-        return .response(intercepted.respond(with: .withoutRedirect(.pushedUnknown)))
+        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
       return await begin(permit, pushed, isPushed: true)
     } catch {
@@ -165,12 +167,12 @@ struct AuthorizationEndpoint {
     do throws(UpstreamFailure) {
       answer = try await intercepted.upstream.send(outbound)
     } catch {
-      return .response(intercepted.respond(with: permit.refusal(intercepted.rejection(for: error))))
+      return .response(intercepted.respond(with: permit.errorResponse(for: intercepted.rejection(for: error))))
     }
     intercepted.trail.upstreamStatus = answer.head.status
     if answer.head.status >= 500 {
       let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
-      return .response(intercepted.respond(with: permit.refusal(rejection)))
+      return .response(intercepted.respond(with: permit.errorResponse(for: rejection)))
     }
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await redirectToUpstreamRequest(target, start, answer))
@@ -243,7 +245,8 @@ struct AuthorizationEndpoint {
     } catch {
       let rejection = intercepted.rejection(for: error)
       return .response(
-        intercepted.respond(with: permit?.refusal(rejection) ?? .withoutRedirect(rejection), transaction: transaction))
+        intercepted.respond(
+          with: permit?.errorResponse(for: rejection) ?? .withoutRedirect(rejection), transaction: transaction))
     }
     intercepted.trail.upstreamStatus = answer.head.status
     let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
@@ -253,7 +256,7 @@ struct AuthorizationEndpoint {
   /// Passes an observed request to the upstream.
   private func observe() async -> Reply {
     intercepted.recordObserved(request)
-    return await intercepted.observe(request.sources, from: request.parameters[.clientID]) {
+    return await intercepted.observe(request.parameterSources, from: request.parameters[.clientID]) {
       intercepted.respond(with: $0)
     }
   }

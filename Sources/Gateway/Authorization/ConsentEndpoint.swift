@@ -71,7 +71,7 @@ struct ConsentEndpoint {
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true,
+      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, requestWasSealed: true,
       isRestarted: ticket.isRestarted)
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
@@ -79,7 +79,7 @@ struct ConsentEndpoint {
     }
     intercepted.trail.recordRedirectKind(of: permit.redirectURI)
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
-      return intercepted.respond(with: permit.refusal(.consentDenied))
+      return intercepted.respond(with: permit.errorResponse(for: .consentDenied))
     }
     return await startTransaction(permit, ticket, session)
   }
@@ -112,8 +112,8 @@ struct ConsentEndpoint {
   /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
   /// 6749, section 10.12).
   private func refuseForgedForm() -> Response {
-    intercepted.trail.recordRefusal(.browserUnbound)
-    var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
+    intercepted.trail.recordRefusal(.browserMismatch)
+    var page = ErrorPage(.browserMismatch, detail: "the form does not belong to this browser; start again in the app")
     page.status = 403
     return intercepted.pages.error(page)
   }

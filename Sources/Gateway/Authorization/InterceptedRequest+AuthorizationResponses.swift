@@ -39,14 +39,14 @@ extension InterceptedRequest {
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
     trail.recordRefusal(refusal.rejection)
     if let transaction { trail.transaction = transaction.id }
-    if case .differingByte(let registered, let offset) = refusal.detail {
-      trail.findings.append("redirect-uri-differs:\(registered + 1):\(offset + 1)")
+    if case .differingByte(let registeredIndex, let offset) = refusal.detail {
+      trail.findings.append("redirect-uri-differs:\(registeredIndex + 1):\(offset + 1)")
     }
     let client = transaction.flatMap { policy.clients[$0.clientID] }
     switch refusal.delivery {
     case .redirect:
       if let answer = refusal.response { return deliver(answer, to: client) }
-    case .link:
+    case .pageWithLink:
       if let location = refusal.response?.location {
         return pages.openApp(location: location, clientName: client?.displayName ?? "the app")
       }
@@ -56,7 +56,7 @@ extension InterceptedRequest {
       refusal.rejection, detail: refusal.detail.map(explanation) ?? refusal.errorDescription,
       transaction: transaction?.id)
     switch refusal.rejection {
-    case .browserUnbound, .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction:
+    case .browserMismatch, .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction:
       return pages.startAgain(path: transaction.flatMap(restartPath), page)
     case .userAgentEmbedded:
       return pages.embeddedUserAgent(address: policy.gateway.origin.description + request.target, page)
@@ -134,7 +134,7 @@ extension InterceptedRequest {
   /// `error`.
   func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
     switch error {
-    case .full, .unavailable: return respond(with: permit.refusal(.storeUnavailable))
+    case .full, .unavailable: return respond(with: permit.errorResponse(for: .storeUnavailable))
     case .tooLong:
       // Show a page, because an error redirect would contain the long state.
       trail.recordRefusal(.parameterMalformed)
@@ -159,7 +159,7 @@ extension InterceptedRequest {
     guard policy.isObserving else { return false }
     if gateway.snapshot.locations.isObservedRedirectURI(location) { return true }
     guard let authorizationResponse = UpstreamAuthorizationResponse(location: location),
-      let digests = ObservedFlow.link(authorizationResponse)
+      let digests = ObservedFlow.digests(of: authorizationResponse)
     else {
       return false
     }
@@ -199,7 +199,8 @@ extension InterceptedRequest {
     trail.recordRedirectKind(of: transaction.redirectURI)
     let facts = CompletionFacts(
       browserMatches: browserMatches,
-      request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      requestTexts: ReflectedCodeScanner(
+        target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
       now: now)
     let outcome = Enforcement.decideCompletion(
       authorizationResponse, transaction: transaction, facts: facts, policy: policy)
@@ -207,9 +208,9 @@ extension InterceptedRequest {
     switch outcome.decision {
     case .forward(let permit): return await deliver(permit)
     case .reject(let refusal):
-      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
+      if refusal.rejection == .browserMismatch, isCrossSitePost { trail.findings.append("cross-site-post") }
       return self.respond(with: refusal, transaction: transaction)
-    case .pass: return self.respond(with: .withoutRedirect(.answerUnusable), transaction: transaction)
+    case .pass: return self.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
     }
   }
 
@@ -222,10 +223,10 @@ extension InterceptedRequest {
       let isClaimed = try await gateway.resources.codes.claim(
         permit.code.digest, for: transaction.id, holder: holder(permit.client),
         lifetime: policy.upstream.codeLifetime, now: now)
-      guard isClaimed else { return respond(with: .withoutRedirect(.answerReplayed), transaction: transaction) }
+      guard isClaimed else { return respond(with: .withoutRedirect(.codeFromOtherSignIn), transaction: transaction) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {
-      return respond(with: permit.refusal(.storeUnavailable), transaction: transaction)
+      return respond(with: permit.errorResponse(for: .storeUnavailable), transaction: transaction)
     }
   }
 }

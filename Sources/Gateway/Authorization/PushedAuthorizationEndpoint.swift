@@ -34,10 +34,8 @@ struct PushedAuthorizationEndpoint {
       }
       return .response(try await decide(authentication))
     } catch {
-      guard error == .tooLong else {
-        return .response(intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
-      }
-      return .response(refuseLongRequest())
+      return .response(
+        error == .tooLong ? refuseLongRequest() : intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
     }
   }
 

@@ -72,7 +72,7 @@ extension Gateway {
   /// policy observes no client, or if the location is not an authorization response with a code.
   func recordObservedResponse(location: String) -> ObservedRequest? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
-      let link = ObservedFlow.link(answer)
+      let link = ObservedFlow.digests(of: answer)
     else { return nil }
     resources.observedFlows.recordResponse(link.link, code: link.code, now: now)
     var observed = ObservedRequest()
@@ -164,7 +164,7 @@ struct PassingResponse {
   }
 
   private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
-    intercepted.respond(with: .withoutRedirect(.responseUnlisted), transaction: transaction)
+    intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
   }
 
   /// Returns the upstream's response with hardened header fields. Omits the body, because browsers do not show the body

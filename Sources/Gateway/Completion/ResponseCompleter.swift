@@ -43,7 +43,7 @@ struct ResponseCompleter {
         return .response(await replace(upstreamResponse, by: completed, adding: cookie))
       }
       if leaksUncompleted(location) {
-        let refused = intercepted.respond(with: .withoutRedirect(.answerUnusable), transaction: transaction)
+        let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
         return .response(await replace(upstreamResponse, by: refused, adding: cookie))
       }
       if sendsCodeToOtherOrigin(location) {
@@ -59,7 +59,7 @@ struct ResponseCompleter {
       return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
     }
     if secondaryDestinations.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
-      let refused = intercepted.respond(with: .withoutRedirect(.answerUnusable), transaction: transaction)
+      let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
       return .response(await replace(upstreamResponse, by: refused, adding: cookie))
     }
     UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)

@@ -30,7 +30,7 @@ extension InterceptedRequest {
       trail.recordRedirectKind(of: uri)
     }
     let client = parameters[.clientID].flatMap { policy.clients[ClientID($0)] }
-    if parameters[.responseType] == "code", let link = ObservedFlow.link(request, client: client) {
+    if parameters[.responseType] == "code", let link = ObservedFlow.linkDigest(of: request, client: client) {
       observed.flow = link.description
       gateway.resources.observedFlows.recordRequest(ObservedFlow(request), link: link)
     }
@@ -66,7 +66,7 @@ extension InterceptedRequest {
       guard let token = parameters[.refreshToken], let id = authentication?.clientID,
         let known = gateway.resources.observedFlows.refreshToken(ShortDigest(token))
       else { break }
-      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenForeign) }
+      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenIssuedToOtherClient) }
       let window = policy.clients[id]?.refreshReuseWindow ?? 0
       if let supersededAt = known.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)

@@ -52,10 +52,10 @@ extension InterceptedRequest {
       }
       let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {
-        return .response(errorResponse(.withoutRedirect(.answerToEnforced)))
+        return .response(errorResponse(.withoutRedirect(.responseToEnforcedClient)))
       }
       if policy.isEnforcing, let clientID, await !claimCodes(in: answer.locations, for: clientID) {
-        return .response(errorResponse(.withoutRedirect(.answerReplayed)))
+        return .response(errorResponse(.withoutRedirect(.codeFromOtherSignIn)))
       }
       return .relay(answer, answer.onThisOrigin())
     } catch {

@@ -50,7 +50,7 @@ extension Endpoint {
         // If the policy enforces no client, reading the request can only cause findings, and only if the gateway holds
         // the upstream secret of a client.
         handling: .answerIf(
-          { $0.policy.isEnforcing || !$0.identifiersIfEnforced.held.isEmpty },
+          { $0.policy.isEnforcing || !$0.identifiersIfEnforced.idsWithUpstreamSecret.isEmpty },
           { await IntrospectionEndpoint($0).respond() }))
     case .pushed:
       EndpointRow(

@@ -22,7 +22,7 @@ extension InterceptedRequest {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
       contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
-      body: request.body, names: names, hasDPoPProof: request.headers.contains("DPoP"),
+      body: request.body, definedParameters: names, hasDPoPProof: request.headers.contains("DPoP"),
       hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
   }
 
@@ -54,9 +54,11 @@ extension InterceptedRequest {
       return throttled
     }
     let snapshot = gateway.snapshot
-    guard let rejection = Enforcement.refusal(naming: request, guarded: snapshot.identifiers, policy: policy) else {
+    guard let rejection = Enforcement.guardedIDRejection(in: request, guarded: snapshot.identifiers, policy: policy)
+    else {
       if isObserved,
-        let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
+        let finding = Enforcement.guardedIDRejection(
+          in: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
       {
         trail.recordWouldReject(finding)
       }
@@ -67,7 +69,7 @@ extension InterceptedRequest {
 
   /// Returns true if the gateway holds the upstream secret for the client id in the credentials.
   func namesClientWithHeldSecret(_ authentication: ClientAuthentication?) -> Bool {
-    authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
+    authentication.map { gateway.snapshot.identifiers.idsWithUpstreamSecret.contains($0.clientID.rawValue) } ?? false
   }
 
   // MARK: Limits

@@ -44,7 +44,7 @@ extension InterceptedRequest {
   private func outboundRequest(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = forwardedRequest()
     let ids = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
-    guard ids.contains(where: gateway.snapshot.identifiers.provedHere.contains) else { return outbound }
+    guard ids.contains(where: gateway.snapshot.identifiers.idsWithGatewaySecret.contains) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")
     outbound.headers.remove("Content-Encoding")

@@ -27,7 +27,7 @@ extension InterceptedRequest {
       let (answer, isScreened) = UpstreamTokenResponse.read(
         status: response.head.status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
       if isScreened { trail.findings.append("answer-screened") }
-      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presented) }
+      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presentedCredentials) }
       return .success(ReceivedTokenResponse(status: response.head.status, answer: answer))
     } catch {
       return .failure(error)

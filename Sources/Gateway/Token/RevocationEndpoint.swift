@@ -32,14 +32,14 @@ struct RevocationEndpoint {
     case .reject(let refusal):
       // A client must not learn that the token belongs to another client. It gets the response for an invalid token,
       // which is not an error (RFC 7009, section 2.2).
-      if refusal.rejection == .refreshTokenForeign { return .response(intercepted.revocationResponse()) }
+      if refusal.rejection == .refreshTokenIssuedToOtherClient { return .response(intercepted.revocationResponse()) }
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return .response(intercepted.tokenRejection(refusal))
     case .pass where isObserved: return await intercepted.observe(request, authentication)
     case .pass: return .response(await intercepted.pass(request, authentication))
     case .forward(let form):
       guard case .value(let grant) = opened else {
-        return .response(intercepted.tokenRejection(.withoutRedirect(.refreshTokenUnbound)))
+        return .response(intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed)))
       }
       return .response(await revoke(grant, with: form))
     }

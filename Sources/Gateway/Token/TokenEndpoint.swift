@@ -89,10 +89,11 @@ struct TokenEndpoint {
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)
-    case .pass: return intercepted.tokenRejection(.withoutRedirect(.refreshTokenUnbound))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed))
     case .forward(let permit):
       // A refresh token that the gateway did not seal does not prove which client sent the request.
-      if permit.grant != nil || refreshRequest.clientIsProven,
+      let isProven = permit.grant != nil || refreshRequest.clientSecretIsVerified
+      if isProven,
         let throttled = intercepted.throttled(proven: permit.client)
       {
         return throttled

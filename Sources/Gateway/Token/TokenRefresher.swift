@@ -91,8 +91,8 @@ struct TokenRefresher {
     case .granted(let attempt):
       if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
       return try await rotate(grant, attempt)
-    case .busy: return intercepted.tokenRejection(.withoutRedirect(.refreshTokenBusy))
-    case .missing: return intercepted.tokenRejection(.withoutRedirect(.familyMissing))
+    case .busy: return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
+    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing))
     case .ended(let ended): return await refuse(grant, ended)
     case .repeated: return try await answerRepeat(grant, use)
     case .reused: return try await refuseReuse(of: grant)
@@ -199,7 +199,7 @@ struct TokenRefresher {
     intercepted.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
     switch found {
     case .answer(let members): return intercepted.tokenResponse(members)
-    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshAnswerMissing))
+    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshResponseMissing))
     case .requestDiffers: return try await refuseReuse(of: grant)
     }
   }

@@ -39,7 +39,7 @@ enum UpstreamTokenResponse {
       return JSONValue.members(of: body)
     }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.namesWithMalformedValue.isEmpty,
-      form.firstRepeated == nil
+      form.firstRepeatedName == nil
     else { return nil }
     var members: [String: JSONValue] = [:]
     for entry in form.entries { members[entry.name] = .string(entry.value) }
@@ -130,7 +130,7 @@ struct TokenResponseScreen {
     // Most responses have no other member, and need no search for hidden texts.
     let others = members.keys.filter { !TokenResponseScreen.passesUnchanged($0) && $0 != "refresh_token" }
     guard !others.isEmpty else { return isChanged }
-    let texts = request.hidden.map { $0.reveal() }
+    let texts = request.hiddenTexts.map { $0.reveal() }
     let screen = MemberScreen(
       hiding: refreshToken.map { texts + [$0] } ?? texts, sealsRefreshToken: sealsRefreshToken)
     for name in others {
