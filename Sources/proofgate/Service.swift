@@ -125,7 +125,7 @@ final class Service {
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
     metrics.setCertificates(gateway.certificates.map(\.expiry))
-    status.started(gateway.server.group.workers.map(\.loop))
+    status.beginServing(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream)
   }
@@ -236,7 +236,7 @@ final class Service {
       let certificates = CertificateReport(parts.gateway.certificates, previous: previous)
       parts.metrics.setCertificates(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
-      parts.status.adopted(next.policy)
+      parts.status.replacePolicy(next.policy)
       let retired = RetiredConfiguration(configuration)
       configuration = next
       parts.metrics.policyReloaded(version: next.policy.version)

@@ -162,12 +162,12 @@ struct CompletionTests {
     let location = Self.callback + "?code=abcdefghij&state=s"
     #expect(try complete(location, now: Fixture.transaction.expiry).rejection == .transactionExpired)
     let unregistered = Fixture.policy { $0.redirectURIs = [] }
-    #expect(try complete(location, policy: unregistered).rejection == .transactionOutdated)
+    #expect(try complete(location, policy: unregistered).rejection == .transactionNoLongerValid)
     let renamed = Fixture.policy { $0.upstream.clientID = ClientID("other") }
-    #expect(try complete(location, policy: renamed).rejection == .transactionOutdated)
+    #expect(try complete(location, policy: renamed).rejection == .transactionNoLongerValid)
     var foreign = Fixture.transaction
     foreign.redirectURI = Fixture.uri("https://evil.example/")
-    #expect(try complete(location, transaction: foreign).rejection == .transactionOutdated)
+    #expect(try complete(location, transaction: foreign).rejection == .transactionNoLongerValid)
   }
 
   @Test("A response mode that is no longer enabled falls back to the query")
@@ -331,7 +331,7 @@ struct CompletionTests {
   func reentryContext() {
     #expect(reenter(Self.sent, browser: false) == .browserMismatch)
     #expect(reenter(Self.sent, now: Fixture.transaction.expiry) == .transactionExpired)
-    #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionOutdated)
+    #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionNoLongerValid)
     #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBodyUnreadable)
     let bodyInGET = AuthorizationRequest(method: "GET", query: Self.sent[...], body: Array("client_id=n2".utf8))
     let outcome = Enforcement.decideReentry(

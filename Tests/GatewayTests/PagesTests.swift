@@ -30,9 +30,9 @@ struct PagesTests {
     ]
   }
 
-  static func consent(name: String?, isProven: Bool = false, scopes: [String] = [attack]) -> ConsentPage {
+  static func consent(name: String?, identityIsProven: Bool = false, scopes: [String] = [attack]) -> ConsentPage {
     ConsentPage(
-      clientID: "com.example.mail", clientName: name, isProven: isProven,
+      clientID: "com.example.mail", clientName: name, identityIsProven: identityIsProven,
       destination: .app(scheme: "com.example.mail"), scopes: scopes, action: "/authorize", token: attack)
   }
 
@@ -153,7 +153,7 @@ struct PagesTests {
   @Test("Only a client whose identity is not proven is marked as unverified")
   func unverified() {
     let unproven = Self.html(Self.pages.consent(Self.consent(name: "Mail")))
-    let proven = Self.html(Self.pages.consent(Self.consent(name: "Mail", isProven: true)))
+    let proven = Self.html(Self.pages.consent(Self.consent(name: "Mail", identityIsProven: true)))
     #expect(HTMLForm.text(of: unproven).contains("unverified"))
     #expect(!HTMLForm.text(of: proven).contains("unverified"))
   }

@@ -192,7 +192,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])
     }
     guard let client = transactionContext.client, let redirect = transactionContext.redirect else {
-      return DecisionWithFindings(decision: .reject(.withoutRedirect(.transactionOutdated)), findings: [])
+      return DecisionWithFindings(decision: .reject(.withoutRedirect(.transactionNoLongerValid)), findings: [])
     }
     if let rejection = rejection(of: answer, transaction: transaction, facts: facts, policy: policy) {
       // For `callbackClosed`, the client gets `server_error`, without the text of the upstream.

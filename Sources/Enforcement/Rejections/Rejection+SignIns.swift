@@ -5,7 +5,7 @@ extension Rejection {
   static let signIns = Subject(
     "Sign-ins in progress",
     [
-      .transactionExpired, .transactionOutdated, .formWithoutTransaction, .reentryChanged, .reentryBodyUnreadable,
+      .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction, .reentryChanged, .reentryBodyUnreadable,
       .codeFromOtherSignIn,
     ])
 
@@ -16,7 +16,7 @@ extension Rejection {
     why: "The longer a sign-in stays open, the easier it is to steal.",
     remedy: "Start again in the app.")
 
-  package static let transactionOutdated = Rejection(
+  package static let transactionNoLongerValid = Rejection(
     "transaction-outdated", .invalidRequest, 400, .noRedirect, "the request is no longer valid",
     source: "RFC 6749, section 4.1.2.1",
     refused: "The client's entry in the policy changed after the request began.",

@@ -24,7 +24,7 @@ extension Rule where Context == TransactionContext {
   /// The policy may have changed since the transaction began (invariant `I-completion`).
   static var transactionStillAuthorized: Rule {
     Rule(name: "the current policy still permits the response") { context in
-      context.redirect == nil ? .refuse(.transactionOutdated) : .pass
+      context.redirect == nil ? .refuse(.transactionNoLongerValid) : .pass
     }
   }
 }

@@ -56,8 +56,8 @@ extension InterceptedRequest {
       refusal.rejection, detail: refusal.detail.map(explanation) ?? refusal.errorDescription,
       transaction: transaction?.id)
     switch refusal.rejection {
-    case .browserMismatch, .transactionExpired, .transactionOutdated, .formWithoutTransaction:
-      return pages.startAgain(path: transaction.flatMap(startPath), page)
+    case .browserMismatch, .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction:
+      return pages.startAgain(path: transaction.flatMap(restartPath), page)
     case .userAgentEmbedded:
       return pages.embeddedUserAgent(address: policy.gateway.origin.description + request.target, page)
     case .methodNotAllowed:
@@ -77,8 +77,8 @@ extension InterceptedRequest {
     // decision log contains the position of the first different byte.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
-      "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one that "
-        + "is registered"
+      "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one "
+        + "that is registered"
     }
   }
 
@@ -86,9 +86,9 @@ extension InterceptedRequest {
   /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
   ///
   /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
-  /// challenge. The user is not the only one who can get the page: a reader of the upstream's logs gets it by sending
-  /// the sealed `state` to the gateway.
-  private func startPath(_ transaction: AuthorizationTransaction) -> String? {
+  /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets this
+  /// page, too.
+  private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
       FormParameters.Entry(.responseType, "code"),
@@ -109,11 +109,12 @@ extension InterceptedRequest {
     let ticket = StartTicket(
       path: authorizationPath, query: FormEncoding.serialise(entries),
       expiry: now + AuthorizationEndpoint.transactionLifetime)
-    return StartEndpoint.path(gateway.sealer.seal(ticket))
+    return StartEndpoint.path(withTicket: gateway.sealer.seal(ticket))
   }
 
-  /// The path of the authorization endpoint that received the request or, if the user restarted a sign-in, the original
-  /// request. If the policy does not list that path as an authorization endpoint, this is the first path that it lists.
+  /// The path of the authorization endpoint for this sign-in. This is the path of the request or, if the user restarts
+  /// a sign-in by a link of the gateway, the path of the original request. If the policy does not list this path, the
+  /// first authorization endpoint in the policy replaces it.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
     let path = originalAuthorizationPath ?? String(request.path)
@@ -129,7 +130,8 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the response to an authorization request whose transaction cannot begin.
+  /// Returns the response to an authorization request whose transaction cannot begin, because the store reported
+  /// `error`.
   func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
     switch error {
     case .full, .unavailable: return respond(with: permit.errorResponse(for: .storeUnavailable))
@@ -152,8 +154,8 @@ extension InterceptedRequest {
   }
 
   /// Returns true if the location is a redirect URI of an observed client, or an authorization response to an observed
-  /// request that this process has recorded.
-  func isForObservedClient(_ location: String) -> Bool {
+  /// authorization request that this process has recorded.
+  func leadsToObservedClient(_ location: String) -> Bool {
     guard policy.isObserving else { return false }
     if gateway.snapshot.locations.isObservedRedirectURI(location) { return true }
     guard let authorizationResponse = UpstreamAuthorizationResponse(location: location),
@@ -161,7 +163,7 @@ extension InterceptedRequest {
     else {
       return false
     }
-    return gateway.resources.observed.isKnown(digests.link)
+    return gateway.resources.observedFlows.isKnown(digests.link)
   }
 
   /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
@@ -179,22 +181,22 @@ extension InterceptedRequest {
     }
   }
 
-  /// True if the request is a form that another site posted, and has no cookie of the gateway, because browsers send no
-  /// `SameSite=Lax` cookie with such a request. The sign-in at a federated server may end with such a form
-  /// (`upstream.cross_site_login`).
+  /// True if another site posted the request as a form, and the cookie of the gateway is missing, because browsers send
+  /// no `SameSite=Lax` cookie with such a form. If a federated sign-in ends with such a form, the operator has to set
+  /// `upstream.cross_site_login`.
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
   }
 
   /// Completes or refuses an authorization response of the upstream. Returns the response for the browser.
-  func finish(
+  func completeOrRefuse(
     _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction,
     browserMatches: Bool
   ) async -> Response {
     trail.transaction = transaction.id
-    note(clientID: transaction.clientID.rawValue)
-    trail.note(transaction.redirectURI)
+    recordClient(id: transaction.clientID.rawValue)
+    trail.recordRedirectKind(of: transaction.redirectURI)
     let facts = CompletionFacts(
       browserMatches: browserMatches,
       requestTexts: ReflectedCodeScanner(
@@ -202,7 +204,7 @@ extension InterceptedRequest {
       now: now)
     let outcome = Enforcement.decideCompletion(
       authorizationResponse, transaction: transaction, facts: facts, policy: policy)
-    trail.note(outcome)
+    trail.record(outcome)
     switch outcome.decision {
     case .forward(let permit): return await deliver(permit)
     case .reject(let refusal):

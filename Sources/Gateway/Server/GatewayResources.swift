@@ -8,15 +8,18 @@ public import Time
 /// in memory, the metrics and the decision log.
 public struct GatewayResources: Sendable {
   let store: any EphemeralStore
-  let ledger: RedemptionLedger
+  /// Enforces the single use of the gateway's codes.
+  let redemptions: RedemptionLedger
+  /// Records the transaction to which each code of the upstream belongs.
   let codes: CodeLedger
-  let families: RefreshLedger
+  /// Keeps the state of each refresh token family: all refresh tokens that follow from one code.
+  let refreshFamilies: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
   /// Returns the current time. Codes, tokens and transactions expire according to it.
   let now: @Sendable () -> UnixTime
-  let challenges = RecentChallenges()
-  let observed = ObservedFlows()
+  let recentChallenges = RecentChallenges()
+  let observedFlows = ObservedFlows()
   let requestIDs = RequestIDGenerator()
   /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()
@@ -29,8 +32,8 @@ public struct GatewayResources: Sendable {
   public let upstream: UpstreamWatch
   /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
   let tokenRequests: RateLimiter
-  /// Limits token and revocation requests by client, for requests that are proven to come from the client; the policy
-  /// sets the rate.
+  /// Limits requests to the token and revocation endpoints by client. Counts a request only if it contains a sealed
+  /// value or a verified secret of the client. The policy sets the rate.
   let clientTokenRequests: RateLimiter
   /// The default of `max_buffer_memory`, in bytes.
   let bufferMemory: Int
@@ -70,9 +73,9 @@ public struct GatewayResources: Sendable {
     }
     self.metrics = metrics
     self.log = log
-    ledger = RedemptionLedger(store: store)
+    redemptions = RedemptionLedger(store: store)
     codes = CodeLedger(store: store)
-    families = RefreshLedger(store: store)
+    refreshFamilies = RefreshLedger(store: store)
     // A user retries a few times. A program that guesses exceeds the limit, and has no chance to find a verifier, which
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
