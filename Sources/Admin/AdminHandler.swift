@@ -26,7 +26,7 @@ final class AdminHandler: RequestHandler {
       return .answer(response)
     }
     let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
-    guard isAcceptable(host) else {
+    guard isAcceptableHost(host) else {
       return .answer(AdminHandler.textResponse(421, "on loopback the host must be `localhost` or an address\n"))
     }
     let acceptEncoding = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
@@ -42,13 +42,13 @@ final class AdminHandler: RequestHandler {
     }
   }
 
-  /// Returns true if `host` is an acceptable host of a request.
+  /// Returns true if a request may have this `Host`.
   ///
   /// If the listener has a loopback address, a request must name `localhost`, an IP address or no host. A website can
   /// let its own name resolve to a loopback address (DNS rebinding), and the browser then sends this name as `Host`. If
   /// the listener has another address, every name is accepted, because the gateway does not know the names that the
   /// operator uses.
-  private func isAcceptable(_ host: String?) -> Bool {
+  private func isAcceptableHost(_ host: String?) -> Bool {
     guard isLoopback, let host else { return true }
     if host.hasPrefix("[") { return true }
     let name = host.prefix { $0 != ":" }.lowercased()
@@ -59,7 +59,7 @@ final class AdminHandler: RequestHandler {
     let problem = await probe.findProblem()
     let state = status.current
     let readiness = Readiness(
-      state, stalledLoops: status.markStalledLoops(now: SystemClock.monotonicTime()),
+      state, stalledLoops: status.recordStalledLoops(now: SystemClock.monotonicTime()),
       store: status.metrics.currentStoreActivity,
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
     return .response(
@@ -67,13 +67,14 @@ final class AdminHandler: RequestHandler {
   }
 
   private func metricsResponse() -> Response {
-    _ = status.markStalledLoops(now: SystemClock.monotonicTime())
+    _ = status.recordStalledLoops(now: SystemClock.monotonicTime())
     let text = PrometheusText.render(
       status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)
     return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
   }
 
-  /// The proxy calls this and the next two functions only for forwarded requests, so never on this listener.
+  /// Not called, like the next two functions: the proxy calls them only for responses to forwarded requests, and this
+  /// listener forwards none.
   func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
     .withhold
   }
@@ -102,9 +103,9 @@ final class AdminHandler: RequestHandler {
       headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"], body: body)
   }
 
-  /// Returns the response. Compresses its body if the client accepts gzip, the body has at least
-  /// `Encoder.minimumBodyLength` bytes, and the result is shorter. Compression cannot reveal a secret (BREACH attack),
-  /// because no response of this listener contains one.
+  /// Returns the response, with its body compressed if the client accepts gzip, the body has at least
+  /// `Encoder.minimumBodyLength` bytes, and the compressed body is shorter. Compression cannot reveal a secret (BREACH
+  /// attack), because no response of this listener contains a secret.
   private static func compressed(_ response: Response, for acceptEncoding: [String]) -> Response {
     var response = response
     // An uncompressed response needs this field too: it states that the content depends on `Accept-Encoding` (RFC 9110,

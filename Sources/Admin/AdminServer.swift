@@ -10,8 +10,9 @@ public final class AdminServer: Sendable {
   /// Binds `address`, starts the thread `admin` and accepts connections.
   ///
   /// - Parameters:
-  ///   - upstream: the resolver of the upstream's address, for the readiness check.
-  ///   - upstreamTLS: returns the current TLS settings of the upstream; `nil` for plaintext.
+  ///   - status: The state of the process, which the listener shows.
+  ///   - upstream: The resolver of the upstream's address, for the readiness check.
+  ///   - upstreamTLS: Returns the current TLS settings of the upstream; `nil` for plaintext.
   ///
   /// Throws `ServerError` if the address cannot be bound.
   public init(
@@ -37,8 +38,8 @@ public final class AdminServer: Sendable {
     _ = await server.drain(delay: 0, timeout: 0, clock: .still)
   }
 
-  /// The number of file descriptors that the admin listener leaves unused. It is lower than that of the listeners for
-  /// clients, so the admin listener still accepts connections when those no longer do.
+  /// The admin listener accepts connections only while more than this number of file descriptors are unused. The
+  /// listeners for clients stop at a higher number, so that the admin listener still answers after they have stopped.
   private static let descriptorReserve = 32
 
   private static var configuration: ProxyConfiguration {

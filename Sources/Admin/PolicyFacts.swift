@@ -1,16 +1,18 @@
 import Policy
 
-/// The facts about a policy that the admin listener shows. They contain no secret, because the listener must have no
-/// access to one.
+/// The facts about a policy that the admin listener shows. They are copied, so that the listener has no access to the
+/// secrets in the policy.
 struct PolicyFacts: Sendable {
   let version: String
   let issuer: String
+  /// The upstream's origin: scheme, host and port.
   let upstream: String
   let mode: EnforcementMode
   let unknownClients: UnknownClients
   let clientCount: Int
   /// The number of clients in observe mode.
   let observedClientCount: Int
+  /// The number of gateways that serve this policy together.
   let replicas: Int
   /// True if the store is in the memory of this process.
   let hasMemoryStore: Bool

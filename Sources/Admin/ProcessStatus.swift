@@ -25,7 +25,7 @@ public final class ProcessStatus: Sendable {
 
   /// The duration of one turn above which an event loop counts as stalled. Even in a busy loop, a turn takes only about
   /// one millisecond.
-  static let stall: Milliseconds = 1_000
+  static let stallThreshold: Milliseconds = 1_000
 
   /// The version of the program.
   public let version: String
@@ -48,7 +48,7 @@ public final class ProcessStatus: Sendable {
   /// Records that the gateway accepts connections.
   ///
   /// - Parameter loops: The event loops of the workers, in the order of `metrics.workers`.
-  public func started(_ loops: [EventLoop]) {
+  public func beginServing(_ loops: [EventLoop]) {
     state.withLock { state in
       state.loops = loops
       if state.phase == .starting { state.phase = .serving }
@@ -56,7 +56,7 @@ public final class ProcessStatus: Sendable {
   }
 
   /// Records that a reload has replaced the policy by this one.
-  public func adopted(_ policy: Policy) {
+  public func replacePolicy(_ policy: Policy) {
     let facts = PolicyFacts(policy)
     state.withLock { $0.policy = facts }
   }
@@ -71,11 +71,11 @@ public final class ProcessStatus: Sendable {
   /// Records in the metrics which event loops have been stalled for more than a second. Returns the number of these
   /// loops.
   ///
-  /// The admin handler calls this function when a request needs the result, so that no timer is needed.
-  func markStalledLoops(now: MonotonicTime) -> Int {
+  /// The admin handler calls this function only when a request needs the number, so that no timer runs.
+  func recordStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {
-      let isStalled = loop.turnDuration(at: now) > ProcessStatus.stall
+      let isStalled = loop.turnDuration(at: now) > ProcessStatus.stallThreshold
       worker.setStalled(isStalled)
       if isStalled { stalled += 1 }
     }

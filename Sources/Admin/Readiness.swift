@@ -4,14 +4,16 @@ internal import Telemetry
 /// The content of a response to `/readyz`. An orchestrator learns from it whether the process can serve requests and,
 /// if not, why.
 struct Readiness: Encodable, Sendable {
-  /// One condition of readiness.
+  /// The result for one condition of readiness. The names of the properties are the names of the JSON members.
   struct Check: Encodable, Sendable {
     let name: String
+    /// True if the condition is met.
     let ok: Bool
     /// The problem; `nil` if the condition is met.
     let detail: String?
   }
 
+  /// True if all conditions are met.
   let ready: Bool
   let checks: [Check]
   /// The availability of a store in another process or on a disk; `nil` for a store in memory. It is no condition of

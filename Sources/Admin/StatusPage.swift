@@ -2,7 +2,8 @@ import Policy
 import Telemetry
 import Time
 
-/// The status page: plain text for a terminal, without secrets.
+/// The status page: the state of the process and the numbers of its decisions, as plain text for a terminal. It contains
+/// no secret.
 enum StatusPage {
   /// Returns the text of the page.
   static func render(_ status: ProcessStatus, now: Timestamp) -> String {
@@ -34,6 +35,7 @@ enum StatusPage {
       """
     text += storeRows(metrics.store)
     text += "\ndecisions by endpoint and rule\n"
+    // The counts of all clients are added: a row is the endpoint, the decision and the rule.
     var rows: [String: UInt64] = [:]
     for (labels, count) in metrics.decisions {
       let rule = labels.rule.isEmpty ? "-" : labels.rule
@@ -62,6 +64,7 @@ enum StatusPage {
     }.joined()
   }
 
+  /// Returns the text with spaces at its end, so that it has at least `width` bytes.
   private static func padded(_ text: String, _ width: Int) -> String {
     text + String(repeating: " ", count: max(0, width - text.utf8.count))
   }

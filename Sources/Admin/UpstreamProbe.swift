@@ -8,10 +8,11 @@ import Time
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
-  /// The age up to which a result is reused, so that the upstream gets only one connection even if several orchestrators
-  /// ask.
-  private static let reuse: Milliseconds = 2_000
-  /// The maximum duration of a test. By default, orchestrators wait one second for a response.
+  /// The maximum age of a result that is used again. If several orchestrators ask, the upstream gets only one connection
+  /// in this time.
+  private static let maximumResultAge: Milliseconds = 2_000
+  /// The maximum duration of a test. It is below one second, the time for which orchestrators wait for a response by
+  /// default.
   private static let timeout: Milliseconds = 900
 
   private let poller: Poller
@@ -21,6 +22,7 @@ public final class UpstreamProbe {
   private var latestResult: (problem: String?, time: MonotonicTime)?
   private var isRunning = false
   private var lookUp: NameLookUp?
+  /// The waiters of the callers that wait for the result of the running test.
   private var waiters: [Waiter] = []
 
   /// Creates a probe of the upstream that `resolver` resolves.
@@ -35,7 +37,7 @@ public final class UpstreamProbe {
 
   /// Returns the reason why the upstream does not accept connections or handshakes; `nil` if it does.
   public func findProblem() async -> String? {
-    if let latestResult, poller.now - latestResult.time < UpstreamProbe.reuse {
+    if let latestResult, poller.now - latestResult.time < UpstreamProbe.maximumResultAge {
       return latestResult.problem
     }
     if isRunning {
@@ -43,7 +45,7 @@ public final class UpstreamProbe {
       waiters.append(waiter)
       let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
       waiters.removeAll { $0 === waiter }
-      waiter.retire()
+      waiter.cancelDeadline()
       // After a timeout, `latestResult` is the result of an earlier test and must not be used.
       guard wake == .ready, let latestResult else {
         return "no answer within \(UpstreamProbe.timeout.count * 2) ms"
@@ -62,7 +64,7 @@ public final class UpstreamProbe {
   private func testConnection() async -> String? {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     let addresses: [Address]
     switch await lookUpAddresses(waiter, until: deadline) {
     case .success(let found)?: addresses = found
@@ -86,10 +88,10 @@ public final class UpstreamProbe {
     return problem
   }
 
-  /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. It then continues, because
-  /// the system's resolver has no deadline. A test that begins while it continues waits for the same look-up.
+  /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. The look-up then continues,
+  /// because the system's resolver has no deadline, and the next test waits for the same look-up.
   private func lookUpAddresses(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
-    if let known = resolver.known(now: poller.now) { return .success(known) }
+    if let known = resolver.cachedAddresses(now: poller.now) { return .success(known) }
     let current: NameLookUp
     if let lookUp, lookUp.outcome == nil {
       current = lookUp
@@ -98,7 +100,7 @@ public final class UpstreamProbe {
       lookUp = current
       poller.start(current)
     }
-    // The poller starts the look-up in its next turn at the earliest, so the waiter cannot miss the result.
+    // The poller starts the look-up after this function has suspended, so the waiter cannot miss the result.
     current.add(waiter)
     if current.outcome == nil { _ = await waiter.sleep(until: deadline) }
     current.remove(waiter)

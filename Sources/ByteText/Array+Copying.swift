@@ -1,8 +1,8 @@
 extension [UInt8] {
   /// Creates an array with a copy of the bytes.
   ///
-  /// The bytes are appended to an empty array: an initialiser with a capacity takes three times as many instructions,
-  /// because it looks up the type of the array.
+  /// The bytes are appended to an empty array, because an initialiser with a capacity looks up the type of the array
+  /// and takes three times as many instructions.
   @inlinable
   public init(copying bytes: Span<UInt8>) {
     self.init()

@@ -21,8 +21,8 @@ public enum Base64 {
   }
 }
 
-/// Decodes base64 as the most lenient servers do: accepts the characters of both alphabets, and skips all others,
-/// including padding.
+/// Decodes base64 as the most lenient servers do: accepts the characters of base64 and base64url (RFC 4648, sections 4
+/// and 5), and skips all others, including padding.
 public enum LenientBase64 {
   /// Returns the decoded bytes. Drops the last bits if they do not fill a byte.
   public static func decode(_ text: some Sequence<UInt8>) -> [UInt8] {

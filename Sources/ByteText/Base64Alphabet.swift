@@ -1,6 +1,6 @@
 /// The 64 characters of base64 (RFC 4648, section 4) or base64url (section 5).
 struct Base64Alphabet: Sendable {
-  /// The characters. The type states their number, so the compiler omits the bounds check for an index of six bits.
+  /// The characters. Their number is part of the type, so the compiler omits the bounds check for an index of six bits.
   let characters: InlineArray<64, UInt8>
 
   /// Creates an alphabet of the letters, the digits, and the two characters of `lastTwo`.

@@ -1,7 +1,7 @@
 /// Decoding of percent-escapes (RFC 3986, section 2.1), in three modes.
 ///
-/// `strict` is for parsers, because a text that they accept must have only one meaning. `lenient` and `repeated` are
-/// for checks of how other servers could read a text.
+/// Parsers use `strict`, because a text that they accept must have only one meaning. Checks of how other servers could
+/// read a text use `lenient` and `repeated`.
 public enum PercentDecoding {
   /// Returns the text with each escape decoded once; `nil` if an escape is invalid.
   ///

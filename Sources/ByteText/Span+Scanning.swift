@@ -33,12 +33,13 @@ extension Span where Element == UInt8 {
       if others != 0 { return index &+ others.trailingZeroBitCount &>> 3 }
       index &+= 8
     }
+    // The masks contain the accepted characters, see `isMember(low:high:)`.
     while index < count, self[index].isMember(low: 0xafff_fff2_0000_0000, high: 0x7fff_ffff_ffff_ffff) { index &+= 1 }
     return index
   }
 
-  /// Returns true if `byte` occurs. The loop always continues to the end and compares several bytes at a time, which is
-  /// fastest for a byte that rarely occurs.
+  /// Returns true if `byte` occurs. The loop does not stop at the first occurrence, so that the compiler can vectorise
+  /// it. This is fastest for a byte that rarely occurs.
   @inlinable
   public func contains(_ byte: UInt8) -> Bool {
     var found: UInt8 = 0
@@ -147,7 +148,8 @@ extension Span where Element == UInt8 {
   }
 }
 
-/// Scanning of eight bytes that are stored in one number. Each result has the highest bit of every matching byte set.
+/// Scanning of eight bytes that are stored in one number. In each result, the highest bit of a byte is set if the byte
+/// matches.
 extension UInt64 {
   /// Returns the positions of `byte`. Only the lowest bit that is set is reliable: higher bits may be set for other
   /// bytes.

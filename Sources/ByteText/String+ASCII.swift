@@ -2,8 +2,8 @@ extension String {
   /// Creates a text of `count` ASCII characters. `write` gets `count` zero bytes and overwrites them with the
   /// characters.
   ///
-  /// The bytes are the memory of the text itself. The standard library has no safe function for this (docs/adr/0016),
-  /// and creating the text from an array would cost one more allocation and copy.
+  /// `write` writes into the memory of the new text. The standard library has no safe function for this
+  /// (docs/adr/0016), and creating the text from an array would cost one more allocation and copy.
   @inlinable
   init(asciiCount count: Int, _ write: (inout MutableSpan<UInt8>) -> Void) {
     // The buffer may be longer than requested. Its first `count` bytes are initialised before the span reads them.

@@ -1,5 +1,5 @@
 extension BidirectionalCollection where SubSequence == Self {
-  /// Returns the collection without the elements at its start and end for which the condition is true.
+  /// Returns the collection without the leading and trailing elements for which the condition is true.
   @inlinable
   public func trimmed(while condition: (Element) -> Bool) -> Self {
     var rest = drop(while: condition)

@@ -91,9 +91,9 @@ void cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
   (void)poll(&waiting, 1, milliseconds);
 }
 
-static __thread void *current;
-void *cl_current(void) { return current; }
-void cl_set_current(void *loop) { current = loop; }
+static __thread void *current_loop;
+void *cl_current_loop(void) { return current_loop; }
+void cl_set_current_loop(void *loop) { current_loop = loop; }
 
 typedef union {
   struct sockaddr any;
@@ -403,8 +403,8 @@ int32_t cl_open_log(const char *path) {
   const int flags = O_CREAT | O_APPEND | O_CLOEXEC;
   // Without O_NONBLOCK, opening a FIFO waits until it has a reader.
   int fd = open(path, O_WRONLY | O_NONBLOCK | flags, 0640);
-  // The file is a FIFO without a reader. If this process also opens it for reading, the open succeeds, and lines wait
-  // in the FIFO until a reader opens it (fifo(7)).
+  // ENXIO: the file is a FIFO without a reader. If this process opens it for reading too, the open succeeds, and lines
+  // wait in the FIFO until another process reads them (fifo(7)).
   if (fd < 0 && errno == ENXIO) fd = open(path, O_RDWR | O_NONBLOCK | flags, 0640);
   if (fd < 0) return -errno;
   // Clear O_NONBLOCK, so that a write to a full FIFO waits for the reader. Only the thread that writes the log waits.

@@ -18,10 +18,11 @@
 static int32_t argument_count;
 static char **arguments;
 
-// Swift's runtime reads the arguments from /proc/self/cmdline and the path of the program from /proc/self/exe, and ends
-// the process if it cannot read the path. If /proc is not mounted, neither file exists. So this function saves the
-// arguments before any Swift code runs, and sets SWIFT_ROOT, with which the runtime does not read the path. A static
-// program, which has no interpreter and so no AT_BASE, never needs the path, so SWIFT_ROOT is always set for it.
+// Runs before any Swift code, for a process without a mounted /proc. Swift's runtime reads the arguments from
+// /proc/self/cmdline, so this function saves them. The runtime also reads the path of the program from /proc/self/exe,
+// and ends the process if that fails. It does not read the path if SWIFT_ROOT is set, so this function sets SWIFT_ROOT
+// if the path cannot be read. A static program never needs the path, so SWIFT_ROOT is always set for it (AT_BASE is 0,
+// because a static program has no interpreter).
 __attribute__((constructor(101))) static void prepare_runtime(int argc, char **argv, char **envp) {
   (void)envp;
   argument_count = argc;
@@ -104,7 +105,7 @@ static int32_t write_and_move(const char *path, const struct stat *old, const vo
   if (fd < 0) return -errno;
   int32_t code = 0;
   if (old != NULL) {
-    // The owner and the group keep their access, because a service may read the file. Other users get none.
+    // The owner and the group keep their access, because a service may read the file. Other users get no access.
     if (fchown(fd, old->st_uid, old->st_gid) == 0) {
       if (fchmod(fd, (old->st_mode & 0660) | 0600) < 0) code = -errno;
     }

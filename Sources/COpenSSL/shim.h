@@ -20,20 +20,21 @@
 static inline int co_set_protocols(SSL_CTX *context, int lowest, int highest) {
   return SSL_CTX_set_min_proto_version(context, lowest) == 1 && SSL_CTX_set_max_proto_version(context, highest) == 1;
 }
-/// Makes connections allocate buffers only while these hold data. A write may be partial, and may be repeated from
-/// another address.
+/// Makes connections free their buffers while these are empty. A write may send only a part of its bytes, and may be
+/// repeated with the same bytes at another address.
 static inline void co_set_modes(SSL_CTX *context) {
   SSL_CTX_set_mode(
     context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 }
-/// Makes a read return after a record without application data; by default it continues as long as other records have
-/// arrived.
+/// Makes a read return after a record without application data. By default, the read continues with the next record
+/// that has arrived.
 static inline void co_set_no_auto_retry(SSL_CTX *context) { SSL_CTX_clear_mode(context, SSL_MODE_AUTO_RETRY); }
 static inline void co_set_options(SSL_CTX *context) {
   SSL_CTX_set_options(
     context,
     SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
 }
+/// Makes a read take as many bytes from the socket as fit in the buffer, not only those of one record.
 static inline void co_set_read_ahead(SSL_CTX *context) { SSL_CTX_set_read_ahead(context, 1); }
 static inline int co_set_groups(SSL_CTX *context, const char *groups) {
   return (int)SSL_CTX_set1_groups_list(context, groups);
@@ -61,7 +62,7 @@ static inline void co_set_message_argument(SSL *connection, void *argument) {
 }
 static inline void co_set_owner(SSL *connection, void *owner) { SSL_set_app_data(connection, owner); }
 static inline void *co_owner(const SSL *connection) { return SSL_get_app_data(connection); }
-/// Sets HMAC-SHA256 with this key. Written in C because the parameters contain pointers to their names.
+/// Sets HMAC-SHA256 with this key. Written in C because the parameters contain pointers to C strings.
 static inline int co_set_hmac_key(EVP_MAC_CTX *context, const unsigned char *key, size_t count) {
   OSSL_PARAM parameters[] = {
     OSSL_PARAM_construct_octet_string(OSSL_MAC_PARAM_KEY, (void *)key, count),

@@ -6,7 +6,7 @@ public enum CompressionError: Error, Equatable, Sendable, CustomStringConvertibl
   case malformed
   /// The body ends too early.
   case truncated
-  /// The decoded body exceeds the limit of the caller, or `Decoder.ratioLimit` times its encoded length.
+  /// The decoded body is longer than the caller permits, or longer than `Decoder.ratioLimit` times its encoded length.
   case tooLarge
   /// zlib could not allocate memory.
   case outOfMemory

@@ -10,9 +10,9 @@ public enum ContentCoding: Sendable, Equatable {
   /// Returns the coding that the `Content-Encoding` fields of a message name, in upper or lower case; `nil` if they
   /// name no coding or only `identity`.
   ///
-  /// Throws `.unsupported` for any other coding. Throws it also for more than one coding, because in practice servers
-  /// do not combine codings.
-  public static func named(by fields: [String]) throws(CompressionError) -> ContentCoding? {
+  /// Throws `.unsupported` for any other coding, and for more than one coding, because in practice servers do not
+  /// combine codings.
+  public static func parse(contentEncoding fields: [String]) throws(CompressionError) -> ContentCoding? {
     var found: ContentCoding?
     for field in fields {
       for part in field.split(separator: ",", omittingEmptySubsequences: true) {
@@ -29,8 +29,8 @@ public enum ContentCoding: Sendable, Equatable {
     return found
   }
 
-  /// Returns true if the `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Returns false if there is no
-  /// such field: the RFC then permits every coding, but the client may not support gzip.
+  /// Returns true if the `Accept-Encoding` fields allow gzip (RFC 9110, section 12.5.3). Returns false without such a
+  /// field: the RFC permits every coding in this case, but the client may not support gzip.
   public static func acceptsGzip(_ fields: [String]) -> Bool {
     var isAllowedByWildcard = false
     for field in fields {

@@ -25,8 +25,8 @@ public enum Decoder {
     return try inflate(body, windowBits(for: coding, body), allowsSeveralMembers: coding == .gzip, limit: allowed)
   }
 
-  /// Returns the `windowBits` parameter of zlib: 15 for the largest window, 16 more for the gzip format, negative for
-  /// raw deflate data.
+  /// Returns the `windowBits` parameter of zlib: 15 for the zlib format with the largest window, 16 more for the gzip
+  /// format, and -15 for raw deflate data.
   private static func windowBits(for coding: ContentCoding, _ body: [UInt8]) -> Int32 {
     switch coding {
     case .gzip: 15 + 16
@@ -62,7 +62,7 @@ public enum Decoder {
         if position == body.count { return content }
         guard allowsSeveralMembers, unsafe inflateReset(&stream) == Z_OK else { throw .malformed }
       case Z_BUF_ERROR:
-        // zlib made no progress although there is room for output. So the input has ended.
+        // zlib made no progress although there is room for output, so the input ends too early.
         throw .truncated
       case Z_MEM_ERROR: throw .outOfMemory
       // Data that needs a preset dictionary is malformed too, because HTTP has no way to send the dictionary.

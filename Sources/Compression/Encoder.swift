@@ -2,9 +2,9 @@ internal import CZlib
 
 /// An encoder of bodies that the gateway creates.
 ///
-/// Do not compress a body that contains both a secret and text that another party chooses. Text that repeats a part of
-/// the secret makes the compressed body shorter, so the other party could guess the secret byte by byte (BREACH
-/// attack). The gateway's pages for users are such bodies, so they are never compressed.
+/// Do not compress a body that contains both a secret and text that an attacker chooses. Text that repeats a part of
+/// the secret makes the compressed body shorter, so the attacker could guess the secret byte by byte (BREACH attack).
+/// The gateway's pages for users are such bodies, so they are never compressed.
 public enum Encoder {
   /// The length in bytes below which callers do not compress a body. The few bytes saved would not justify the
   /// additional header field and the time.

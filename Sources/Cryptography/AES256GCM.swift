@@ -16,7 +16,7 @@ internal import COpenSSL
   /// Creates the context. The process ends if there is no memory for it.
   public init() {
     guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("no memory for a cipher") }
-    // Later calls pass no cipher, because OpenSSL would then reset the whole context.
+    // This call sets the cipher. Later calls pass none, because a call with a cipher would reset the whole context.
     let isReady = unsafe EVP_EncryptInit_ex2(context, Algorithms.aes256GCM, nil, nil, nil) == 1
     precondition(isReady, "no memory for a cipher")
     unsafe self.context = context
@@ -71,7 +71,7 @@ internal import COpenSSL
         unsafe plaintext.append(filling: length + 1) { output, count in
           // Key and nonce have the lengths that OpenSSL reads, and the input consists of `length` bytes and a tag. The
           // plaintext is as long as the ciphertext. OpenSSL declares the tag as mutable, but only reads it. The output
-          // has one spare byte, so that its address is not null for an empty plaintext.
+          // has one byte more than needed, so that its address is not null for an empty plaintext.
           guard let start = input.baseAddress, let target = output.baseAddress else { return }
           let tag = unsafe UnsafeMutableRawPointer(mutating: start + length)
           var written: Int32 = 0

@@ -2,8 +2,8 @@ extension [UInt8] {
   /// Creates an array of the bytes that `fill` writes. `fill` gets a buffer of at least `capacity` bytes and sets
   /// `count` to the number of bytes that it has written.
   ///
-  /// `init(unsafeUninitializedCapacity:initializingWith:)` of the standard library looks up the type of the array on
-  /// each call, which takes 350 instructions.
+  /// Faster than `init(unsafeUninitializedCapacity:initializingWith:)` of the standard library, which looks up the type
+  /// of the array on each call (350 instructions).
   @inline(__always)
   init(filling capacity: Int, _ fill: (_ output: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) -> Void) {
     self.init()
@@ -16,8 +16,8 @@ extension [UInt8] {
     filling capacity: Int, _ fill: (_ output: UnsafeMutableBufferPointer<UInt8>, _ count: inout Int) -> Void
   ) {
     append(addingCapacity: capacity) { output in
-      // Sound if `fill` stays within the buffer and counts only bytes that it has written. Each caller states why its
-      // `fill` does so.
+      // Sound if `fill` writes only within the buffer, and sets `count` to no more than the number of bytes that it has
+      // written. Each caller explains in a comment why this holds.
       unsafe output.withUnsafeMutableBufferPointer { unsafe fill($0, &$1) }
     }
   }

@@ -3,7 +3,7 @@ public import Time
 
 /// The reason why a PEM text cannot be used.
 public enum PEMError: Error, Equatable, Sendable {
-  /// The text contains no certificate, or no private key.
+  /// The text contains no certificate or, if a private key is read, no private key.
   case notFound
   /// A certificate or key in the text is damaged or of an unknown kind.
   case malformed
@@ -25,7 +25,8 @@ public enum PEMError: Error, Equatable, Sendable {
     CryptographyLibrary.start()
     var found: [OpaquePointer] = unsafe []
     var isMalformed = false
-    // The stream only reads the text, and is freed before it. This object takes over the reference to each certificate.
+    // The stream only reads the text, and is freed before the text. This object takes over the reference that OpenSSL
+    // returns for each certificate.
     unsafe pem.withUnsafeBytes { bytes in
       guard let stream = unsafe BIO_new_mem_buf(bytes.baseAddress, Int32(clamping: bytes.count)) else { return }
       defer { unsafe BIO_free(stream) }
@@ -58,7 +59,7 @@ public enum PEMError: Error, Equatable, Sendable {
     return begins...max(begins, ends)
   }
 
-  /// Returns a time; 0 for a time that OpenSSL cannot read.
+  /// Converts a time of a certificate; 0 for a time that OpenSSL cannot read.
   private static func time(_ time: UnsafePointer<ASN1_TIME>?) -> UnixTime {
     guard let epoch = unsafe ASN1_TIME_set(nil, 0) else { return 0 }
     defer { unsafe ASN1_TIME_free(epoch) }

@@ -5,7 +5,7 @@ internal import COpenSSL
 /// The functions of this module call `start()` where OpenSSL must be initialised. The TLS module also uses OpenSSL, and
 /// calls `start()` before its first call of OpenSSL.
 public enum CryptographyLibrary {
-  /// Initialises OpenSSL on the first call. A later call only checks that this has been done.
+  /// Initialises OpenSSL on the first call. Later calls do nothing.
   ///
   /// OpenSSL reads no configuration file, so that a file on the host cannot replace an algorithm or load a module. It
   /// installs no exit handler, because the handler would free objects that other threads still use while the process

@@ -18,8 +18,8 @@ public func sha256(_ bytes: [UInt8]) -> [UInt8] {
   return digest
 }
 
-/// A spare OpenSSL context, which the next digest reuses. Creating and freeing a context would take as long as hashing
-/// an authorization code.
+/// A spare OpenSSL context, which the next call of `sha256` reuses. Creating and freeing a context would take as long
+/// as hashing an authorization code.
 ///
 /// While the spare context is in use, other callers create their own contexts. After use, a context contains the last
 /// digest, but no part of the text.

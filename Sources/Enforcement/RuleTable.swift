@@ -62,12 +62,12 @@
 /// ```
 enum RuleTable {
   /// The rules for an authorization request. The rules up to `redirectURIVerified` check the form of the request, the
-  /// client and the redirect URI; their refusals are pages. A later rule may redirect its error to the client (RFC
-  /// 6749, section 4.1.2.1).
+  /// client and the redirect URI. Their errors are shown on a page. A later rule may redirect its error to the client
+  /// (RFC 6749, section 4.1.2.1).
   static let authorization: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
-    .namesMeanOneThing,
+    .parameterNamesUnambiguous,
     .clientIDOnce,
     .redirectURIOnce,
     .clientKnown,
@@ -77,7 +77,7 @@ enum RuleTable {
     .parametersWellFormed,
     .stateNotSealed,
     .noRequestObject,
-    .pushedAsRequired,
+    .pushedIfRequired,
     .responseTypeIsCode,
     .authorizationCodeGrantAllowed,
     .responseModeAllowed,
@@ -87,9 +87,9 @@ enum RuleTable {
     .scopeWellFormed,
     .promptAllowed,
     .statePresent,
-    .scopeDropNoted,
-    .resourceNoted,
-    .detailsNoted,
+    .droppedScopeNoted,
+    .droppedResourceNoted,
+    .droppedAuthorizationDetailsNoted,
   ]
 
   /// The rules that a pushed request must pass before the rules of the authorization endpoint run (RFC 9126, section
@@ -97,15 +97,15 @@ enum RuleTable {
   static let pushed: [Rule<TokenContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
-    .namesMeanOneThing,
+    .parameterNamesUnambiguous,
     .parametersOnce,
     .parametersWellFormed,
     .oneAuthenticationMethod,
     .tokenClientKnown,
     .clientAuthenticated,
-    .noSenderConstraint,
+    .noDPoPProof,
     .clientMayPush,
-    .noReferencePushed,
+    .noRequestURIPushed,
   ]
 
   /// The rules for an authorization request that refers to a pushed one. Its parameters other than `client_id` and
@@ -113,23 +113,24 @@ enum RuleTable {
   static let reference: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
-    .namesMeanOneThing,
+    .parameterNamesUnambiguous,
     .clientIDOnce,
     .clientKnown,
   ]
 
-  /// The rules for a token request, which do not use the content of its sealed code or refresh token.
+  /// The rules for a token request. They run before those for the content of its sealed code (`redemption`) or sealed
+  /// refresh token (`refresh`).
   static let token: [Rule<TokenContext>] = [
     .methodAllowed,
     .oneSetOfParameters,
-    .namesMeanOneThing,
+    .parameterNamesUnambiguous,
     .parametersOnce,
     .parametersWellFormed,
     .oneAuthenticationMethod,
     .noPasswordGrant,
     .tokenClientKnown,
     .clientAuthenticated,
-    .noSenderConstraint,
+    .noDPoPProof,
     .grantTypeKnown,
     .noClientCredentialsForPublic,
     .grantAllowed,
@@ -137,32 +138,32 @@ enum RuleTable {
     .verifierWellFormed,
     .scopeWellFormed,
     .clientCertificateNoted,
-    .scopeDropNoted,
-    .resourceNoted,
-    .detailsNoted,
+    .droppedScopeNoted,
+    .droppedResourceNoted,
+    .droppedAuthorizationDetailsNoted,
   ]
 
   /// The rules for the redemption of a code, after the gateway has decrypted it and before it sends a request upstream.
   static let redemption: [Rule<RedemptionContext>] = [
-    .codeOfThisClient,
+    .codeIssuedToThisClient,
     .codeNotExpired,
     .codeStillAuthorized,
-    .codeRedirectURISame,
+    .redirectURIMatchesAuthorizationRequest,
     .verifierMatches,
   ]
 
   /// The rules for a sealed refresh token, after the gateway has decrypted it.
   static let refresh: [Rule<RefreshContext>] = [
-    .refreshTokenOfThisClient,
+    .refreshTokenIssuedToThisClient,
     .refreshTokenNotExpired,
     .refreshTokenStillAuthorized,
-    .refreshScopeWithin,
+    .refreshScopeNotWidened,
   ]
 
   /// The rules for a transaction whose sealed state comes back, either in a re-entry (see `reentry`) or in an
   /// authorization response of the upstream.
   static let transaction: [Rule<TransactionContext>] = [
-    .transactionOfThisBrowser,
+    .transactionBegunByThisBrowser,
     .transactionNotExpired,
     .transactionStillAuthorized,
   ]
@@ -172,9 +173,9 @@ enum RuleTable {
   static let reentry: [Rule<ReentryContext>] = [
     .reentryUserAgentExternal,
     .reentryReadable,
-    .reentryCarriesNoAnswer,
+    .reentryContainsNoResponse,
     .reentryUnchanged,
-    .reentryScopeWithin,
+    .reentryScopeNotWidened,
   ]
 
   /// The rules for requests that are not OAuth requests, such as a request for a login page, while the browser has a

@@ -2,8 +2,8 @@ internal import ByteText
 
 /// A set of field names that is searched without regard to ASCII case (RFC 9110, section 5.1).
 ///
-/// Use it for a few names only, because the search compares one name after the other. For names of different lengths it
-/// compares only the lengths.
+/// Use it for a few names only, because the search compares `name` with one element after the other. It compares
+/// letters only if the lengths are equal.
 public struct FieldNames: Sendable, ExpressibleByArrayLiteral {
   private let names: [String]
 

@@ -4,8 +4,9 @@ internal import ByteText
 /// 9110, section 5.5), and the gateway must forward a value that is not UTF-8 without change.
 ///
 /// In a value that is not UTF-8, each byte from 0x80 up becomes the code point `U+10FF00` plus the byte. These are the
-/// last 128 code points of Unicode, to which no standard assigns characters. A value in UTF-8 that contains one of them
-/// is converted in the same way, so that different values always become different texts.
+/// last 128 code points of Unicode, to which no standard assigns characters. If a value is UTF-8 but contains one of
+/// these code points, its bytes are converted like those of a value that is not UTF-8. So different values always
+/// become different texts.
 public enum FieldText {
   private static let firstEscapeCodePoint: UInt32 = 0x10_ff80
   private static let escapeBase: UInt32 = 0x10_ff00
@@ -14,7 +15,7 @@ public enum FieldText {
   public static func decode(_ bytes: Span<UInt8>) -> String {
     if let valid = try? UTF8Span(validating: bytes) {
       let text = String(copying: valid)
-      if valid.isKnownASCII || !isEscaped(text) { return text }
+      if valid.isKnownASCII || !containsEscapeCodePoint(text) { return text }
     }
     var text = ""
     for index in bytes.indices {
@@ -37,7 +38,7 @@ public enum FieldText {
 
   /// Appends the field value for a text from `decode`.
   public static func encode(_ text: String, onto bytes: inout [UInt8]) {
-    guard isEscaped(text) else {
+    guard containsEscapeCodePoint(text) else {
       bytes.append(text)
       return
     }
@@ -52,7 +53,7 @@ public enum FieldText {
 
   /// Returns true if the text contains one of the last 128 code points of Unicode. Their UTF-8 form begins with 0xf4,
   /// so a text without this byte needs no further check.
-  private static func isEscaped(_ text: String) -> Bool {
+  private static func containsEscapeCodePoint(_ text: String) -> Bool {
     guard text.utf8.span.contains(0xf4) else { return false }
     return text.unicodeScalars.contains { $0.value >= firstEscapeCodePoint }
   }

@@ -2,7 +2,7 @@ public import Time
 
 /// The date format of header fields: IMF-fixdate (RFC 9110, section 5.6.7).
 public enum HTTPDate {
-  private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
+  private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
   private static let months = [
     "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
   ]
@@ -11,9 +11,10 @@ public enum HTTPDate {
   ///
   /// - Parameter time: A time that is not before 1970.
   public static func format(_ time: UnixTime) -> String {
-    let (day, second) = Int(time.seconds).quotientAndRemainder(dividingBy: 86_400)
-    let date = GregorianDate(daysSince1970: day)
-    let weekday = days[(day + 4) % 7]
+    let (daysSince1970, second) = Int(time.seconds).quotientAndRemainder(dividingBy: 86_400)
+    let date = GregorianDate(daysSince1970: daysSince1970)
+    // 1 January 1970 was a Thursday.
+    let weekday = weekdays[(daysSince1970 + 4) % 7]
     let clock = "\(twoDigits(second / 3_600)):\(twoDigits(second / 60 % 60)):\(twoDigits(second % 60))"
     return "\(weekday), \(twoDigits(date.day)) \(months[date.month - 1]) \(date.year) \(clock) GMT"
   }

@@ -40,9 +40,9 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   }
 
   /// Returns the value of the only field with this name; `nil` if there is no such field or more than one.
-  public func only(_ name: String) -> String? {
-    let found = all(name)
-    return found.count == 1 ? found.first : nil
+  public func onlyValue(of name: String) -> String? {
+    let values = all(name)
+    return values.count == 1 ? values.first : nil
   }
 
   /// The value of the first field with this name; `nil` if there is no such field.
@@ -68,7 +68,7 @@ public struct Headers: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Removes all fields with this name and appends one.
+  /// Replaces all fields with this name by one field at the end of the list.
   public mutating func set(_ name: String, _ value: String) {
     remove(name)
     append(name, value)

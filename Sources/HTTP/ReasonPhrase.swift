@@ -1,6 +1,6 @@
 /// The reason phrases of RFC 9110, section 15, for responses that the gateway creates.
 public enum ReasonPhrase {
-  /// Returns the phrase of a status code; `Status` for a code that the gateway does not use.
+  /// Returns the phrase of a status code; `Status` for a code that is not in the list.
   public static func of(_ status: Int) -> String {
     switch status {
     case 200: "OK"

@@ -13,19 +13,19 @@ public struct Request: Sendable {
   /// The client that sent the request.
   public var peer: Peer
   /// The sequence number of the request in its worker. The request id in the log is computed from it.
-  public var number: UInt64
+  public var sequenceNumber: UInt64
 
   /// Creates a request.
   public init(
     method: String, target: String, headers: Headers = Headers(), body: [UInt8] = [], peer: Peer = Peer(),
-    number: UInt64 = 0
+    sequenceNumber: UInt64 = 0
   ) {
     self.method = method
     self.target = target
     self.headers = headers
     self.body = body
     self.peer = peer
-    self.number = number
+    self.sequenceNumber = sequenceNumber
   }
 
   /// The target up to the first question mark.

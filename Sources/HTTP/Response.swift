@@ -1,5 +1,5 @@
-/// A response that is in memory as a whole: a response that the gateway creates, or an upstream response whose body it
-/// has to read.
+/// A response that is in memory as a whole: a response that the gateway creates, or an upstream response whose body the
+/// gateway has to read.
 ///
 /// `headers` never contains the framing fields `Content-Length`, `Transfer-Encoding` and `Connection`. They are added
 /// when the response is sent.

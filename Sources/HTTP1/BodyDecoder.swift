@@ -33,14 +33,15 @@ public struct BodyDecoder: Sendable {
     return false
   }
 
-  /// The number of bytes that have not arrived yet; `nil` if the framing announces no length or the body has ended.
+  /// The number of bytes of the body that have not been decoded yet; `nil` if the framing announces no length or the
+  /// body has ended.
   public var remaining: Int? {
     if case .length(let remaining) = state { return remaining }
     return nil
   }
 
   /// Decodes bytes at the start of `input`. To decode all bytes, call this again with the rest of the input until
-  /// nothing is consumed. Throws if the chunked framing is malformed.
+  /// `consumed` is 0. Throws if the chunked framing is malformed.
   public mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> Piece {
     switch state {
     case .length(let remaining):
@@ -58,7 +59,8 @@ public struct BodyDecoder: Sendable {
     }
   }
 
-  /// Records that the sender has closed the connection. Returns true if the body is complete (RFC 9112, section 8).
+  /// Records that the sender has closed the connection. Returns true if the body is complete, and false if a part of it
+  /// is missing (RFC 9112, section 8).
   public mutating func close() -> Bool {
     switch state {
     case .untilClose, .finished:

@@ -16,7 +16,7 @@ struct ChunkDecoder: Sendable {
   private static let trailerLimit = 8 * 1024
 
   private enum State {
-    case size(digits: Int)
+    case size(digits: Int)  // the number of digits read so far
     /// The extensions of a chunk. They may contain all bytes that a field value may contain. Quoted strings are not
     /// parsed.
     case extensions
@@ -24,15 +24,18 @@ struct ChunkDecoder: Sendable {
     case data
     case dataCarriageReturn
     case dataLineFeed
+    /// The start of a line after the last chunk: a trailer field, or the empty line that ends the body.
     case trailerStart
     case trailerName
     case trailerValue
     case trailerLineFeed
+    /// The line feed of the empty line that ends the body.
     case endLineFeed
     case finished
   }
 
   private var state = State.size(digits: 0)
+  /// The number of bytes of the current chunk that have not been decoded yet.
   private var remaining = 0
   private var extensionBytes = 0
   private var trailerBytes = 0
@@ -51,21 +54,22 @@ struct ChunkDecoder: Sendable {
         if remaining == 0 { state = .dataCarriageReturn }
         return BodyDecoder.Piece(consumed: position + count, data: position..<position + count)
       }
-      try step(input[position])
+      try parseFraming(input[position])
       position += 1
       if isFinished { break }
     }
     return BodyDecoder.Piece(consumed: position, data: position..<position)
   }
 
-  private mutating func step(_ byte: UInt8) throws(MessageError) {
+  /// Processes one byte that is not chunk data.
+  private mutating func parseFraming(_ byte: UInt8) throws(MessageError) {
     switch state {
     case .size(let digits): try parseSize(byte, digits)
     case .extensions:
       if byte == .carriageReturn {
         state = .sizeLineFeed
       } else {
-        try checkAndCount(&extensionBytes, ChunkDecoder.extensionLimit, byte)
+        try count(byte, in: &extensionBytes, limit: ChunkDecoder.extensionLimit)
       }
     case .sizeLineFeed:
       try expect(byte, .lineFeed)
@@ -109,7 +113,7 @@ struct ChunkDecoder: Sendable {
         state = .trailerName
       }
     case .trailerName:
-      try checkAndCount(&trailerBytes, ChunkDecoder.trailerLimit, byte)
+      try count(byte, in: &trailerBytes, limit: ChunkDecoder.trailerLimit)
       if byte == .colon {
         state = .trailerValue
       } else if !byte.isToken {
@@ -119,7 +123,7 @@ struct ChunkDecoder: Sendable {
       if byte == .carriageReturn {
         state = .trailerLineFeed
       } else {
-        try checkAndCount(&trailerBytes, ChunkDecoder.trailerLimit, byte)
+        try count(byte, in: &trailerBytes, limit: ChunkDecoder.trailerLimit)
       }
     default:
       try expect(byte, .lineFeed)
@@ -131,9 +135,10 @@ struct ChunkDecoder: Sendable {
     guard byte == expected else { throw .malformed("an invalid line end in a chunked body") }
   }
 
-  private func checkAndCount(_ bytes: inout Int, _ limit: Int, _ byte: UInt8) throws(MessageError) {
+  /// Counts a byte of an extension or trailer. Throws for a control character, and if the number exceeds `limit`.
+  private func count(_ byte: UInt8, in number: inout Int, limit: Int) throws(MessageError) {
     guard byte.isFieldText else { throw .malformed("a control character in a chunked body's framing") }
-    bytes += 1
-    guard bytes <= limit else { throw MessageError(status: 413, "a chunked body with too much framing") }
+    number += 1
+    guard number <= limit else { throw MessageError(status: 413, "a chunked body with too much framing") }
   }
 }

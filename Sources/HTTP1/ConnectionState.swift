@@ -2,8 +2,9 @@
 ///
 /// Theory of operation. A connection carries exchanges one after the other. In an exchange, a request is received and
 /// its response is sent. The two may overlap, and a response may end before its request (e.g. a response that refuses
-/// the request). The next step of the connection depends on the state of both, so this type determines it. The first
-/// table shows the new states after each event, the second table the next step:
+/// the request). A response is cut if its head was sent but the rest cannot be sent. The next step of the connection
+/// depends on the states of request and response, so both are recorded here. The first table shows the new states after
+/// each event, the second table the next step:
 ///
 ///     event                      request      response
 ///     receivedHead               receiving    awaited      (request complete if it has no body)
@@ -42,14 +43,14 @@ public struct ConnectionState: Sendable {
   private var response = ResponseSide.awaited
   private var keepsAlive = true
   /// The number of request heads received on this connection.
-  public private(set) var requests = 0
+  public private(set) var requestCount = 0
 
   /// The state of a new connection.
   public init() {}
 
   /// Records that a request head was read. `keepsAlive` is true if the client lets the connection stay open.
   public mutating func receivedHead(hasBody: Bool, keepsAlive: Bool) {
-    requests += 1
+    requestCount += 1
     request = hasBody ? .receiving : .complete
     response = .awaited
     self.keepsAlive = keepsAlive
@@ -65,8 +66,8 @@ public struct ConnectionState: Sendable {
     response = .sending
   }
 
-  /// Makes the connection end after this exchange. Call it before the response head is written, which announces the
-  /// end.
+  /// Makes the connection end after this exchange. Call it before the response head is written, because that head
+  /// announces the end (`announcesKeepAlive`).
   public mutating func refuseFurtherRequests() {
     keepsAlive = false
   }
@@ -76,7 +77,7 @@ public struct ConnectionState: Sendable {
     response = .complete
   }
 
-  /// Records that the response cannot be completed. Has an effect only if the response has begun and has not ended.
+  /// Records that the response cannot be completed. Does nothing before the response has begun and after it has ended.
   public mutating func cutResponse() {
     if response == .sending { response = .cut }
   }

@@ -28,36 +28,36 @@ struct FieldNameGlobs: Sendable {
     }
 
     func matches(_ bytes: Span<UInt8>, _ name: Range<Int>) -> Bool {
-      guard Glob.starts(bytes, name, prefix) else { return false }
+      guard Glob.starts(bytes, name, with: prefix) else { return false }
       guard let suffix else { return name.count == prefix.count }
       var start = name.lowerBound + prefix.count
       let end = name.upperBound - suffix.count
-      guard start <= end, Glob.starts(bytes, end..<name.upperBound, suffix) else { return false }
+      guard start <= end, Glob.starts(bytes, end..<name.upperBound, with: suffix) else { return false }
       for part in infixes {
-        while start + part.count <= end, !Glob.starts(bytes, start..<end, part) { start += 1 }
+        while start + part.count <= end, !Glob.starts(bytes, start..<end, with: part) { start += 1 }
         start += part.count
         guard start <= end else { return false }
       }
       return true
     }
 
-    private static func starts(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: [UInt8]) -> Bool {
+    private static func starts(_ bytes: Span<UInt8>, _ range: Range<Int>, with text: [UInt8]) -> Bool {
       guard range.count >= text.count else { return false }
       for offset in 0..<text.count where bytes[range.lowerBound + offset].foldedInName != text[offset] { return false }
       return true
     }
   }
 
-  /// The globs that begin with a byte other than `*`, in the slot of that byte (`slot`). For most names the slot is
-  /// empty.
-  private let byFirst: [[Glob]]
-  /// The globs that begin with `*` and end with another byte, in the slot of the last byte.
-  private let byLast: [[Glob]]
+  /// A hash table of the globs that do not begin with `*`. Element `slot(b)` contains those whose first byte is `b`.
+  /// Most elements are empty, so most names are compared with no glob.
+  private let globsByFirstByte: [[Glob]]
+  /// A hash table, by the last byte, of the globs that begin with `*` and do not end with it.
+  private let globsByLastByte: [[Glob]]
   /// The globs that begin and end with `*`.
-  private let others: [Glob]
-  /// One bit for each slot of `byFirst` that is not empty.
+  private let otherGlobs: [Glob]
+  /// One bit for each element of `globsByFirstByte` that is not empty.
   private let usedFirstSlots: UInt64
-  /// One bit for each slot of `byLast` that is not empty.
+  /// One bit for each element of `globsByLastByte` that is not empty.
   private let usedLastSlots: UInt64
   let isEmpty: Bool
 
@@ -74,9 +74,9 @@ struct FieldNameGlobs: Sendable {
         others.append(glob)
       }
     }
-    self.byFirst = byFirst
-    self.byLast = byLast
-    self.others = others
+    globsByFirstByte = byFirst
+    globsByLastByte = byLast
+    otherGlobs = others
     usedFirstSlots = FieldNameGlobs.usedSlots(of: byFirst)
     usedLastSlots = FieldNameGlobs.usedSlots(of: byLast)
     isEmpty = globs.isEmpty
@@ -86,26 +86,30 @@ struct FieldNameGlobs: Sendable {
   func matches(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     if isEmpty { return false }
     let first = FieldNameGlobs.slot(bytes[range.lowerBound].foldedInName)
-    if usedFirstSlots >> UInt64(first) & 1 == 1, byFirst[first].contains(where: { $0.matches(bytes, range) }) {
+    if usedFirstSlots >> UInt64(first) & 1 == 1,
+      globsByFirstByte[first].contains(where: { $0.matches(bytes, range) })
+    {
       return true
     }
     let last = FieldNameGlobs.slot(bytes[range.upperBound - 1].foldedInName)
-    if usedLastSlots >> UInt64(last) & 1 == 1, byLast[last].contains(where: { $0.matches(bytes, range) }) {
+    if usedLastSlots >> UInt64(last) & 1 == 1,
+      globsByLastByte[last].contains(where: { $0.matches(bytes, range) })
+    {
       return true
     }
-    return others.contains { $0.matches(bytes, range) }
+    return otherGlobs.contains { $0.matches(bytes, range) }
   }
 
   /// Returns the text of a glob that matches the non-empty name in `range`; `nil` if no glob matches.
   func glob(matching bytes: Span<UInt8>, _ range: Range<Int>) -> String? {
-    for globs in byFirst + byLast + [others] {
+    for globs in globsByFirstByte + globsByLastByte + [otherGlobs] {
       for glob in globs where glob.matches(bytes, range) { return glob.text }
     }
     return nil
   }
 
-  /// Returns the slot of a folded byte, which is a letter, a digit or a hyphen. Two bytes may share a slot; then a name
-  /// is compared with a few more globs than necessary.
+  /// Returns the index in `globsByFirstByte` and `globsByLastByte` for a folded byte, which is a letter, a digit or a
+  /// hyphen. Two bytes may have the same index; then a name is compared with a few more globs than necessary.
   private static func slot(_ folded: UInt8) -> Int { Int(folded & 63) }
 
   private static func usedSlots(of slots: [[Glob]]) -> UInt64 {

@@ -23,9 +23,9 @@ enum Framing {
     return found
   }
 
-  /// Returns true if the body is chunked. Rejects every Transfer-Encoding except `chunked` (in any letter case) and
-  /// repeated fields. Also rejects other names that some servers read as that of a framing field, e.g.
-  /// `Content_Length`.
+  /// Returns true if the body is chunked. Rejects repeated fields, and every Transfer-Encoding except `chunked` (in any
+  /// letter case). Also rejects a field whose name some servers read as the name of a framing field, e.g.
+  /// `Content_Length`. Such a name is `disguised`.
   static func isChunked(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false
@@ -38,7 +38,9 @@ enum Framing {
     }
     for number in 0..<index.count where index[number].known == .disguised {
       let name = index[number].name
-      if HeadIndex.folds(bytes, name, to: "content-length") || HeadIndex.folds(bytes, name, to: "transfer-encoding") {
+      if HeadIndex.equalAfterFolding(bytes, name, "content-length")
+        || HeadIndex.equalAfterFolding(bytes, name, "transfer-encoding")
+      {
         throw .malformed("a framing field in another spelling")
       }
     }

@@ -15,7 +15,7 @@ public final class HeadIndex {
     /// The kind of field, from its name.
     public fileprivate(set) var known = KnownField.none
     /// True if a `Connection` option names the field, so that it must not be forwarded (RFC 9110, section 7.6.1).
-    public fileprivate(set) var isNominated = false
+    public fileprivate(set) var isNamedByConnection = false
 
     /// The range of the name.
     public var name: Range<Int> { Int(nameStart)..<Int(nameEnd) }
@@ -27,8 +27,8 @@ public final class HeadIndex {
   /// rewritten.
   public static let fieldLimit = 100
 
-  /// The maximum number of `Connection` options. Legitimate messages have fewer. Each option is compared with every
-  /// field.
+  /// The maximum number of `Connection` options. Legitimate messages have fewer. The number is limited because each
+  /// option is compared with every field.
   static let optionLimit = 32
   /// The maximum length of a head in bytes, because offsets are stored in 16 bits.
   private static let lengthLimit = Int(UInt16.max)
@@ -69,9 +69,9 @@ public final class HeadIndex {
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
-  /// True if the name of `field`, which is `irregular`, equals after folding (`foldedInName`) the name of a field that
-  /// is not `irregular`. Some servers confuse two such fields.
-  public func foldsToOtherName(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
+  /// Returns true if a field that is not `irregular` has the same folded name (`foldedInName`) as `field`, which is
+  /// `irregular`. Some servers confuse two such fields.
+  public func foldsToNameOfOtherField(_ field: Field, _ bytes: Span<UInt8>) -> Bool {
     for index in 0..<count
     where records[index].known != .irregular && HeadIndex.equalAfterFolding(bytes, records[index].name, field.name) {
       return true
@@ -79,8 +79,8 @@ public final class HeadIndex {
     return false
   }
 
-  /// Returns the value of the field of this kind; `nil` if there is none or more than one.
-  public func only(_ known: KnownField) -> Range<Int>? {
+  /// Returns the range of the value of the only field of this kind; `nil` if there is no such field or more than one.
+  public func onlyValue(of known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     var found: Range<Int>?
     for index in 0..<count where records[index].known == known {
@@ -90,15 +90,15 @@ public final class HeadIndex {
     return found
   }
 
-  /// Returns the value of the first field of this kind; `nil` if there is none.
-  public func first(_ known: KnownField) -> Range<Int>? {
+  /// Returns the range of the value of the first field of this kind; `nil` if there is no such field.
+  public func firstValue(of known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     for index in 0..<count where records[index].known == known { return records[index].value }
     return nil
   }
 
-  /// Returns the value of the last field of this kind; `nil` if there is none.
-  public func last(_ known: KnownField) -> Range<Int>? {
+  /// Returns the range of the value of the last field of this kind; `nil` if there is no such field.
+  public func lastValue(of known: KnownField) -> Range<Int>? {
     guard has(known) else { return nil }
     for index in (0..<count).reversed() where records[index].known == known { return records[index].value }
     return nil
@@ -131,7 +131,8 @@ public final class HeadIndex {
       var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
       if !isPlain { known = known.isIrregularIfFolded ? .irregular : .disguised }
       position += 1
-      // The comparison with a space takes half the time of the test for blanks, which few bytes then need.
+      // Skips blanks (spaces and tabs). `isBlank` alone would take twice as long; the faster comparison with a space
+      // makes it unnecessary for most bytes.
       while bytes[position] <= .space, bytes[position].isBlank { position += 1 }
       let valueStart = position
       position = HeadIndex.endOfValue(bytes, from: valueStart)
@@ -210,7 +211,7 @@ public final class HeadIndex {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }
     // A fast path for `keep-alive`, the most common value.
-    if let value = only(.connection), HeadIndex.isKeepAlive(bytes, value) {
+    if let value = onlyValue(of: .connection), HeadIndex.isKeepAlive(bytes, value) {
       options.keepAlive = true
       return options
     }
@@ -247,7 +248,7 @@ public final class HeadIndex {
     case .te, .trailer, .proxyConnection, .http2Settings: break
     case .none, .common, .link:
       for index in 0..<count where HeadIndex.equalAfterFolding(bytes, records[index].name, token) {
-        records[index].isNominated = true
+        records[index].isNamedByConnection = true
       }
     default: throw .malformed("a Connection option that names a protected header field")
     }
@@ -273,8 +274,8 @@ public final class HeadIndex {
     return true
   }
 
-  /// True if the bytes in `range` equal `text` after folding (`foldedInName`). `text` is in folded form already.
-  static func folds(_ bytes: Span<UInt8>, _ range: Range<Int>, to text: String) -> Bool {
+  /// True if the folded form (`foldedInName`) of the bytes in `range` equals `text`, which is in folded form.
+  static func equalAfterFolding(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
     for byte in text.utf8 {

@@ -1,11 +1,12 @@
 internal import ByteText
 
-/// A scanner for the end of a head, whose bytes arrive piece by piece. It reads each byte only once.
+/// A scanner that finds the end of a head whose bytes arrive piece by piece. It reads each byte only once.
 ///
 /// It rejects a bare line feed immediately, so that the sender gets an error instead of a timeout. RFC 9112, section
-/// 2.2, lets a recipient accept a bare line feed. But requests can be smuggled if one server does so and another does
-/// not.
+/// 2.2, lets a recipient accept a bare line feed. But requests can be smuggled if one server accepts it and another
+/// server does not.
 public struct HeadScanner {
+  /// The number of bytes that have been read.
   private var scanned = 0
   /// The offset after the last line end, where the next line begins. If this line is empty, it ends the head.
   private var lineStart = 0

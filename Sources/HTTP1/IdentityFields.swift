@@ -1,7 +1,7 @@
 internal import ByteText
 
 /// The rules for request fields that servers and single sign-on products accept as proof of the client's identity or
-/// address. Tests of these rules have the prefix `I-transport`.
+/// address (invariant `I-transport`).
 ///
 /// A server that was once deployed behind such a product logs in the user that the field names. So only a trusted proxy
 /// may send these fields, and fields from other peers are dropped. The same applies to names with characters other than
@@ -23,12 +23,15 @@ public final class IdentityFields: Sendable {
     keptGlobs = FieldNameGlobs(keep)
   }
 
-  /// True if the rules of this type permit that `field`, one of `fields`, is forwarded to the upstream.
+  /// Returns true if the rules of this type permit that `field`, one of `fields`, is forwarded to the upstream.
+  /// `isTrusted` is true if a trusted proxy sent the request.
   ///
   /// If a request has both `X_Case` and `X-Case`, `X_Case` is dropped even if a trusted proxy sent it. Few proxies
   /// remove the client's `X_Case` when they set `X-Case`, and a server that folds names uses only one of the two.
-  public func passes(_ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool) -> Bool {
-    if field.known == .irregular, fields.foldsToOtherName(field, bytes) { return false }
+  public func mayForward(
+    _ field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
+  ) -> Bool {
+    if field.known == .irregular, fields.foldsToNameOfOtherField(field, bytes) { return false }
     return isTrusted || !drops(field, bytes)
   }
 
@@ -45,7 +48,7 @@ public final class IdentityFields: Sendable {
     case .requestOverride: break
     case .disguised: return IdentityFields.irregular
     default:
-      guard !passes(field, of: fields, bytes, isTrusted: isTrusted) else { return nil }
+      guard !mayForward(field, of: fields, bytes, isTrusted: isTrusted) else { return nil }
     }
     switch field.known {
     // The name of such a field is in `KnownFieldTable`, so it may be logged.

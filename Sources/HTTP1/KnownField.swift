@@ -59,7 +59,8 @@ extension KnownField {
   /// True for a field whose URL a browser may follow or use as the address of the content; false for `link`.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 
-  /// True if a name that folds to a name of this kind is `irregular`, and false if it is `disguised`.
+  /// The kind of a name with special characters that folds to a name of this kind: `irregular` if this is true,
+  /// `disguised` if it is false.
   var isIrregularIfFolded: Bool { self == .none || self == .identity || self == .common }
 }
 
@@ -83,8 +84,8 @@ struct FoldedName: Equatable {
       return
     }
     count = range.count
-    low = FoldedName.last(count, of: bytes.word(at: end &- 8).byteSwapped)
-    high = FoldedName.last(count &- 8, of: bytes.word(at: end &- 16).byteSwapped)
+    low = FoldedName.lastBytes(count, of: bytes.word(at: end &- 8).byteSwapped)
+    high = FoldedName.lastBytes(count &- 8, of: bytes.word(at: end &- 16).byteSwapped)
   }
 
   init(_ name: [UInt8]) {
@@ -93,7 +94,7 @@ struct FoldedName: Equatable {
 
   /// Returns the last `count` bytes of the word, in lower case.
   @inline(__always)
-  private static func last(_ count: Int, of word: UInt64) -> UInt64 {
+  private static func lastBytes(_ count: Int, of word: UInt64) -> UInt64 {
     guard count > 0 else { return 0 }
     let folded = word | 0x2020_2020_2020_2020
     return count < 8 ? folded & ~(~0 &<< UInt64(count &* 8)) : folded
@@ -166,7 +167,7 @@ struct KnownFieldTable {
   private struct Entry {
     let name: FoldedName
     let field: KnownField
-    /// The whole name if it is longer than `FoldedName.wordBytes`, otherwise empty.
+    /// The bytes of the name if it is longer than `FoldedName.wordBytes`, otherwise empty.
     let bytes: [UInt8]
   }
 

@@ -16,7 +16,7 @@ public struct MessageError: Error, Equatable, Sendable, CustomStringConvertible 
   }
 
   /// The error for a head that exceeds `limits.bytes`: status 431 (RFC 6585, section 5).
-  public static func tooLong(_ limits: HeadLimits) -> MessageError {
+  public static func headTooLong(_ limits: HeadLimits) -> MessageError {
     MessageError(status: 431, "a request head longer than \(limits.bytes) bytes", limit: .bytes)
   }
 

@@ -17,13 +17,13 @@ public enum RequestHeadParser {
     // RFC 9112, section 2.2: one empty line in front of the request line is ignored.
     let start = bytes[0] == .carriageReturn && bytes[1] == .lineFeed ? 2 : 0
     let line = try RequestLine(bytes, from: start, limits)
-    guard length <= limits.bytes else { throw .tooLong(limits) }
+    guard length <= limits.bytes else { throw .headTooLong(limits) }
     try index.parseFields(bytes, from: line.end, to: length, limit: limits.fields)
     let options = try index.readConnectionOptions(bytes)
     let host = try readHost(bytes, index, line)
     let keepsAlive = !options.close && (line.minorVersion == 1 || options.keepAlive)
     let body = try readFraming(bytes, index, line.minorVersion)
-    let upgrade = options.upgrade && line.minorVersion == 1 ? index.only(.upgrade) : nil
+    let upgrade = options.upgrade && line.minorVersion == 1 ? index.onlyValue(of: .upgrade) : nil
 
     let target = line.target
     var pathEnd = target.lowerBound
@@ -48,7 +48,7 @@ public enum RequestHeadParser {
     }
     position = target
     while position < bytes.count, bytes[position] > 0x20 { position += 1 }
-    return position - target > limits.target || position == bytes.count ? .targetTooLong(limits) : .tooLong(limits)
+    return position - target > limits.target || position == bytes.count ? .targetTooLong(limits) : .headTooLong(limits)
   }
 
   private static func readHost(

@@ -19,8 +19,8 @@ public struct ResponseHead: Sendable {
   public let announcedLength: Int?
 }
 
-/// A parser of response heads (RFC 9112, sections 4 to 6.3). It is as strict as that of request heads: otherwise the
-/// gateway and the upstream, or the client and the gateway, could disagree on where the next response begins.
+/// A parser of response heads (RFC 9112, sections 4 to 6.3). It is as strict as the parser of request heads. Otherwise
+/// the gateway and the upstream, or the client and the gateway, could disagree on where the next response begins.
 public enum ResponseHeadParser {
   /// Parses a complete head and fills `index` with its fields. A thrown error contains the reason; the client gets 502.
   ///

@@ -3,16 +3,18 @@
 ///
 /// nghttp2 cannot detect these frames: it forgets a closed stream and ignores later frames on it, because the client
 /// may have sent them before it received a reset from the server. This type ignores the resets that the gateway sends.
-/// A stream stays open here until the client itself ends it, so frames that cross a reset of the gateway are allowed.
+/// A stream stays open here until the client itself ends it. So frames that the client sent before it received a reset
+/// are allowed.
 struct ClientStreams {
+  /// The result of the check of one frame.
   enum Verdict: Equatable {
     case allowed
     /// The client has already reset the stream: a stream error.
     case afterReset
-    /// The client has already ended the stream, or the frame is DATA on a stream that the client skipped: a connection
-    /// error.
+    /// The client has already ended the stream, or the frame is DATA on a skipped stream: a connection error. A stream
+    /// is skipped if the client begins a stream with a higher number first.
     case streamClosed
-    /// The frame begins a stream that the client skipped earlier: a connection error.
+    /// The frame begins a skipped stream: a connection error.
     case outOfOrder
   }
 
@@ -26,12 +28,12 @@ struct ClientStreams {
   private var latest: UInt32 = 0
   /// Streams that the client has begun and not ended, in ascending order.
   private var openStreams: [UInt32] = []
-  /// The highest number that was removed from `openStreams` because it was full; 0 if none was. Each stream up to this
-  /// number may still be open.
+  /// The highest stream number that was removed from `openStreams` because the list was full; 0 if no number was
+  /// removed. Each stream up to this number may still be open.
   private var highestForgotten: UInt32 = 0
   /// The streams that the client reset most recently.
   private var recentResets: [UInt32] = []
-  /// The stream numbers that the client most recently skipped: it began a stream with a higher number instead.
+  /// The numbers of the streams that the client skipped most recently.
   private var skippedRanges: [Range<UInt32>] = []
 
   mutating func receivedHeaders(_ id: UInt32, endsStream: Bool) -> Verdict {

@@ -2,7 +2,7 @@ public import Reactor
 
 /// The fields of one field section (headers or trailers). Their bytes are in one buffer.
 ///
-/// An object is reused for the next section, because each section is translated as soon as it is complete.
+/// An object is reused for the next section, because each section is processed as soon as it is complete.
 public final class FieldBlock {
   struct Field {
     let nameStart: Int32
@@ -18,11 +18,11 @@ public final class FieldBlock {
   /// The bytes of the fields. The buffer has memory only while there are fields.
   let buffer = Buffer()
   private(set) var fields: [Field] = []
-  /// The number of bytes of all appended names and values, including those of dropped fields.
+  /// The number of bytes of all appended names and values, after HPACK decoding, including those of dropped fields.
   public private(set) var decodedBytes = 0
   /// The number of appended fields, including dropped ones.
   private(set) var decodedFields = 0
-  /// True if a field did not fit. That field and all later ones are dropped.
+  /// True if a field did not fit into the buffer. That field and all later fields are dropped.
   public private(set) var isTooLarge = false
 
   /// Creates an empty block that takes its memory from `buffers`.
@@ -101,7 +101,7 @@ public final class FieldBlock {
   private func countField(of count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
-    if !buffer.hasBlock { pool.fill(buffer) }
+    if !buffer.hasBlock { pool.ensureBlock(in: buffer) }
     if count > buffer.room { isTooLarge = true }
     return !isTooLarge
   }

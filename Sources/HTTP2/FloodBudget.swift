@@ -16,7 +16,7 @@ struct FloodBudget {
     }
 
     mutating func fill(after time: Milliseconds) {
-      // A unit a second is a thousandth of a unit in each millisecond.
+      // One unit per second equals one thousandth of a unit per millisecond.
       add(thousandths: time.count.multipliedReportingOverflow(by: perSecond).partialValue)
     }
 
@@ -35,9 +35,9 @@ struct FloodBudget {
   private var controlFrames: Bucket
   /// The time of the latest `advance`; `nil` before the first.
   private var lastUpdate: MonotonicTime?
-  /// The number of control frames, in thousandths, that a HEADERS frame, or a DATA frame with content, adds to the
-  /// budget. With a request, clients send up to two WINDOW_UPDATEs and a PRIORITY; for a DATA frame of a response, two
-  /// WINDOW_UPDATEs.
+  /// The number of additional control frames, in thousandths, that each HEADERS frame and each DATA frame with content
+  /// allows. Clients send up to two WINDOW_UPDATEs and a PRIORITY with a request, and two WINDOW_UPDATEs in response to
+  /// a DATA frame.
   private static let thousandthsPerFrame = 4_000
 
   init(_ limits: HTTP2Limits) {
@@ -45,7 +45,7 @@ struct FloodBudget {
     controlFrames = Bucket(capacity: limits.controlFrames, perSecond: limits.controlFramesPerSecond)
   }
 
-  /// Advances time to `now`.
+  /// Adds the resets and control frames for the time that has passed since the last call.
   mutating func advance(to now: MonotonicTime) {
     if let lastUpdate, now > lastUpdate {
       // An hour is enough to fill both buckets.
@@ -56,8 +56,8 @@ struct FloodBudget {
     lastUpdate = max(now, lastUpdate ?? 0)
   }
 
-  /// Adds the control frames that clients send together with a HEADERS or DATA frame, or in response to one.
-  mutating func addControlFrames() {
+  /// Allows the control frames that clients send together with a HEADERS or DATA frame, or in response to one.
+  mutating func allowMoreControlFrames() {
     controlFrames.add(thousandths: FloodBudget.thousandthsPerFrame)
   }
 

@@ -1,9 +1,10 @@
-/// Counts the frames that a client sends, and detects frames that the state of their stream forbids, before nghttp2
-/// processes them.
+/// Counts the frames that a client sends, and detects frames that the state of their stream forbids.
 ///
-/// It reads only frame headers (RFC 9113, section 4.1) and the stream number on which a priority depends. So it also
-/// counts frames for which nghttp2 has no callback. The session does not pass received bytes to nghttp2 if a frame in
-/// them exceeds the budget or violates the protocol.
+/// It reads the received bytes before nghttp2 processes them, and so also counts frames for which nghttp2 has no
+/// callback. If a frame exceeds the budget or violates the protocol, the session does not pass the bytes to nghttp2.
+///
+/// Of each frame, only the header (RFC 9113, section 4.1) is read and, if there is a priority, its dependency: the
+/// number of the stream on which the frame's stream depends (RFC 7540, section 5.3.1).
 struct FrameMeter {
   private enum Kind {
     static let data: UInt8 = 0
@@ -33,11 +34,11 @@ struct FrameMeter {
   /// The stream of the current frame.
   private var stream: UInt32 = 0
   private var streams = ClientStreams()
-  /// The number of payload bytes still to read until the stream number on which the frame's priority depends is
-  /// complete; 0 if the frame has no priority or the number is complete.
-  private var dependencyBytes = 0
-  /// The stream number on which the priority depends, with the exclusive bit.
-  private var dependsOn: UInt32 = 0
+  /// The number of payload bytes still to read until the dependency is complete; 0 if the frame has no priority or the
+  /// dependency is complete.
+  private var dependencyBytesLeft = 0
+  /// The dependency of the current frame: the exclusive bit and a stream number.
+  private var dependency: UInt32 = 0
   /// The protocol error that ends the connection.
   private(set) var violation: HTTP2ErrorCode?
   /// The streams on which the client has sent frames after it reset them, with one entry per frame.
@@ -60,7 +61,7 @@ struct FrameMeter {
   mutating func countFrames(in bytes: Span<UInt8>, _ budget: inout FloodBudget) throws(HTTP2Failure) {
     var position = 0
     while position < bytes.count, violation == nil {
-      if dependencyBytes > 0, bytesToSkip > 0 {
+      if dependencyBytesLeft > 0, bytesToSkip > 0 {
         readDependency(bytes[position])
         position += 1
         if bytesToSkip == 0 { endPayload() }
@@ -104,7 +105,7 @@ struct FrameMeter {
     length: Int, type: UInt8, flags: UInt8, _ budget: inout FloodBudget
   ) throws(HTTP2Failure) {
     bytesToSkip = length
-    dependencyBytes = 0
+    dependencyBytesLeft = 0
     let endsStream = flags & Flag.endStream != 0
     switch type {
     case Kind.data:
@@ -113,12 +114,12 @@ struct FrameMeter {
       if mayBeEmpty, !endsStream {
         try budget.spendControlFrame()
       } else {
-        budget.addControlFrames()
+        budget.allowMoreControlFrames()
       }
     case Kind.headers:
       apply(streams.receivedHeaders(stream, endsStream: endsStream))
-      if flags & Flag.priority != 0 { dependencyBytes = flags & Flag.padded != 0 ? 5 : 4 }
-      budget.addControlFrames()
+      if flags & Flag.priority != 0 { dependencyBytesLeft = flags & Flag.padded != 0 ? 5 : 4 }
+      budget.allowMoreControlFrames()
       continuations = 0
       isInFieldSection = true
       endsFieldSection = flags & Flag.endHeaders != 0
@@ -131,7 +132,7 @@ struct FrameMeter {
       try budget.spendReset()
     case Kind.priority:
       if stream == 0 { violation = .protocolError }
-      if length == FrameMeter.priorityLength { dependencyBytes = 4 }
+      if length == FrameMeter.priorityLength { dependencyBytesLeft = 4 }
       try budget.spendControlFrame()
     default:
       try budget.spendControlFrame()
@@ -149,14 +150,14 @@ struct FrameMeter {
     }
   }
 
-  /// Reads one payload byte up to the end of the stream number on which a priority depends. A stream must not depend on
-  /// itself (RFC 7540, section 5.3.1, whose priorities RFC 9113 deprecates).
+  /// Reads one payload byte in front of or within the dependency. A stream must not depend on itself (RFC 7540, section
+  /// 5.3.1; RFC 9113 deprecates these priorities).
   private mutating func readDependency(_ byte: UInt8) {
     bytesToSkip -= 1
-    dependencyBytes -= 1
-    // Bytes in front of the number, such as the padding length, are shifted out.
-    dependsOn = dependsOn << 8 | UInt32(byte)
-    if dependencyBytes == 0, dependsOn & 0x7fff_ffff == stream { violation = .protocolError }
+    dependencyBytesLeft -= 1
+    // A byte in front of the dependency (the padding length) is shifted out.
+    dependency = dependency << 8 | UInt32(byte)
+    if dependencyBytesLeft == 0, dependency & 0x7fff_ffff == stream { violation = .protocolError }
   }
 }
 

@@ -7,11 +7,11 @@ public struct HTTP2Limits: Sendable, Equatable {
   /// withholds flow-control credit of the connection (RFC 9113, section 5.2). This memory and that of the buffered
   /// responses are together less than 1 MiB.
   public var bufferedBodies = 544 * 1024
-  /// The number of bytes of a request that are still accepted and discarded when the rest of the request is no longer
-  /// needed. Some clients lose the response if the gateway resets the stream immediately after it.
+  /// The number of bytes of a request that the gateway still accepts, and discards, when it no longer needs the rest of
+  /// the request. Some clients lose the response if the gateway resets the stream immediately after it.
   public var discardedBytes = 256 * 1024
-  /// The memory of all buffered responses, in bytes, from which each stream may buffer only `reducedResponseBuffer`
-  /// bytes of its response.
+  /// A number of bytes. If all buffered responses together use more memory, each stream may buffer only
+  /// `reducedResponseBuffer` bytes of its response.
   public var bufferedResponses = 256 * 1024
   /// The number of response bytes that every stream may buffer even if all responses together occupy
   /// `bufferedResponses`. So every response makes progress.

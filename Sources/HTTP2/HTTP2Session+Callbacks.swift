@@ -54,7 +54,7 @@ extension HTTP2Session {
         guard let frame = unsafe frame else { return }
         session.fields.clear()
         if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
-          unsafe session.begin(frame.pointee.hd.stream_id)
+          unsafe session.beginStream(frame.pointee.hd.stream_id)
         }
       }
     }
@@ -94,6 +94,7 @@ extension HTTP2Session {
       unsafe session.fields.append(Span(_unsafeElements: name), Span(_unsafeElements: value))
       if session.fields.isWithin(session.limits) { return 0 }
       session.flood = .flood(.fields)
+      // nghttp2 then returns from `nghttp2_session_mem_recv`, and `receive` throws the flood.
       return Int32(NGHTTP2_ERR_PAUSE.rawValue)
     }
   }
@@ -118,7 +119,7 @@ extension HTTP2Session {
     defer { fields.clear() }
     do throws(RequestTranslation.Refusal) {
       if isRequest {
-        buffers.fill(stream.head)
+        buffers.ensureBlock(in: stream.head)
         let translation = try RequestTranslation(fields, to: stream.head)
         stream.state.isHeadRequest = translation.isHeadRequest
         stream.state.contentLength = translation.contentLength
@@ -137,21 +138,21 @@ extension HTTP2Session {
 
   private func dataReceived(_ id: Int32, _ bytes: Span<UInt8>) {
     guard let stream = stream(id), stream.state.isReported, !stream.state.resetByServer else {
-      return creditConnection(bytes.count)
+      return returnConnectionCredit(bytes.count)
     }
     if stream.state.discardsRequest { return discard(bytes.count, of: stream) }
     if let contentLength = stream.state.contentLength, stream.state.receivedBodyBytes + bytes.count > contentLength {
-      creditConnection(bytes.count)
+      returnConnectionCredit(bytes.count)
       return refuse(stream)
     }
     bufferBody(bytes, of: stream)
   }
 
   private func discard(_ count: Int, of stream: HTTP2Stream) {
-    creditConnection(count)
+    returnConnectionCredit(count)
     stream.state.discardedBytes += count
     if stream.state.discardedBytes <= limits.discardedBytes {
-      creditStream(stream, count)
+      returnStreamCredit(stream, count)
     } else if stream.responseSentEarly {
       reset(stream, .none)
     }
@@ -183,7 +184,7 @@ extension HTTP2Session {
     case NGHTTP2_RST_STREAM.rawValue:
       resetSent(head.stream_id)
     case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
-      budget.addControlFrames()
+      budget.allowMoreControlFrames()
       if endsStream, let stream = stream(head.stream_id), !stream.state.requestEnded {
         responseSent(stream)
       }
@@ -191,15 +192,15 @@ extension HTTP2Session {
     }
   }
 
-  /// Handles a response that was sent completely before the client has ended the request. The rest of the request is
-  /// not needed (RFC 9113, section 8.1), but up to `discardedBytes` of it are still accepted.
+  /// Handles the end of a response that is sent before the client has ended the request. The rest of the request is not
+  /// needed (RFC 9113, section 8.1), but up to `discardedBytes` of it are still accepted.
   private func responseSent(_ stream: HTTP2Stream) {
     stream.state.responseSentEarly = true
     if stream.state.discardedBytes > limits.discardedBytes { reset(stream, .none) } else { recordChange(of: stream) }
   }
 
-  /// Counts a sent reset against the client's budget. Only resets that the gateway decided to send for a well-formed
-  /// request are not counted. A client that makes the server reset its streams is as costly as one that resets them
+  /// Counts a sent reset against the client's budget, unless the gateway itself decided to reset the stream of a
+  /// well-formed request. A client that makes the server reset its streams is as costly as a client that resets them
   /// itself (CVE-2025-8671).
   private func resetSent(_ id: Int32) {
     if let stream = stream(id), stream.state.resetByServer, !stream.isRefused { return }

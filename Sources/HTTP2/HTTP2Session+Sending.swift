@@ -10,8 +10,8 @@ extension HTTP2Session {
   /// The largest payload of a DATA frame, in bytes. Together with the frame header it fills one TLS record.
   static let dataLimit = 16_384 - frameHeaderLength
 
-  /// The memory of responses up to which a stream gets a normal block; above it, the stream gets a block of exactly the
-  /// needed size. Seven normal blocks hold as much as a connection sends in a turn.
+  /// A number of bytes. If a normal block for a stream would raise the memory of all responses above it, the stream
+  /// gets a block of exactly the needed size instead. Seven normal blocks hold as much as a connection sends in a turn.
   private static let normalBlockMemory = 7 * Buffer.capacity
 
   // MARK: Responding
@@ -55,7 +55,7 @@ extension HTTP2Session {
   }
 
   /// Returns the number of response bytes that `write` accepts for `stream` now.
-  public func room(_ stream: HTTP2Stream) -> Int {
+  public func room(for stream: HTTP2Stream) -> Int {
     max(0, responseLimit - stream.outboundBytes)
   }
 
@@ -65,7 +65,7 @@ extension HTTP2Session {
     stream.outboundBytes <= responseLimit / 2
   }
 
-  /// Appends `count` bytes of the response, at most `room`, starting `offset` bytes after the read position of
+  /// Buffers `count` bytes of the response, at most `room(for:)`. They begin `offset` bytes after the read position of
   /// `source`.
   public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
     guard count > 0, !stream.isClosed else { return }
@@ -107,8 +107,8 @@ extension HTTP2Session {
       responseMemory -= buffer.blockSize
       buffers.wipeAndGiveBack(buffer)
     }
-    // A report makes the caller write more of the response, or shows that the client makes progress. Both are needless
-    // once nghttp2 has the end of the response.
+    // The recorded change makes the caller write more of the response, and shows it that the client makes progress.
+    // Neither is necessary once nghttp2 has the end of the response.
     if !stream.state.responseEnded || !buffer.isEmpty { recordChange(of: stream) }
     return count
   }
@@ -136,7 +136,7 @@ extension HTTP2Session {
     }
     if let flood {
       self.flood = nil
-      end(.enhanceYourCalm)
+      endConnection(.enhanceYourCalm)
       throw flood
     }
   }
@@ -146,7 +146,7 @@ extension HTTP2Session {
   /// Begins a graceful shutdown (RFC 9113, section 6.8): sends a GOAWAY that asks the client not to begin new streams,
   /// and a PING. Streams that the client begins before it receives the GOAWAY are still served. The client's reply to
   /// the PING shows that it has received the GOAWAY (`isNoticeAcknowledged`).
-  public func noticeShutdown() {
+  public func sendShutdownNotice() {
     _ = unsafe nghttp2_submit_shutdown_notice(session)
     _ = unsafe nghttp2_submit_ping(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil)
   }
@@ -160,7 +160,7 @@ extension HTTP2Session {
   }
 
   /// Ends the connection. After this call only a GOAWAY with `code` is sent.
-  public func end(_ code: HTTP2ErrorCode) {
+  public func endConnection(_ code: HTTP2ErrorCode) {
     _ = unsafe nghttp2_session_terminate_session(session, code.rawValue)
   }
 }

@@ -10,17 +10,17 @@ public import Time
 /// frame that exceeds the budget (`FloodBudget`) have no effect.
 ///
 /// Flow-control credit (RFC 9113, section 5.2) bounds the memory. The session returns the credit of a stream when its
-/// bytes have been forwarded, so each stream buffers at most one window. It returns the credit of the connection on
-/// receipt, so that a stuck stream does not stop the others. It withholds this credit while the bodies of all streams
-/// could need more memory than `HTTP2Limits.bufferedBodies`. The memory of a body is the size of the blocks that
-/// contain it.
+/// bytes have been forwarded, so each stream buffers at most one window. It returns the credit of the connection as
+/// soon as bytes arrive, so that a stuck stream does not stop the others. It withholds this credit while the bodies of
+/// all streams could need more memory than `HTTP2Limits.bufferedBodies`. The memory of a body is the size of the blocks
+/// that contain it.
 @safe public final class HTTP2Session {
   /// The limits of this connection.
   public let limits: HTTP2Limits
   let buffers: BufferPool
   /// The session object of nghttp2.
   var session: OpaquePointer?
-  /// The streams that nghttp2 has not closed. nghttp2 has an unretained reference to each.
+  /// The streams that nghttp2 has not closed. nghttp2 stores an unretained reference to each stream.
   private var openStreams: [HTTP2Stream] = []
   /// The objects of closed streams, which new streams reuse.
   private var spareStreams: [HTTP2Stream] = []
@@ -46,12 +46,13 @@ public import Time
   public internal(set) var isNoticeAcknowledged = false
 
   /// The initial window of each stream and of the connection, in bytes: the default of RFC 9113, section 6.9.2.
-  private static let window = 65_535
-  /// The memory, in bytes, by which the bodies can grow if the client uses the whole window of the connection. A block
-  /// is at most half as large again as its content, except that each stream may have one nearly empty small block.
+  private static let windowSize = 65_535
+  /// The memory, in bytes, that the bodies need in addition if the client uses the whole window of the connection. A
+  /// block is at most half as large again as its content, except that each stream may have one nearly empty small
+  /// block.
   private var windowMemory: Int {
-    let most = HTTP2Session.window * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlockSize
-    return min(most, limits.bufferedBodies - HTTP2Session.window)
+    let maximum = HTTP2Session.windowSize * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlockSize
+    return min(maximum, limits.bufferedBodies - HTTP2Session.windowSize)
   }
   /// The size of a small block in bytes.
   private static let smallBlockSize = 2 * 1024
@@ -95,7 +96,7 @@ public import Time
 
   // MARK: Streams
 
-  func begin(_ id: Int32) {
+  func beginStream(_ id: Int32) {
     let stream: HTTP2Stream
     if let spare = spareStreams.popLast() {
       spare.begin(id)
@@ -126,7 +127,7 @@ public import Time
 
   /// Keeps the object of a closed stream, which the caller no longer uses, for a new stream.
   public func recycle(_ stream: HTTP2Stream) {
-    // `takeChangedStreams` still has to report a stream that has changed, so its object is not reused.
+    // The object of a stream that `takeChangedStreams` has not reported yet must not be reused.
     guard stream.isClosed, !stream.state.hasChanged, spareStreams.count < HTTP2Session.spareLimit else { return }
     spareStreams.append(stream)
   }
@@ -142,7 +143,7 @@ public import Time
     budget.advance(to: now)
     do throws(HTTP2Failure) {
       try meter.countFrames(in: bytes, &budget)
-      if let violation = meter.violation { return end(violation) }
+      if let violation = meter.violation { return endConnection(violation) }
       // Sound: nghttp2 copies the bytes that it keeps before it returns.
       let result = unsafe bytes.withUnsafeBufferPointer {
         unsafe nghttp2_session_mem_recv(session, $0.baseAddress, $0.count)
@@ -155,7 +156,7 @@ public import Time
       if result < 0 { throw .broken }
       if !meter.streamsUsedAfterReset.isEmpty { resetUsedAfterReset() }
     } catch {
-      if case .flood = error { end(.enhanceYourCalm) }
+      if case .flood = error { endConnection(.enhanceYourCalm) }
       throw error
     }
   }
@@ -202,14 +203,14 @@ public import Time
     stream.append(bytes)
     bodyMemory += stream.state.bodyMemory - before
     if bodyMemory + windowMemory <= limits.bufferedBodies {
-      creditConnection(bytes.count)
+      returnConnectionCredit(bytes.count)
     } else {
       withheldCredit += bytes.count
     }
     recordChange(of: stream)
   }
 
-  func creditConnection(_ count: Int) {
+  func returnConnectionCredit(_ count: Int) {
     if count > 0 { _ = unsafe nghttp2_session_consume_connection(session, count) }
   }
 
@@ -217,16 +218,16 @@ public import Time
   private func releaseBodyMemory(_ count: Int) {
     bodyMemory -= count
     guard withheldCredit > 0, bodyMemory + windowMemory <= limits.bufferedBodies else { return }
-    creditConnection(withheldCredit)
+    returnConnectionCredit(withheldCredit)
     withheldCredit = 0
   }
 
   /// Moves bytes of the request, in HTTP/1.1 form, into `buffer`. Returns their number: 0 if no bytes are available or
   /// there is no room, or `nil` at the end of the request.
   ///
-  /// A call also means that the bytes of the previous call have been forwarded: it returns their credit to the stream.
+  /// Call it only when the bytes of the previous call have been forwarded: it returns their credit to the stream.
   public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
-    credit(stream)
+    returnCreditOfForwardedBytes(stream)
     if stream.state.discardsRequest { return nil }
     let before = buffer.count
     let memoryBefore = stream.state.bodyMemory
@@ -240,13 +241,13 @@ public import Time
     }
   }
 
-  private func credit(_ stream: HTTP2Stream) {
+  private func returnCreditOfForwardedBytes(_ stream: HTTP2Stream) {
     guard stream.state.uncredited > 0 else { return }
-    creditStream(stream, stream.state.uncredited)
+    returnStreamCredit(stream, stream.state.uncredited)
     stream.state.uncredited = 0
   }
 
-  func creditStream(_ stream: HTTP2Stream, _ count: Int) {
+  func returnStreamCredit(_ stream: HTTP2Stream, _ count: Int) {
     guard !stream.isClosed, !stream.state.requestEnded else { return }
     _ = unsafe nghttp2_session_consume_stream(session, stream.id, count)
   }
@@ -262,7 +263,7 @@ public import Time
     dropRequest(stream)
     stream.state.uncredited = 0
     stream.state.discardedBytes = count
-    creditStream(stream, count)
+    returnStreamCredit(stream, count)
   }
 
   /// Resets the stream with this error code unless it is closed.

@@ -16,8 +16,8 @@ public final class HTTP2Stream {
     var bodyBytes = 0
     /// The size of the blocks that contain the buffered body bytes, in bytes.
     var bodyMemory = 0
-    /// The number of body bytes that `take` has written and that may not have been forwarded yet. Their credit has not
-    /// been returned to the stream.
+    /// The number of body bytes that `take` has written and whose credit has not been returned to the stream, because
+    /// they may not have been forwarded yet.
     var uncredited = 0
     /// True if `take` has written the head of the request.
     var headTaken = false
@@ -30,8 +30,8 @@ public final class HTTP2Stream {
     var isHeadRequest = false
     /// True if the client has sent the whole request.
     var requestEnded = false
-    /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. The
-    /// end of the stream is then reported too.
+    /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. Only
+    /// then is the end of the stream reported.
     var isReported = false
     /// True if `takeChangedStreams` has yet to report an event of the stream.
     var hasChanged = false
@@ -55,8 +55,8 @@ public final class HTTP2Stream {
     var isClosed = false
     /// The index among the open streams of the session; -1 if the stream is not open.
     var openIndex = -1
-    /// The number that the caller of the session stores with the stream; -1 for a new stream.
-    var mark = -1
+    /// See `HTTP2Stream.callerIndex`.
+    var callerIndex = -1
   }
 
   /// The stream number.
@@ -94,14 +94,15 @@ public final class HTTP2Stream {
   public var isClosed: Bool { state.isClosed }
   /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
-  /// A number that the caller of the session stores with the stream; -1 for a new stream.
-  public var mark: Int {
-    get { state.mark }
-    set { state.mark = newValue }
+  /// The index under which the caller of the session keeps its own data about the stream; -1 if it has none. The
+  /// session does not use it.
+  public var callerIndex: Int {
+    get { state.callerIndex }
+    set { state.callerIndex = newValue }
   }
 
-  /// True if the whole response has been written to the session.
-  public var hasResponse: Bool { state.isResponding && state.responseEnded }
+  /// True if the caller has written the whole response.
+  public var isResponseComplete: Bool { state.isResponding && state.responseEnded }
 
   /// The number of buffered response bytes, which wait for the client's credit.
   public var outboundBytes: Int { outbound.count }
@@ -122,7 +123,7 @@ public final class HTTP2Stream {
       } else {
         last = Buffer()
         if bytes.count - position > HTTP2Stream.normalBlockThreshold {
-          buffers.fill(last)
+          buffers.ensureBlock(in: last)
         } else {
           buffers.makeRoom(for: 1, in: last, isExact: false)
         }
@@ -137,17 +138,20 @@ public final class HTTP2Stream {
     state.receivedBodyBytes += bytes.count
   }
 
+  /// The result of `take`.
   enum TakeResult {
     /// Bytes were written. The value is the number of body bytes among them, without the head and chunk framing.
     case bytes(Int)
     /// No bytes are available now, or the buffer has no room.
     case nothing
+    /// The whole request has been written.
     case ended
   }
 
   /// An upper bound of the bytes of chunk framing: 4 hexadecimal digits, two line ends, and the last chunk.
   private static let chunkOverhead = 16
-  /// The number of body bytes that `take` writes, if it has as many, even if `readRoom` is smaller.
+  /// The minimum number of body bytes that a call of `take` writes if as many are buffered. It writes them even if
+  /// `buffer.readRoom`, the room for a normal read, is smaller.
   private static let minimumPiece = 256
 
   /// Writes the next bytes of the request, in HTTP/1.1 form, into `buffer`.
@@ -158,8 +162,8 @@ public final class HTTP2Stream {
     }
     if state.bodyBytes > 0 {
       let room = state.isChunked ? buffer.readRoom - HTTP2Stream.chunkOverhead : buffer.readRoom
-      // If `readRoom` is used up, a small piece is written into the remaining `room`. Otherwise reading might never
-      // continue.
+      // If `readRoom` is used up, a small piece is written into the rest of the buffer (`buffer.room`). Otherwise
+      // reading might never continue.
       guard room > 0 || buffer.room > 2 * HTTP2Stream.minimumPiece else { return .nothing }
       let count = min(max(room, HTTP2Stream.minimumPiece), state.bodyBytes)
       if state.isChunked {

@@ -5,10 +5,10 @@ import Reactor
 /// The translation of a request's field section (RFC 9113, section 8.3.1) into an HTTP/1.1 head, which then goes
 /// through the same parser and code as every other request.
 ///
-/// Everything that RFC 9113 calls malformed is refused here, even if nghttp2 has already checked it: a line end within
-/// a field would end a line of the HTTP/1.1 head and could begin another request. Errors that are also possible in an
-/// HTTP/1.1 request (in the host, the target or their length) are left to the HTTP/1.1 parser, so that the gateway
-/// responds to them in the same way in both protocols.
+/// Every request that RFC 9113 calls malformed is refused here, without reliance on the checks of nghttp2: a line end
+/// within a field would end a line of the HTTP/1.1 head and could begin another request. Errors that are also possible
+/// in an HTTP/1.1 request (in the host, the target or their length) are left to the HTTP/1.1 parser, so that the
+/// gateway responds to them in the same way in both protocols.
 struct RequestTranslation {
   enum Refusal: Error, Equatable {
     /// The request is malformed: the stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).
@@ -45,7 +45,7 @@ struct RequestTranslation {
   /// Validates trailers. The caller then drops them, as the gateway also drops the trailers of a chunked body.
   static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
-      for field in block.fields { try RequestTranslation.checkRegular(field, bytes) }
+      for field in block.fields { try RequestTranslation.checkRegularField(field, bytes) }
     }
   }
 
@@ -60,7 +60,7 @@ struct RequestTranslation {
         try readPseudoHeader(field, bytes)
       } else {
         hasRegularField = true
-        try readRegular(field, bytes)
+        try readRegularField(field, bytes)
       }
     }
     guard let method else { throw .malformed("no :method") }
@@ -105,8 +105,8 @@ struct RequestTranslation {
     pseudoHeader = value
   }
 
-  private mutating func readRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
-    try RequestTranslation.checkRegular(field, bytes)
+  private mutating func readRegularField(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
+    try RequestTranslation.checkRegularField(field, bytes)
     if RequestTranslation.isEqual(bytes, field.name, "host") {
       guard host == nil else { throw .malformed("more than one Host field") }
       host = field.value
@@ -120,7 +120,7 @@ struct RequestTranslation {
 
   /// Checks the rules for a field that is not a pseudo-header, in the head or in the trailers (RFC 9113, sections 8.2.1
   /// and 8.2.2).
-  private static func checkRegular(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
+  private static func checkRegularField(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
     let name = bytes.extracting(field.name)
     for index in name.indices where !name[index].isLowercaseToken { throw .malformed("an invalid field name") }
@@ -210,7 +210,7 @@ struct RequestTranslation {
 
   // MARK: Bytes
 
-  // Inlined, because most names differ in length, so that most calls end here.
+  // Inlined, because for most fields the comparison of the lengths is enough.
   @inline(__always)
   private static func isEqual(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
     range.count == text.utf8CodeUnitCount && matches(bytes, range, text)

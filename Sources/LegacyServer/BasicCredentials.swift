@@ -1,7 +1,7 @@
 import FoundationEssentials
 
-/// The client id and secret in an `Authorization: Basic` field (RFC 7617), without the form encoding that clients apply
-/// to both (RFC 6749, section 2.3.1).
+/// The client id and secret of an `Authorization: Basic` field (RFC 7617), decoded from the form encoding that clients
+/// apply to both (RFC 6749, section 2.3.1).
 struct BasicCredentials {
   let id: String
   let secret: String

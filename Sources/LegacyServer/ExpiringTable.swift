@@ -2,8 +2,8 @@ import Time
 
 /// A dictionary whose entries have the same lifetime, and whose number of entries is limited.
 ///
-/// Because all lifetimes are equal, the entries expire in the order of their insertion, so a queue is enough to find
-/// the expired ones. If there are too many entries, the oldest are removed.
+/// Because all lifetimes are equal, the entries expire in the order of their insertion, and a queue contains them in
+/// this order. If there are too many entries, the oldest are removed.
 struct ExpiringTable<Value: Sendable>: Sendable {
   /// A record of one insertion. It is obsolete if the table no longer has an entry with this key and serial number,
   /// because the entry was removed or replaced.
@@ -38,10 +38,12 @@ struct ExpiringTable<Value: Sendable>: Sendable {
 
   var count: Int { entries.count }
 
+  /// Inserts or replaces the value of `key`. Then removes expired entries and, if there are too many, the oldest ones.
   mutating func insert(_ value: Value, for key: String, now: UnixTime) {
     lastSerial += 1
     entries[key] = Entry(value: value, serial: lastSerial, expiry: now + lifetime)
     queue.append(QueueItem(key: key, serial: lastSerial, expiry: now + lifetime))
+    // Obsolete items may make the queue longer than the table, but at most twice as long as `limit`.
     while queueStart < queue.count,
       queue[queueStart].expiry <= now || entries.count > limit || queue.count - queueStart > limit * 2
     {
@@ -49,7 +51,8 @@ struct ExpiringTable<Value: Sendable>: Sendable {
       queueStart += 1
       if entries[oldest.key]?.serial == oldest.serial { entries[oldest.key] = nil }
     }
-    // Removed items stay in the array until they are more than half of it, so the amortised cost is constant.
+    // The items in front of `queueStart` stay in the array until they are more than half of it, so the amortised cost
+    // is constant.
     if queueStart > queue.count / 2 {
       queue.removeFirst(queueStart)
       queueStart = 0
@@ -62,8 +65,8 @@ struct ExpiringTable<Value: Sendable>: Sendable {
     return entry.value
   }
 
-  /// Returns the value and removes it.
-  mutating func take(_ key: String, now: UnixTime) -> Value? {
+  /// Removes the entry. Returns its value; `nil` if there was none or it had expired.
+  mutating func remove(_ key: String, now: UnixTime) -> Value? {
     let found = value(for: key, now: now)
     entries[key] = nil
     return found

@@ -3,7 +3,7 @@ import OAuth
 
 /// The parameters of a query or of a form (`application/x-www-form-urlencoded`), in order. Names may be repeated.
 ///
-/// The decoder is as lenient as those of servers in 2009: it does not change invalid percent-encodings.
+/// Like the servers of 2009, the decoder accepts invalid percent-encodings and leaves them unchanged.
 public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
   /// A parameter: a name and a value, both decoded.
   public struct Field: Sendable, Equatable {
@@ -40,7 +40,7 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Returns the first value with this name.
+  /// Returns the value of the first field with this name; `nil` if there is no such field.
   public subscript(_ name: String) -> String? {
     fields.first { $0.name == name }?.value
   }
@@ -53,7 +53,7 @@ public struct Form: Sendable, Equatable, ExpressibleByDictionaryLiteral {
     fields.append(Field(name: name, value: value))
   }
 
-  /// Removes all fields with this name and appends one.
+  /// Replaces all fields with this name by one, which is appended.
   public mutating func set(_ name: String, _ value: String) {
     remove(name)
     append(name, value)

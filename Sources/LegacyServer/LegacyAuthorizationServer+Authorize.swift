@@ -12,19 +12,20 @@ extension LegacyAuthorizationServer {
     var user: String
   }
 
-  /// The result of `check`: a valid request, or the response to an invalid one.
-  private enum CheckResult {
+  /// The result of `validate`: a valid request, or the response to an invalid one.
+  private enum Validation {
     case valid(ValidRequest)
     case response(Response)
   }
 
+  /// Handles an authorization request. Shows the consent page, or redirects with a code if a remembered consent exists.
   func authorize(_ request: LegacyRequest, now: UnixTime) -> Response {
-    switch check(request, request.query, now: now) {
+    switch validate(request, request.query, now: now) {
     case .response(let response): return response
     case .valid(let valid):
       let consentKey = "\(valid.user) \(valid.client.id)"
-      let isKnown = state.withLock { $0.consents.value(for: consentKey, now: now) != nil }
-      if configuration.quirks.remembersConsent, isKnown { return issueCode(for: valid, now: now) }
+      let hasConsented = state.withLock { $0.consents.value(for: consentKey, now: now) != nil }
+      if configuration.quirks.remembersConsent, hasConsented { return issueCode(for: valid, now: now) }
       return LegacyPage.consent(
         client: valid.client, user: valid.user, parameters: valid.parameters, path: String(request.http.path))
     }
@@ -36,7 +37,7 @@ extension LegacyAuthorizationServer {
     parameters.fields += request.body.fields
     let isApproved = parameters["confirm"] == "yes"
     parameters.remove("confirm")
-    switch check(request, parameters, now: now) {
+    switch validate(request, parameters, now: now) {
     case .response(let response): return response
     case .valid(let valid):
       guard isApproved else {
@@ -46,7 +47,8 @@ extension LegacyAuthorizationServer {
     }
   }
 
-  private func check(_ request: LegacyRequest, _ parameters: Form, now: UnixTime) -> CheckResult {
+  /// Checks the request in this order: client, redirect URI, other parameters, session of the user.
+  private func validate(_ request: LegacyRequest, _ parameters: Form, now: UnixTime) -> Validation {
     let quirks = configuration.quirks
     guard let client = client(parameters["client_id"]) else {
       return .response(

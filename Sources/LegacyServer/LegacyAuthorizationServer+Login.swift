@@ -9,6 +9,11 @@ extension LegacyAuthorizationServer {
     LegacyPage.home(user: user(of: request, now: now))
   }
 
+  /// Returns the login page.
+  ///
+  /// - Parameters:
+  ///   - next: The path and query to open after the login.
+  ///   - failed: True to show that the last attempt failed.
   func loginForm(next: String?, failed: Bool = false) -> Response {
     LegacyPage.login(next: LegacyAuthorizationServer.localPath(next), failed: failed)
   }
@@ -27,7 +32,7 @@ extension LegacyAuthorizationServer {
 
   func logout(_ request: LegacyRequest, now: UnixTime) -> Response {
     if let session = request.cookie(LegacyAuthorizationServer.sessionCookie) {
-      _ = state.withLock { $0.sessions.take(session, now: now) }
+      _ = state.withLock { $0.sessions.remove(session, now: now) }
     }
     var response = LegacyAuthorizationServer.redirect(to: "/")
     response.headers.append("Set-Cookie", "\(LegacyAuthorizationServer.sessionCookie)=; Path=/; HttpOnly; Max-Age=0")

@@ -31,14 +31,15 @@ extension LegacyAuthorizationServer {
 
   private func redeem(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     guard let text = parameters["code"] else { return errorResponse(for: .invalidRequest) }
-    // The code is removed before the comparisons. So, as on many servers, it cannot be used again after an attempt with
-    // wrong parameters.
-    guard let code = state.withLock({ $0.codes.take(text, now: now) }), code.grant.clientID == client.id,
+    // The code is removed before its values are compared with the request. So, as on many servers, it cannot be used
+    // again after an attempt with wrong parameters.
+    guard let code = state.withLock({ $0.codes.remove(text, now: now) }), code.grant.clientID == client.id,
       code.redirectURI == parameters["redirect_uri"], matchesChallenge(code, parameters["code_verifier"])
     else { return errorResponse(for: .badCode) }
     return issueTokens(code.grant, refreshToken: nil, now: now)
   }
 
+  /// True if the verifier matches the challenge of the code, or if the code has no challenge.
   private func matchesChallenge(_ code: LegacyState.Code, _ verifier: String?) -> Bool {
     guard let challenge = code.challenge else { return true }
     return verifier.flatMap { CodeVerifier(parsing: $0) }.map(challenge.matches) ?? false
@@ -50,7 +51,7 @@ extension LegacyAuthorizationServer {
     else { return errorResponse(for: .badRefreshToken) }
     if let scope = parameters["scope"] { grant.scope = scope }
     guard configuration.quirks.rotatesRefreshTokens else { return issueTokens(grant, refreshToken: text, now: now) }
-    _ = state.withLock { $0.refreshTokens.take(text, now: now) }
+    _ = state.withLock { $0.refreshTokens.remove(text, now: now) }
     return issueTokens(grant, refreshToken: nil, now: now)
   }
 
@@ -110,10 +111,10 @@ extension LegacyAuthorizationServer {
     guard let token = request.body["token"] else { return errorResponse(for: .invalidRequest) }
     state.withLock { state in
       if state.accessTokens.value(for: token, now: now)?.clientID == client.id {
-        _ = state.accessTokens.take(token, now: now)
+        _ = state.accessTokens.remove(token, now: now)
       }
       if state.refreshTokens.value(for: token, now: now)?.clientID == client.id {
-        _ = state.refreshTokens.take(token, now: now)
+        _ = state.refreshTokens.remove(token, now: now)
       }
     }
     return Response(status: 200)
@@ -121,7 +122,7 @@ extension LegacyAuthorizationServer {
 
   /// Returns the protected resource: the user, the client and the scope of the access token.
   func resource(_ request: LegacyRequest, now: UnixTime) -> Response {
-    let parts = request.http.headers.only("Authorization")?.split(separator: " ") ?? []
+    let parts = request.http.headers.onlyValue(of: "Authorization")?.split(separator: " ") ?? []
     guard parts.count == 2, parts[0].lowercased() == "bearer",
       let grant = state.withLock({ $0.accessTokens.value(for: String(parts[1]), now: now) })
     else {
@@ -132,9 +133,10 @@ extension LegacyAuthorizationServer {
     return json(["user": grant.user, "client_id": grant.clientID, "scope": grant.scope])
   }
 
-  /// Returns the client whose credentials the request contains; `nil` if they are missing, wrong or not accepted.
+  /// Returns the client whose credentials the request contains; `nil` if they are missing or wrong, or sent in a way
+  /// that the configuration does not accept.
   private func authenticatedClient(_ request: LegacyRequest, _ parameters: Form) -> LegacyClient? {
-    let basic = request.http.headers.only("Authorization").flatMap(BasicCredentials.init(field:))
+    let basic = request.http.headers.onlyValue(of: "Authorization").flatMap(BasicCredentials.init(field:))
     let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
     let credentials: (id: String, secret: String)? =
       switch configuration.authentication {

@@ -6,7 +6,7 @@ public import Time
 /// confidential and have one redirect URI each. It supports no native apps and, by default, no PKCE. The demo and the
 /// tests put the gateway in front of it.
 ///
-/// The server does no I/O: the caller owns the sockets and passes requests to `respond`.
+/// This object does no I/O: the caller reads requests from its sockets and passes them to `respond(to:now:)`.
 ///
 /// | path | purpose |
 /// |---|---|
@@ -86,10 +86,12 @@ public final class LegacyAuthorizationServer: Sendable {
     LegacyPage.message(status: 405, "Method not allowed", "This page cannot be called in this way.")
   }
 
+  /// Returns the registered client with this id; `nil` for no id or an unknown id.
   func client(_ id: String?) -> LegacyClient? {
     id.flatMap { clients[$0] }
   }
 
+  /// Returns the name of the user whose session cookie the request contains; `nil` if there is no valid session.
   func user(of request: LegacyRequest, now: UnixTime) -> String? {
     guard let session = request.cookie(LegacyAuthorizationServer.sessionCookie) else { return nil }
     return state.withLock { $0.sessions.value(for: session, now: now) }

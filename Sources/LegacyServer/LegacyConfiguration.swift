@@ -4,7 +4,9 @@ public import Time
 public struct LegacyConfiguration: Sendable {
   /// The ways in which clients may authenticate at the token endpoint (RFC 6749, section 2.3.1).
   public enum Authentication: Sendable {
+    /// Only the `Authorization: Basic` field.
     case basic
+    /// Only the parameters `client_id` and `client_secret` in the body.
     case post
     /// Either of the two, but not both in one request.
     case any
@@ -27,7 +29,7 @@ public struct LegacyConfiguration: Sendable {
   /// The lifetime of a session.
   public var sessionLifetime: Seconds
   /// The maximum number of records of each kind: sessions, codes, access tokens, refresh tokens and consents. If there
-  /// are more, the oldest are dropped. The default bounds the memory and is enough for a thousand sign-ins at a time.
+  /// are more, the oldest are dropped. The default limits the memory and is enough for a thousand parallel sign-ins.
   public var tableLimit: Int
 
   /// Creates a configuration, by default with the users `alice` and `bob`.

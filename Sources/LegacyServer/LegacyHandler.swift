@@ -3,7 +3,7 @@ public import HTTP1
 public import Proxy
 import Reactor
 
-/// Serves a legacy server on a worker of the proxy. The handler answers every request itself and forwards none.
+/// Connects a legacy server with a worker of the proxy. The legacy server answers every request, and none is forwarded.
 public final class LegacyHandler: RequestHandler {
   /// The maximum length of a body, in bytes: more than any form of the server needs.
   private static let bodyLimit = 64 * 1024

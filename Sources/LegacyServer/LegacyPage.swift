@@ -16,6 +16,7 @@ enum LegacyPage {
         """)
   }
 
+  /// Returns the login page. Its form contains `next`, the path and query to open after the login.
   static func login(next: String, failed: Bool) -> Response {
     page(
       status: 200, "Sign in",

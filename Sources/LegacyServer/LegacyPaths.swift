@@ -22,6 +22,7 @@ public struct LegacyPaths: Sendable {
     case revocation
   }
 
+  /// Returns the endpoint whose paths contain `path`; `nil` for every other path.
   func endpoint(at path: String) -> Endpoint? {
     if authorization.contains(path) { return .authorization }
     if token.contains(path) { return .token }

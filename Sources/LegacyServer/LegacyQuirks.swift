@@ -1,6 +1,6 @@
-/// Deviations from RFC 6749 and extensions that real servers have. By default there are none.
+/// Deviations from RFC 6749, and extensions, that real servers have. By default all are off.
 public struct LegacyQuirks: Sendable {
-  /// The format of token endpoint responses.
+  /// The format of token endpoint responses: a JSON object, or a form (`application/x-www-form-urlencoded`).
   public enum TokenFormat: Sendable {
     case json
     case form
@@ -14,7 +14,7 @@ public struct LegacyQuirks: Sendable {
   public var verifiesPKCE = false
   /// Shows authorization errors, also a denial by the user, on pages with status 200. The client gets no response.
   public var errorsAsPages = false
-  /// Redirects to an unregistered redirect URI, with an error. This is an open redirect (RFC 9700, section 4.11.2).
+  /// Redirects with an error even to an unregistered redirect URI. This is an open redirect (RFC 9700, section 4.11.2).
   public var redirectsErrorsAnywhere = false
   /// Does not ask the user again about a client that the user has approved.
   public var remembersConsent = false
@@ -34,12 +34,13 @@ public struct LegacyQuirks: Sendable {
   public var tokensOverGET = false
   /// Separates the scope values in token responses by commas.
   public var commaSeparatedScopes = false
-  /// Redirects to its own pages with absolute URLs, which contain the host in the `Host` field, in place of paths.
+  /// Writes absolute URLs into redirects to its own pages, with the host of the request's `Host` field. By default such
+  /// a redirect contains only a path.
   public var absoluteRedirects = false
   /// Issues a new refresh token on each use and deletes the old one.
   public var rotatesRefreshTokens = false
 
-  /// Creates quirks without any deviation.
+  /// Creates the default: no deviation.
   public init() {}
 
   /// Returns quirks with the deviations that `adjust` sets.

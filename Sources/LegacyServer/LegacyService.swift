@@ -29,9 +29,9 @@ public final class LegacyService: Sendable {
   /// The address of the path `/` on the server.
   public var address: WebAddress { WebAddress(host: "127.0.0.1", port: port) }
 
-  /// Replaces the legacy server. The demo does this when it knows the gateway's port, and so the redirect URI of the
-  /// legacy server's client.
-  public func serve(_ legacy: LegacyAuthorizationServer) async {
+  /// Serves `legacy` from now on. The demo calls this when it knows the gateway's port, which is a part of the redirect
+  /// URI of the legacy server's client.
+  public func replaceServer(with legacy: LegacyAuthorizationServer) async {
     await server.update { $0.adopt(LegacyService.settings, LegacyHandler(legacy)) }
   }
 

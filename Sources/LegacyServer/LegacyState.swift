@@ -3,6 +3,7 @@ import Time
 
 /// The sessions, codes, tokens and consents of the legacy server.
 struct LegacyState: Sendable {
+  /// The permission that a user gave to a client. Codes and tokens refer to it.
   struct Grant: Sendable {
     var user: String
     var clientID: String

@@ -34,7 +34,7 @@ public final class RequestRecorder: Sendable {
     }
   }
 
-  /// The number of requests since the last ``reset()``, including those that were dropped.
+  /// The number of requests since the last ``reset()``, including those that are no longer kept.
   public var count: Int { log.withLock { $0.total } }
 
   /// The kept requests, oldest first.

@@ -52,15 +52,15 @@ public struct WebAddress: Sendable, Hashable, CustomStringConvertible {
   /// The path without the query.
   public var path: Substring { target.prefix { $0 != "?" } }
 
-  /// Returns the address of another path and query on the same server.
+  /// Returns the address of the path and query `target` on the same server.
   public func at(_ target: String) -> WebAddress {
     var address = self
     address.target = target
     return address
   }
 
-  /// Returns the URL to which a reference on the page at this address leads (RFC 3986, section 5.2). Dot segments are
-  /// kept. An absolute URL of any scheme is returned unchanged.
+  /// Resolves a URI reference with this address as the base URI (RFC 3986, section 5.2), but keeps dot segments.
+  /// Returns an absolute URL of any scheme unchanged.
   public func resolving(_ reference: String) -> String {
     let head = reference.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
     if head.contains(":") { return reference }

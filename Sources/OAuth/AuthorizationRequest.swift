@@ -7,12 +7,12 @@ public final class AuthorizationRequest: Sendable {
   /// query.
   public let parameters: FormParameters
   /// The defect of the method, the body or the set of parameters; `nil` if there is none.
-  public let problem: FormProblem?
+  public let defect: RequestDefect?
   /// The value of `User-Agent`; `nil` if the request has none.
   public let userAgent: String?
-  /// Two lists: the parameters of the query, and those of the body. A list with too many parameters is empty. So is
-  /// that of a body that is not a form.
-  public let sources: [FormParameters]
+  /// Two lists: the parameters of the query, and those of the body. If the query or the body has too many parameters,
+  /// its list is empty. The list of a body that is not a form is empty, too.
+  public let parameterSources: [FormParameters]
   private let query: String
   private let body: [UInt8]
   /// True if there is a body that is not a form. Its content is not parsed.
@@ -41,17 +41,18 @@ public final class AuthorizationRequest: Sendable {
     let parsedBody = isForm ? FormParameters(parsing: body) : FormParameters()
     let queryParameters = parsedQuery ?? FormParameters()
     let bodyParameters = parsedBody ?? FormParameters()
-    sources = [queryParameters, bodyParameters]
+    parameterSources = [queryParameters, bodyParameters]
     hasNonFormBody = !body.isEmpty && !isForm
     states = queryParameters.all(.state) + bodyParameters.all(.state)
     let usesBody = method == "POST" && !bodyParameters.isEmpty
     parameters = usesBody ? bodyParameters : queryParameters
-    problem =
+    defect =
       switch method {
       case _ where parsedQuery == nil || parsedBody == nil: .tooManyParameters
-      case "GET", "HEAD": body.isEmpty ? nil : .split
-      case "POST" where !body.isEmpty && !isForm: .bodyType
-      case "POST": usesBody && AuthorizationRequest.hasOAuthParameters(queryParameters) ? .split : nil
+      case "GET", "HEAD": body.isEmpty ? nil : .parametersInQueryAndBody
+      case "POST" where !body.isEmpty && !isForm: .bodyNotForm
+      case "POST" where usesBody && AuthorizationRequest.hasOAuthParameters(queryParameters): .parametersInQueryAndBody
+      case "POST": nil
       default: .method
       }
   }
@@ -60,18 +61,18 @@ public final class AuthorizationRequest: Sendable {
   public var texts: [[UInt8]] { [Array(query.utf8), body] }
 
   /// Returns all values of a parameter, from the query and the body, except those that are empty or cannot be decoded.
-  public func all(_ parameter: ParameterName) -> [String] { sources.flatMap { $0.all(parameter) } }
+  public func all(_ parameter: ParameterName) -> [String] { parameterSources.flatMap { $0.all(parameter) } }
 
   /// True if the parameter has a value in the query or the body.
-  public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
+  public func contains(_ parameter: ParameterName) -> Bool { parametersWithValue.contains(parameter) }
 
   /// The parameters that have a value in the query or the body, even one that cannot be decoded.
-  public var given: ParameterNames { sources.reduce([]) { $0.union($1.given) } }
+  public var parametersWithValue: ParameterNames { parameterSources.reduce([]) { $0.union($1.parametersWithValue) } }
 
   /// Returns true if the list contains a parameter of an authorization request with a value, a name that some server
   /// may read as such a parameter, or a name that cannot be decoded.
   public static func hasOAuthParameters(_ parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || !parameters.given.isDisjoint(with: .atAuthorization)
+    parameters.hasMalformedName || !parameters.parametersWithValue.isDisjoint(with: .atAuthorization)
       || parameters.alternativeSpelling(of: .atAuthorization) != nil
   }
 }

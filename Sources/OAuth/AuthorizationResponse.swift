@@ -7,8 +7,8 @@ public struct AuthorizationResponse: Sendable, Equatable {
   /// The decoded parameters, in the order in which they are sent. `iss` (RFC 9207) occurs exactly once.
   public let parameters: [FormParameters.Entry]
   /// True if the gateway ends the redirect with the fragment `#_`. Without a fragment, a browser would attach that of
-  /// an earlier address (RFC 9700, section 4.1.3; RFC 9110, section 10.2.2). Always false unless the redirect URI is
-  /// https and the mode is `query`, because apps with other kinds of URI may compare the whole address.
+  /// an earlier address (RFC 9700, section 4.1.3; RFC 9110, section 10.2.2). Only true if the redirect URI is https and
+  /// the mode is `query`, because apps with other kinds of URI may compare the whole address.
   public let endsInFragment: Bool
 
   /// Creates a response. Any `iss` and `state` in `parameters` are ignored.
@@ -19,13 +19,13 @@ public struct AuthorizationResponse: Sendable, Equatable {
   ///   - issuer: The issuer identifier, sent as `iss` (RFC 9207).
   ///   - state: The state of the client, decoded; `nil` if the client sent none.
   ///   - parameters: The other parameters, decoded.
-  ///   - guardsFragment: True to end a redirect to an https URI in query mode with a fragment.
+  ///   - appendsFragment: True to end a redirect to an https URI in query mode with a fragment.
   public init(
     redirectURI: RedirectURI, mode: ResponseMode, issuer: String, state: String?, parameters: [FormParameters.Entry],
-    guardsFragment: Bool = false
+    appendsFragment: Bool = false
   ) {
     if case .https = redirectURI.kind {
-      endsInFragment = guardsFragment && mode == .query
+      endsInFragment = appendsFragment && mode == .query
     } else {
       endsInFragment = false
     }
@@ -70,7 +70,7 @@ public enum ResponseMode: String, Sendable, CaseIterable {
 
   /// True if a response in this mode can reach the redirect URI. A `form_post` response can only reach an https or http
   /// URI, because operating systems drop the body of a POST to an app.
-  public func reaches(_ redirectURI: RedirectURI) -> Bool {
+  public func canReach(_ redirectURI: RedirectURI) -> Bool {
     switch (self, redirectURI.kind) {
     case (.query, _), (.fragment, _): true
     case (.formPost, .https), (.formPost, .loopback), (.formPost, .localhost): true

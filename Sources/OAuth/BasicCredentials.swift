@@ -40,7 +40,7 @@ public struct BasicCredentials: Sendable {
     return Secret(BasicCredentials.scheme + Base64.encode(pair))
   }
 
-  /// Returns a value of ``header`` without the scheme, which leaves the base64 text.
+  /// Returns the base64 text in a value of ``header``, which follows the scheme.
   public static func encodedPair(of header: Secret) -> Secret {
     Secret(String(Substring(header.reveal().utf8.dropFirst(scheme.utf8.count))))
   }

@@ -2,11 +2,11 @@ internal import ByteText
 
 /// A JWT with which a client authenticates (RFC 7523, section 3). Only the upstream can verify it.
 public enum ClientAssertion {
-  /// Returns true if the assertion certainly identifies this client: the strings `sub` and `iss` each occur once in it,
-  /// as names of members whose value is the id.
+  /// Returns true if the assertion certainly identifies this client: in its payload, the strings `sub` and `iss` each
+  /// occur once, as names of members whose value is the id.
   ///
   /// The payload is not parsed as JSON. If it contains a backslash, which may begin an escape, the result is false.
-  public static func isFor(_ id: ClientID, _ assertion: String) -> Bool {
+  public static func identifiesClient(_ id: ClientID, in assertion: String) -> Bool {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])), !payload.contains(UInt8(ascii: "\\"))
     else { return false }

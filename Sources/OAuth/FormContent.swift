@@ -2,8 +2,8 @@ internal import ByteText
 
 /// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
-  /// Returns true if a body may be parsed as a form: it has one `Content-Type`, which is that of forms, no content
-  /// coding except `identity`, and no charset except UTF-8 or US-ASCII.
+  /// Returns true if a body may be parsed as a form: it has one `Content-Type`, which is
+  /// `application/x-www-form-urlencoded`, no content coding except `identity`, and no charset except UTF-8 or US-ASCII.
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.
   ///   - encodings: The values of all `Content-Encoding` fields.
@@ -25,18 +25,18 @@ public enum FormContent {
 }
 
 /// A defect of a request to an OAuth endpoint: the method is wrong, or servers could read different parameters in it.
-public enum FormProblem: Sendable, Equatable {
+public enum RequestDefect: Sendable, Equatable {
   /// The endpoint does not accept the method.
   case method
   /// The body is not a form.
-  case bodyType
+  case bodyNotForm
   /// The query or the body has more than `FormParameters.maximumCount` parameters.
   case tooManyParameters
   /// An authorization request has parameters in both the query and the body, or is a GET or HEAD with a body. Two
   /// servers could use different parameters.
-  case split
-  /// A request that a client sends directly, such as a token request, has too many parameters in its URI, or OAuth
-  /// parameters, which must not be there because URIs are recorded in logs. A name that cannot be decoded, or that some
-  /// server may read as an OAuth parameter, counts as one.
-  case query
+  case parametersInQueryAndBody
+  /// A request that a client sends directly, such as a token request, has OAuth parameters in its URI, or too many
+  /// parameters of any kind. OAuth parameters must not be there, because URIs are recorded in logs. A name that cannot
+  /// be decoded, or that some server may read as an OAuth parameter, counts as an OAuth parameter.
+  case parametersInQuery
 }

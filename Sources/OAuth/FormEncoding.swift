@@ -22,6 +22,7 @@ public enum FormEncoding {
     return other == 0
   }
 
+  /// Returns true if the bytes contain `+` or `%`.
   private static func isEncoded(_ bytes: Span<UInt8>) -> Bool {
     var found: UInt8 = 0
     var index = 0
@@ -40,10 +41,12 @@ public enum FormEncoding {
     return String(decoding: encoded, as: UTF8.self)
   }
 
-  /// Encodes entries as `name=value` pairs, which are separated by ampersands.
+  /// Encodes entries as `name=value` pairs, separated by ampersands.
   ///
   /// - Parameter last: An additional entry at the end.
-  public static func serialise(_ entries: [FormParameters.Entry], then last: FormParameters.Entry? = nil) -> String {
+  public static func serialise(
+    _ entries: [FormParameters.Entry], appending last: FormParameters.Entry? = nil
+  ) -> String {
     let entries = entries.span
     var encoded: [UInt8] = []
     // An escape needs two additional bytes. 32 bytes are enough for the few escapes of a redirect URI.

@@ -8,31 +8,30 @@ extension FormParameters {
   ///
   /// - Parameters:
   ///   - known: The parameters to search for.
-  ///   - asciiOf: Converts a name with characters outside ASCII to the ASCII text that a server could read in it, for
-  ///     example a server that ignores case by the rules of Unicode. If this is `nil`, such a name is compared
-  ///     unchanged.
+  ///   - foldToASCII: Converts a name with characters outside ASCII to the ASCII text that a server could read in it,
+  ///     for example a server that ignores case by the rules of Unicode. `nil` to compare such a name unchanged.
   public func alternativeSpelling(
-    of known: ParameterNames, asciiOf: (([UInt8]) -> [UInt8])? = nil
+    of known: ParameterNames, foldToASCII: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
     // A name that equals a known parameter is not an alternative spelling of another one.
     for index in entries.indices where entries[index].parameter == nil {
-      if let found = FormParameters.parameter(of: known, in: entries[index].name, asciiOf) { return found }
+      if let found = FormParameters.parameter(of: known, in: entries[index].name, foldToASCII) { return found }
     }
     for name in namesWithMalformedValue where !known.contains(ParameterName(name)) {
-      if let found = FormParameters.parameter(of: known, in: name, asciiOf) { return found }
+      if let found = FormParameters.parameter(of: known, in: name, foldToASCII) { return found }
     }
     for name in namesAfterSemicolon {
-      if let found = FormParameters.parameter(of: known, in: name, asciiOf) { return found }
+      if let found = FormParameters.parameter(of: known, in: name, foldToASCII) { return found }
     }
     return nil
   }
 
   /// Returns the parameter that the most lenient server reads in the name; `nil` if that is not one of `known`.
   private static func parameter(
-    of known: ParameterNames, in name: String, _ asciiOf: (([UInt8]) -> [UInt8])?
+    of known: ParameterNames, in name: String, _ foldToASCII: (([UInt8]) -> [UInt8])?
   ) -> ParameterName? {
     var decoded = FormParameters.decoded(name)
-    if let asciiOf, !decoded.span.isASCII { decoded = asciiOf(decoded) }
+    if let foldToASCII, !decoded.span.isASCII { decoded = foldToASCII(decoded) }
     let folded = FormParameters.folded(decoded)
     if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }

@@ -32,7 +32,7 @@ public struct FormParameters: Sendable, Equatable {
     public var name: String { parameter?.text ?? otherName }
   }
 
-  /// The result of reading a parameter.
+  /// The value of a parameter, or the reason why it has no single value.
   public enum ParameterValue: Sendable, Equatable {
     /// The name does not occur, or its value is empty, which counts as omitted (RFC 6749, section 3.1).
     case absent
@@ -156,7 +156,7 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// Returns the value of a known parameter, or the reason why it has no single value.
-  public func reading(_ parameter: ParameterName) -> ParameterValue {
+  public func lookUp(_ parameter: ParameterName) -> ParameterValue {
     if malformed.contains(parameter) { return .malformed }
     guard let index = index(of: parameter, from: 0) else { return .absent }
     if repeated.contains(parameter) { return .repeated }
@@ -179,24 +179,24 @@ public struct FormParameters: Sendable, Equatable {
 
   /// The value of a known parameter; `nil` if it is missing, empty, repeated or malformed.
   public subscript(_ parameter: ParameterName) -> String? {
-    guard case .value(let value) = reading(parameter) else { return nil }
+    guard case .value(let value) = lookUp(parameter) else { return nil }
     return value
   }
 
   /// Returns the value of any name, such as a field of the gateway's own forms, or the reason why it has no single
   /// value.
-  public func reading(named name: String) -> ParameterValue {
-    if let parameter = ParameterName(name) { return reading(parameter) }
+  public func lookUp(named name: String) -> ParameterValue {
+    if let parameter = ParameterName(name) { return lookUp(parameter) }
     if namesWithMalformedValue.contains(name) { return .malformed }
-    guard let index = index(ofOther: name, from: 0) else { return .absent }
-    guard self.index(ofOther: name, from: index + 1) == nil else { return .repeated }
+    guard let index = index(ofOtherName: name, from: 0) else { return .absent }
+    guard self.index(ofOtherName: name, from: index + 1) == nil else { return .repeated }
     let value = entries[index].value
     return value.isEmpty ? .absent : .value(value)
   }
 
   /// Returns the index of the next entry for a name that is not a known parameter. Bytes are compared, because names
   /// that are only equivalent in Unicode are different.
-  private func index(ofOther name: String, from start: Int) -> Int? {
+  private func index(ofOtherName name: String, from start: Int) -> Int? {
     let entries = entries.span
     let length = name.utf8.count
     var index = start
@@ -210,7 +210,7 @@ public struct FormParameters: Sendable, Equatable {
 
   /// The value of any name; `nil` if it is missing, empty, repeated or malformed.
   public subscript(named name: String) -> String? {
-    guard case .value(let value) = reading(named: name) else { return nil }
+    guard case .value(let value) = lookUp(named: name) else { return nil }
     return value
   }
 
@@ -225,12 +225,12 @@ public struct FormParameters: Sendable, Equatable {
     return values
   }
 
-  /// True if the parameter is among ``given``.
-  public func contains(_ parameter: ParameterName) -> Bool { given.contains(parameter) }
+  /// True if the parameter has a value, even one that cannot be decoded.
+  public func contains(_ parameter: ParameterName) -> Bool { parametersWithValue.contains(parameter) }
 
   /// The known parameters that have a value, even one that cannot be decoded. A parameter without a value counts as
   /// omitted (RFC 6749, section 3.1).
-  public var given: ParameterNames { valued.union(malformed) }
+  public var parametersWithValue: ParameterNames { valued.union(malformed) }
 
   /// True if there are no parameters, not even malformed ones.
   public var isEmpty: Bool { entries.isEmpty && namesWithMalformedValue.isEmpty && !hasMalformedName }
@@ -247,12 +247,13 @@ public struct FormParameters: Sendable, Equatable {
       return repeated.contains(parameter) && !malformed.contains(parameter)
     }
     let name = entries[index].otherName
-    let isAlone = self.index(ofOther: name, from: 0) == index && self.index(ofOther: name, from: index + 1) == nil
+    let isAlone =
+      self.index(ofOtherName: name, from: 0) == index && self.index(ofOtherName: name, from: index + 1) == nil
     return !isAlone && !namesWithMalformedValue.contains(name)
   }
 
-  /// A name that occurs more than once; `nil` if there is none.
-  public var firstRepeated: String? {
+  /// The first name that repeats an earlier one; `nil` if there is none.
+  public var firstRepeatedName: String? {
     var seen: Set<String> = []
     return (entries.map(\.name) + namesWithMalformedValue).first { !seen.insert($0).inserted }
   }

@@ -108,6 +108,8 @@ extension RedirectURI {
   /// Parses the authority of an http URI: a loopback literal or the name `localhost`. Any other host, including another
   /// spelling of these three, is refused with `cleartext`.
   private static func loopback(_ authority: ArraySlice<UInt8>) throws(RedirectURIError) -> Kind {
+    // Returns `nil` if the authority is neither the name nor the name with a port. Otherwise returns the port, which is
+    // `nil` for the name alone.
     func port(after name: String) throws(RedirectURIError) -> Int?? {
       guard authority.starts(with: name.utf8) else { return nil }
       let rest = authority.dropFirst(name.utf8.count)
@@ -133,7 +135,7 @@ extension RedirectURI {
   }
 
   /// Parses a DNS name and an optional port. IPv6 literals are accepted for loopback only, because no app can claim
-  /// https links whose host is one.
+  /// https links whose host is an IP address.
   private static func host(
     _ authority: ArraySlice<UInt8>
   ) throws(RedirectURIError) -> (name: String, port: Int?) {
@@ -193,6 +195,8 @@ extension RedirectURI {
     guard String(validating: decoded, as: UTF8.self) != nil else { throw .invalidUTF8 }
   }
 
+  /// Decodes percent-escapes, and refuses malformed escapes and those of control characters. In a path, it also refuses
+  /// the escapes of a dot, slash, backslash, semicolon or percent sign.
   private static func decode(_ bytes: ArraySlice<UInt8>, inPath: Bool) throws(RedirectURIError) -> [UInt8] {
     let bytes = bytes.span
     var decoded: [UInt8] = []

@@ -3,7 +3,7 @@ internal import ByteText
 /// A redirect URI ("redirection endpoint" in RFC 6749, section 3.1.2), parsed strictly and kept as written.
 ///
 /// The parser (`RedirectURI+Parsing.swift`) accepts less than RFC 3986. It refuses each text that two programs could
-/// read in different ways. A redirect URI contains only ASCII, so two of them are equal only if their bytes are.
+/// read in different ways. A redirect URI contains only ASCII, so two URIs are equal only if their bytes are equal.
 public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   /// The maximum length in bytes. It is enough for any app, and within the limits of every browser.
   public static let maximumLength = 2048
@@ -30,7 +30,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
 
   /// The URI exactly as written. This text is compared and sent.
   public let text: String
-  /// The kind of the URI, with the parts that are needed for the comparison with another one.
+  /// The kind of the URI, with the parts that are needed to compare it with another URI.
   public let kind: Kind
   /// The offset in `text`, in bytes, at which the path begins, or the query if there is no path; the length of `text`
   /// if both are missing.
@@ -119,15 +119,15 @@ extension RedirectURI {
     switch (kind, registered.kind) {
     case (.loopback(let family, _), .loopback(let other, _)):
       guard variance.contains(.loopbackPort), family == other else { return false }
-      return variance.contains(.loopbackPath) || hasPathAndQuery(of: registered)
+      return variance.contains(.loopbackPath) || hasSamePathAndQuery(as: registered)
     case (.localhost, .localhost):
-      return variance.contains(.localhostPort) && hasPathAndQuery(of: registered)
+      return variance.contains(.localhostPort) && hasSamePathAndQuery(as: registered)
     default:
       return false
     }
   }
 
-  private func hasPathAndQuery(of other: RedirectURI) -> Bool {
+  private func hasSamePathAndQuery(as other: RedirectURI) -> Bool {
     text.utf8.span.extracting(pathStart...).isEqual(to: other.text.utf8.span.extracting(other.pathStart...))
   }
 
@@ -162,10 +162,10 @@ extension RedirectURI {
     }
   }
 
-  /// Returns the redirect URI of a request that omits `redirect_uri`: the only registered one (RFC 6749, section
-  /// 3.1.2.3). `nil` if none or several are registered, or if the only one has a loopback literal or `localhost` as its
-  /// host, because its port is not known (RFC 8252, section 7.3).
-  public static func onlyUsable(of registered: [RedirectURI]) -> RedirectURI? {
+  /// Returns the redirect URI of a request that omits `redirect_uri`: the only registered URI (RFC 6749, section
+  /// 3.1.2.3). `nil` if none or several are registered, or if the host of the only one is a loopback literal or
+  /// `localhost`: the app chooses the port of such a URI at run time (RFC 8252, section 7.3).
+  public static func defaultURI(registered: [RedirectURI]) -> RedirectURI? {
     guard registered.count == 1, let only = registered.first else { return nil }
     switch only.kind {
     case .loopback, .localhost: return nil

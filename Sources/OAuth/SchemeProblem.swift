@@ -20,7 +20,7 @@ public enum SchemeProblem: Hashable, Sendable, CaseIterable, CustomStringConvert
   }
 }
 
-/// A weakness of a private-use redirect URI. The URI is accepted, and the check of the policy reports the weakness.
+/// A weakness of a private-use redirect URI. The URI is accepted, but the check of the policy reports the weakness.
 public enum SchemeNote: Hashable, Sendable, CaseIterable, CustomStringConvertible {
   case rootPath
   case tooLongForWindows

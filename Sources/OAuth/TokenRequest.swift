@@ -6,16 +6,16 @@ internal import ByteText
 /// A class, because several types contain the same request, and a copy of a structure would increment the reference
 /// count of every string in it.
 public final class TokenRequest: Sendable {
-  /// The parameters of the body; empty if the body is not a form, or has too many.
+  /// The parameters of the body; empty if the body is not a form, or has too many parameters.
   public let parameters: FormParameters
-  /// The parameters of the query; `nil` if there are too many.
+  /// The parameters of the query; `nil` if it has too many parameters.
   public let query: FormParameters?
   /// True if the query and the body could be parsed, even if the endpoint does not accept the request.
   public let isReadable: Bool
   /// The defect of the method, the body or the set of parameters; `nil` if there is none.
-  public let problem: FormProblem?
+  public let defect: RequestDefect?
   /// The parameters that are defined for the endpoint.
-  public let names: ParameterNames
+  public let definedParameters: ParameterNames
   /// True if the request has a DPoP proof (RFC 9449, section 5).
   public let hasDPoPProof: Bool
   /// True if a trusted proxy forwarded a certificate that the client presented (RFC 9440).
@@ -31,17 +31,17 @@ public final class TokenRequest: Sendable {
   ///   - contentEncodings: The values of all `Content-Encoding` fields.
   ///   - authorization: The values of all `Authorization` fields.
   ///   - body: The body.
-  ///   - names: The parameters that are defined for the endpoint.
+  ///   - definedParameters: The parameters that are defined for the endpoint.
   ///   - hasDPoPProof: True if there is a `DPoP` field.
   ///   - hasClientCertificate: True if a trusted proxy forwarded a certificate that the client presented.
   public init(
     method: String, query: Substring?, contentTypes: [String], contentEncodings: [String] = [],
-    authorization: [String] = [], body: [UInt8], names: ParameterNames = .atToken, hasDPoPProof: Bool = false,
-    hasClientCertificate: Bool = false
+    authorization: [String] = [], body: [UInt8], definedParameters: ParameterNames = .atToken,
+    hasDPoPProof: Bool = false, hasClientCertificate: Bool = false
   ) {
     self.hasDPoPProof = hasDPoPProof
     self.hasClientCertificate = hasClientCertificate
-    self.names = names
+    self.definedParameters = definedParameters
     self.authorization = authorization.map { Secret($0) }
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     let queryParameters = FormParameters(parsing: query ?? "")
@@ -49,13 +49,13 @@ public final class TokenRequest: Sendable {
     parameters = bodyParameters ?? FormParameters()
     self.query = queryParameters
     isReadable = queryParameters != nil && (body.isEmpty || isForm && bodyParameters != nil)
-    problem =
+    defect =
       if method != "POST" {
         .method
-      } else if queryParameters.map({ TokenRequest.hasParameters(names, in: $0) }) ?? true {
-        .query
+      } else if queryParameters.map({ TokenRequest.hasParameters(definedParameters, in: $0) }) ?? true {
+        .parametersInQuery
       } else if !isForm {
-        .bodyType
+        .bodyNotForm
       } else {
         bodyParameters == nil ? .tooManyParameters : nil
       }
@@ -86,7 +86,7 @@ public final class TokenRequest: Sendable {
   }
 
   private static func hasParameters(_ names: ParameterNames, in parameters: FormParameters) -> Bool {
-    parameters.hasMalformedName || !parameters.given.isDisjoint(with: names)
+    parameters.hasMalformedName || !parameters.parametersWithValue.isDisjoint(with: names)
       || parameters.alternativeSpelling(of: names) != nil
   }
 }

@@ -1,7 +1,7 @@
 /// The top-level domains of the DNS. The first label of a reversed domain name must be one of them.
 ///
-/// The check is weak, because words such as `app` and `dev` are top-level domains, too. The list is not complete; a
-/// scheme with a domain that it lacks can be registered with `schemes: minimum`.
+/// The check is weak, because words such as `app` and `dev` are top-level domains, too. The list is not complete. A
+/// scheme whose top-level domain is missing from the list can be registered with `schemes: minimum`.
 enum TopLevelDomain {
   static func isDelegated(_ label: Substring.UTF8View) -> Bool {
     // Internationalised domains begin with `xn--` in the DNS. There are many, so they are not listed.

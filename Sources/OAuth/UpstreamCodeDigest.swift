@@ -19,8 +19,8 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
     var text: [UInt8] = []
     text.reserveCapacity(4 + id.utf8.count + code.utf8.count)
     // The length of the id is in front of it, so that different pairs of id and code give different texts. The length
-    // has only four bytes, so that with usual ids and codes the text has at most 55 bytes. SHA-256 hashes such a text
-    // as a single block.
+    // takes only four bytes. So with usual ids and codes the text has at most 55 bytes, which SHA-256 hashes as a
+    // single block.
     var length = UInt32(id.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))

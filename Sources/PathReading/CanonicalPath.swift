@@ -11,14 +11,14 @@ struct CanonicalPath: Hashable, Sendable {
     self.segments = segments
   }
 
-  /// Creates the reading of an endpoint path without the suffix of its last segment and without the segments up to and
-  /// including the last program. Every reading of a request path is compared with it.
+  /// Creates the form of an endpoint path with which every reading of a request path is compared: without the suffix of
+  /// its last segment, and without the segments up to and including the last program.
   init(endpoint path: [UInt8]) {
     let complete = CanonicalPath(text: LenientDecoding.decoded(path))
     segments = CanonicalPath.afterLastProgram(CanonicalPath.withoutSuffix(complete.segments))
   }
 
-  /// Creates the same reading as `init(endpoint:)`, but with the suffix of the last segment.
+  /// Creates the same form as `init(endpoint:)`, but with the suffix of the last segment.
   init(endpointWithSuffix path: [UInt8]) {
     segments = CanonicalPath.afterLastProgram(CanonicalPath(text: LenientDecoding.decoded(path)).segments)
   }
@@ -34,7 +34,8 @@ struct CanonicalPath: Hashable, Sendable {
   /// the server runs.
   private static let maximumPrograms = 4
 
-  /// Returns the spellings of a path and all other readings of them; `nil` if a spelling contains too many programs.
+  /// Returns the spellings of a path (see `PathVariants`) and their readings by programs in the path; `nil` if a
+  /// spelling contains too many programs.
   static func readings(of spellings: Set<CanonicalPath>) -> Set<CanonicalPath>? {
     var readings = spellings
     for spelling in spellings {
@@ -64,16 +65,16 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// True if a server with this endpoint may run it for this path: the path is a spelling of the endpoint path, or
-  /// continues it. The server passes the rest to the program as path information, as in `/token/x`, `/token.php/x` and
-  /// `/token/.json`, or selects a format by the suffix.
-  func reaches(_ endpoint: CanonicalPath) -> Bool {
+  /// True if a server that has this endpoint may serve the path with it: the path is a spelling of the endpoint path,
+  /// or continues it. The server passes the rest to the program as path information, as in `/token/x`, `/token.php/x`
+  /// and `/token/.json`, or selects a format by the suffix.
+  func mayBeServed(by endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
     return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// True if the path begins with the endpoint path, including its suffix; in the last segment, more text may follow,
-  /// as in `/oauth/tokenx`. A server that compares only the beginning of a path runs the endpoint for it.
+  /// True if the path begins with the endpoint path, including its suffix. In the last segment, more text may follow,
+  /// as in `/oauth/tokenx`. A server that compares only the beginning of a path serves such a path with the endpoint.
   func begins(like endpoint: CanonicalPath) -> Bool {
     let last = endpoint.segments.count - 1
     guard last >= 0, segments.count > last else { return false }
@@ -81,13 +82,13 @@ struct CanonicalPath: Hashable, Sendable {
       && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// Returns the number of segments of each prefix of this endpoint path, including the empty one, with which a path of
-  /// `spellings` begins. A program at such a path may read the rest of the endpoint path from the query.
+  /// Returns the lengths, in segments, of the prefixes of this endpoint path with which a path of `spellings` begins; 0
+  /// is the empty prefix. A program at such a path may read the rest of the endpoint path from the query.
   func prefixLengths(sharedWith spellings: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in spellings.contains { $0.segments.starts(with: segments[..<count]) } }
   }
 
-  /// True if the last segment is a program, or if the path is the root, for which a server runs a program, too.
+  /// True if the last segment is a program, or if the path is the root, for which servers usually run a program.
   var runsProgram: Bool { segments.last.map(CanonicalPath.isProgram) ?? true }
 
   /// True for the root, and for a program with a name such as `index.php`, through which many sites serve all their
@@ -133,6 +134,7 @@ struct CanonicalPath: Hashable, Sendable {
     "shtml", "pm", "fpl", "pyc", "tcl", "sh", "bat", "cmd", "nsf", "html", "htm",
   ]
 
+  /// True if the segment has a suffix of a program. The segment must be in lower case.
   static func isProgram(_ segment: [UInt8]) -> Bool {
     guard let period = segment.lastIndex(of: UInt8(ascii: ".")), period > 0 else { return false }
     return programSuffixes.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))

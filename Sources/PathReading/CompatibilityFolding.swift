@@ -2,8 +2,9 @@
 /// accents.
 ///
 /// Most entries are from the decompositions in the Unicode Character Database. Complete alphabets, such as the
-/// full-width letters, are not in the table; `LenientDecoding` computes their mappings. Accents are removed because
-/// database collations and best-fit code pages of Windows remove them.
+/// full-width letters, are not in the table, because `LenientDecoding` computes their mappings. Accents are removed,
+/// because database collations remove them, and so do the best-fit tables of Windows (the conversions to a code page
+/// that replace a missing character by a similar one).
 enum CompatibilityFolding {
   /// Returns the ASCII text for a scalar, in lower case; `nil` if the table does not contain the scalar.
   static func ascii(_ scalar: UInt32) -> [UInt8]? { table[scalar] }
@@ -16,6 +17,7 @@ enum CompatibilityFolding {
     return table
   }()
 
+  /// The ASCII text of each entry, and the characters that are mapped to it.
   private static let toOneCharacter: [(String, String)] = [
     ("-", "﹣"),
     ("0", "⁰₀⓪\u{1d7ce}\u{1d7d8}\u{1d7e2}\u{1d7ec}\u{1d7f6}\u{1fbf0}"),

@@ -6,10 +6,10 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case token
   case revocation
   case introspection
-  /// An endpoint of the upstream that the gateway does not serve.
+  /// An endpoint of the upstream at which the gateway refuses every request, such as dynamic client registration.
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
-  case pushed
+  case pushedAuthorization
   /// A metadata document of the upstream. It contains the upstream's own endpoints, and a client that used them would
   /// bypass the gateway.
   case metadata
@@ -19,24 +19,25 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case consent
   /// The endpoint for the link by which a user restarts a sign-in.
   case start
-  /// Any other path under `/.proofgate/`.
-  case own
+  /// Any other path under the gateway's own path, `/.proofgate/`.
+  case otherOwnPath
 }
 
-/// The result of reading a request target (invariant `I-path`).
+/// The result of reading a request target. No spelling of an endpoint path bypasses the rules of the endpoint
+/// (invariant `I-path`).
 public enum PathMatch: Sendable, Equatable {
   /// The path is exactly an endpoint path.
   case exact(Endpoint)
-  /// Some server may read the path, or a path in its query, as an endpoint path, although the path is not exactly that
-  /// endpoint path; or the path is too complicated to find out. It is refused with 400.
+  /// Some server may read the path as an endpoint path that is written differently, or may read an endpoint path from
+  /// the query; or the target is too complicated to find out. It is refused with 400.
   case ambiguous
   /// The path begins like an endpoint path and continues. An entry of `upstream.not_endpoints` could permit it, but no
   /// entry does, so it is refused with 400.
   case resembling
   /// The path is not an endpoint path, or `upstream.not_endpoints` lists it. It is forwarded.
-  case other
+  case notEndpoint
   /// The path is not a known endpoint path, but its query contains the parameters of an OAuth request. It may be an
-  /// endpoint that the policy does not list.
+  /// endpoint that the policy does not list. The setting `unlisted_oauth` decides whether it is refused.
   case unlisted
   /// The path is not an endpoint path, and is not under a prefix in `upstream.pass`. It is refused with 404.
   case notPassed
@@ -45,6 +46,10 @@ public enum PathMatch: Sendable, Equatable {
 /// Finds the endpoint of a request path. An endpoint is served only at its exact path. Any other path is read in every
 /// way in which some server may read it, so that no spelling of an endpoint path bypasses the rules.
 ///
+/// A spelling is a text that a path can become when servers decode and normalise it (`PathVariants`). A reading is a
+/// spelling, or the part of a spelling that a program named in the path, such as `index.php`, would use as its path
+/// (`CanonicalPath`).
+///
 /// Most paths need only one pass and no allocation: a path that hides no letters (`LetterPrefilter`) can be read as an
 /// endpoint path only if it contains the letters of this endpoint path in their order.
 public final class EndpointMatcher: Sendable {
@@ -52,22 +57,23 @@ public final class EndpointMatcher: Sendable {
     let path: [UInt8]
     let endpoint: Endpoint
     /// The endpoint path without its suffix.
-    let reading: CanonicalPath
-    /// The endpoint path with its suffix, which a server does not remove if it compares only the beginning of a path.
-    let readingWithSuffix: CanonicalPath
-    /// The letters and digits of `reading`, in order, for the quick check.
+    let canonicalPath: CanonicalPath
+    /// The endpoint path with its suffix, for servers that compare only the beginning of a path and so keep the suffix.
+    let canonicalPathWithSuffix: CanonicalPath
+    /// The letters and digits of `canonicalPath`, in order, for the quick check.
     let letters: LetterPrefilter
   }
 
   private let entries: [Entry]
-  /// The paths under `/.proofgate/` that belong to an endpoint.
-  private let ownPaths: [[UInt8]: Endpoint]
-  /// A bit for the length of each endpoint path, modulo 64. Most other request paths have a length without a bit.
+  /// The gateway's endpoints under `/.proofgate/`, by their paths.
+  private let ownEndpoints: [[UInt8]: Endpoint]
+  /// A bit for the length of each endpoint path, modulo 64. Most other request paths have a length without a bit, so
+  /// they are compared with no endpoint path.
   private let lengths: UInt64
   private let queryReader = FrontControllerQuery()
-  private let own: OwnPath
-  /// The prefixes of `upstream.pass`, each with every spelling of it.
-  private let passed: [(text: [UInt8], reading: CanonicalPath)]
+  private let ownPath: OwnPath
+  /// The prefixes of `upstream.pass`: one element for each spelling of each prefix.
+  private let passPrefixes: [(text: [UInt8], spelling: CanonicalPath)]
   private let notEndpoints: [NotEndpointPattern]
 
   /// Creates the matcher for a policy.
@@ -79,20 +85,20 @@ public final class EndpointMatcher: Sendable {
   public init(
     ownPath: String, paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []
   ) {
-    let own = OwnPath(ownPath)
-    self.own = own
+    let ownPath = OwnPath(ownPath)
+    self.ownPath = ownPath
     let all = Endpoint.allCases.flatMap { endpoint in paths(endpoint).map { (endpoint, Array($0.utf8)) } }
-    ownPaths = Dictionary(
-      all.filter { own.contains($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
-    entries = all.filter { !own.contains($0.1) }.map { endpoint, bytes in
-      let reading = CanonicalPath(endpoint: bytes)
-      let letters = LetterPrefilter(reading.segments.joined().filter { $0.isLowercaseLetter || $0.isDigit })
+    ownEndpoints = Dictionary(
+      all.filter { ownPath.contains($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
+    entries = all.filter { !ownPath.contains($0.1) }.map { endpoint, bytes in
+      let canonicalPath = CanonicalPath(endpoint: bytes)
+      let letters = LetterPrefilter(canonicalPath.segments.joined().filter { $0.isLowercaseLetter || $0.isDigit })
       return Entry(
-        path: bytes, endpoint: endpoint, reading: reading,
-        readingWithSuffix: CanonicalPath(endpointWithSuffix: bytes), letters: letters)
+        path: bytes, endpoint: endpoint, canonicalPath: canonicalPath,
+        canonicalPathWithSuffix: CanonicalPath(endpointWithSuffix: bytes), letters: letters)
     }
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
-    passed = pass.flatMap { prefix in
+    passPrefixes = pass.flatMap { prefix in
       let text = Array(prefix.utf8)
       var budget = PathVariants.Budget()
       let spellings = PathVariants.texts(of: text, within: &budget) ?? []
@@ -105,40 +111,45 @@ public final class EndpointMatcher: Sendable {
   ///
   /// - Parameters:
   ///   - path: The text in front of the first question mark.
-  ///   - query: The text after it; empty if there is none. It matters because some programs read from the query which
-  ///     page to serve.
+  ///   - query: The text after the question mark; empty without one. Some programs read from the query which page to
+  ///     serve.
   public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
     let check = query.isEmpty ? FrontControllerQuery.QuickCheck() : queryReader.quickCheck(query)
-    let mayRoute = check.mayRoute
+    let queryMayContainRoute = check.mayContainRoute
     if lengths & EndpointMatcher.bit(ofLength: path.count) != 0, let endpoint = endpoint(at: path) {
-      return mayRoute && leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint)
+      return queryMayContainRoute && leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint)
     }
     let isSuspicious = couldBeAnEndpoint(path)
-    guard isSuspicious || mayRoute || !passed.isEmpty else { return check.names.isRequest ? .unlisted : .other }
-    guard !EndpointMatcher.isTooComplex(path) else { return isSuspicious || passed.isEmpty ? .ambiguous : .notPassed }
+    guard isSuspicious || queryMayContainRoute || !passPrefixes.isEmpty else {
+      return check.names.indicateOAuthRequest ? .unlisted : .notEndpoint
+    }
+    guard !EndpointMatcher.isTooComplex(path) else {
+      return isSuspicious || passPrefixes.isEmpty ? .ambiguous : .notPassed
+    }
 
     let bytes = [UInt8](copying: path)
     var budget = PathVariants.Budget()
     guard let texts = PathVariants.texts(of: bytes, within: &budget) else { return .ambiguous }
     let spellings = Set(texts.map(CanonicalPath.init(text:)))
-    let isOwn = own.contains(bytes)
-    if isSuspicious, !isOwn {
+    let isOwnPath = ownPath.contains(bytes)
+    if isSuspicious, !isOwnPath {
       switch endpointPart(of: bytes, spellings) {
       case .whole: return .ambiguous
       case .beginning where notEndpoints.contains { $0.matches(bytes) }: break
-      case .beginning: return entry(for: path) == nil ? .ambiguous : .resembling
+      case .beginning: return notEndpointsEntry(for: path) == nil ? .ambiguous : .resembling
       case .none: if containsRoutingQuery(texts, &budget) { return .ambiguous }
       }
     }
-    if mayRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
-    if isOwn { return .exact(ownPaths[bytes] ?? .own) }
-    guard passes(bytes, spellings) else { return .notPassed }
-    let names = mayRoute ? OAuthNames(form: [UInt8](copying: query)) : check.names
-    return names.isRequest ? .unlisted : .other
+    if queryMayContainRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
+    if isOwnPath { return .exact(ownEndpoints[bytes] ?? .otherOwnPath) }
+    guard isUnderPassPrefix(bytes, spellings) else { return .notPassed }
+    let names = queryMayContainRoute ? OAuthNames(form: [UInt8](copying: query)) : check.names
+    return names.indicateOAuthRequest ? .unlisted : .notEndpoint
   }
 
   private static func bit(ofLength count: Int) -> UInt64 { 1 &<< UInt64(count & 63) }
 
+  /// Returns the endpoint whose path equals `path` byte for byte.
   private func endpoint(at path: Span<UInt8>) -> Endpoint? {
     for entry in entries where path.isEqual(to: entry.path.span) { return entry.endpoint }
     return nil
@@ -158,7 +169,7 @@ public final class EndpointMatcher: Sendable {
 
   /// Returns an entry for `upstream.not_endpoints` that would permit this path, which begins like an endpoint path;
   /// `nil` if no entry can match the path, or if the entry would also permit paths with other names.
-  public func entry(for path: Span<UInt8>) -> String? {
+  public func notEndpointsEntry(for path: Span<UInt8>) -> String? {
     guard let entry = NotEndpointPattern.entry(for: [UInt8](copying: path)) else { return nil }
     // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise `*` could match
     // this name and any other.
@@ -176,25 +187,27 @@ public final class EndpointMatcher: Sendable {
   /// The part of a request path that some server may read as an endpoint path.
   private enum EndpointPart {
     case none
-    /// The endpoint path is the beginning of the request path.
+    /// The first segments of the request path.
     case beginning
+    /// The whole request path.
     case whole
   }
 
-  /// Returns the largest part that a reading of the path has in common with an endpoint path; `.whole` also if a
-  /// spelling has too many readings, or if a reading begins with the gateway's own path.
+  /// Returns the largest part of the path that some server may read as an endpoint path; `.whole` also if a spelling
+  /// has too many readings, or if a reading begins with the gateway's own path.
   private func endpointPart(of path: [UInt8], _ spellings: Set<CanonicalPath>) -> EndpointPart {
     guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
     var part = EndpointPart.none
     for reading in readings {
-      if reading.segments.first == own.name { return .whole }
+      if reading.segments.first == ownPath.name { return .whole }
       for entry in entries {
-        let isRead = reading.reaches(entry.reading)
-        guard isRead || reading.begins(like: entry.readingWithSuffix), !isPassed(path, spellings, below: entry.reading)
+        let mayBeServed = reading.mayBeServed(by: entry.canonicalPath)
+        guard mayBeServed || reading.begins(like: entry.canonicalPathWithSuffix),
+          !isUnderPassPrefix(path, spellings, below: entry.canonicalPath)
         else {
           continue
         }
-        if isRead, reading.segments.count == entry.reading.segments.count { return .whole }
+        if mayBeServed, reading.segments.count == entry.canonicalPath.segments.count { return .whole }
         part = .beginning
       }
     }
@@ -202,25 +215,27 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// True if the end of the path, read as a query, may lead to an endpoint. Some rewriting rules insert the path into a
-  /// query, where a `&` in it begins a parameter, and some servers treat a decoded question mark like a real one.
+  /// query, so that `&` in the path begins a parameter. Some servers treat a decoded question mark like a literal one.
   private func containsRoutingQuery(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
     let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
     let queries = texts.compactMap { text in
       text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
     }
     return Set(queries).contains { query in
-      queryReader.quickCheck(query.span).mayRoute && leadsToEndpoint(query.span, at: root, [UInt8(ascii: "/")], &budget)
+      queryReader.quickCheck(query.span).mayContainRoute
+        && leadsToEndpoint(query.span, at: root, [UInt8(ascii: "/")], &budget)
     }
   }
 
-  /// True if some program at the path may read an endpoint path from the query.
+  /// True if a program that serves the path may read an endpoint path from the query.
   private func leadsToEndpoint(
     _ query: Span<UInt8>, at spellings: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathVariants.Budget
   ) -> Bool {
-    queryReader.canRoute([UInt8](copying: query), at: path, spellings, to: entries.map(\.reading), within: &budget)
+    queryReader.canRoute(
+      [UInt8](copying: query), at: path, spellings, to: entries.map(\.canonicalPath), within: &budget)
   }
 
-  /// Makes the same check at a path that is exactly an endpoint path.
+  /// Does the same for a path that is exactly an endpoint path. No other spelling of the path is considered.
   private func leadsToEndpoint(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
     var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
@@ -243,13 +258,15 @@ public final class EndpointMatcher: Sendable {
 
   /// True if each spelling of the path is under a prefix of `upstream.pass` that is itself below the endpoint path.
   /// With such a prefix, the operator permits paths below the endpoint.
-  private func isPassed(_ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath) -> Bool {
-    let below = passed.filter { prefix in
-      prefix.reading.segments.count > endpoint.segments.count && prefix.reading.reaches(endpoint)
+  private func isUnderPassPrefix(
+    _ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath
+  ) -> Bool {
+    let below = passPrefixes.filter { prefix in
+      prefix.spelling.segments.count > endpoint.segments.count && prefix.spelling.mayBeServed(by: endpoint)
         && EndpointMatcher.lies(path, under: prefix.text)
     }
     return !below.isEmpty
-      && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.reading) } }
+      && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.spelling) } }
   }
 
   /// Returns false only if no reading of the path is an endpoint path.
@@ -257,7 +274,7 @@ public final class EndpointMatcher: Sendable {
     let found = LetterPrefilter.set(of: path)
     // Escapes, characters beyond ASCII and the short file names of Windows can hide letters.
     if found & LetterPrefilter.disguiseBit != 0 { return true }
-    if own.letters.isPart(of: found), own.letters.isInOrder(in: path) { return true }
+    if ownPath.letters.isPart(of: found), ownPath.letters.isInOrder(in: path) { return true }
     for index in entries.indices where entries[index].letters.isPart(of: found) {
       if entries[index].letters.isInOrder(in: path) { return true }
     }
@@ -265,10 +282,10 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// True if each spelling of the path is under a prefix of `upstream.pass`, or if the policy has no such prefix.
-  private func passes(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
-    guard !passed.isEmpty else { return true }
-    return passed.contains { EndpointMatcher.lies(path, under: $0.text) }
-      && spellings.allSatisfy { spelling in passed.contains { spelling.lies(under: $0.reading) } }
+  private func isUnderPassPrefix(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
+    guard !passPrefixes.isEmpty else { return true }
+    return passPrefixes.contains { EndpointMatcher.lies(path, under: $0.text) }
+      && spellings.allSatisfy { spelling in passPrefixes.contains { spelling.lies(under: $0.spelling) } }
   }
 
   /// True if the path is under the prefix. `/app` and `/app/x` are under `/app`, but `/apple` is not.

@@ -10,14 +10,14 @@ struct FrontControllerQuery {
     "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
   ]
   /// The parameters from which only the front controller of a site reads a route: the program that serves all its
-  /// pages. On other paths, they are return addresses or page numbers.
+  /// pages. On other paths, these parameters usually contain return addresses or page numbers.
   private static let namesAtFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
     "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
     "app", "class", "d",
   ]
-  /// The parameters of front controllers that each contain only a part of a route. Frameworks disagree about which
-  /// part.
+  /// The parameters of front controllers that contain only a part of a route, such as a controller or an action.
+  /// Frameworks disagree about which parameter contains which part.
   private static let partNames: Set<String> = [
     "module", "mod", "m", "controller", "c", "ctrl", "ctl", "class", "app", "d", "action", "act", "a", "do", "op",
     "task",
@@ -38,8 +38,8 @@ struct FrontControllerQuery {
   struct QuickCheck {
     /// True if the query may contain a route: a parameter has one of the names above, has a name that must be decoded,
     /// or has no equals sign.
-    var mayRoute = false
-    /// The OAuth parameters in the query; incomplete if `mayRoute` is true.
+    var mayContainRoute = false
+    /// The OAuth parameters in the query. Incomplete if `mayContainRoute` is true, because the check then stops early.
     var names: OAuthNames = []
   }
 
@@ -48,7 +48,7 @@ struct FrontControllerQuery {
     var check = QuickCheck()
     // Some servers separate parameters at semicolons. Queries with semicolons are rare and are left to the full check.
     if query.contains(UInt8(ascii: ";")) {
-      check.mayRoute = true
+      check.mayContainRoute = true
       return check
     }
     var start = 0
@@ -58,7 +58,7 @@ struct FrontControllerQuery {
         // A name without an equals sign may itself be a route, and a name with other characters may be decoded to any
         // name. Only an empty pair is harmless.
         guard end == start, query[end] == UInt8(ascii: "&") else {
-          check.mayRoute = true
+          check.mayContainRoute = true
           return check
         }
         start = end + 1
@@ -66,10 +66,10 @@ struct FrontControllerQuery {
       }
       let name = query.extracting(start..<end)
       if isRouteName(name) {
-        check.mayRoute = true
+        check.mayContainRoute = true
         return check
       }
-      check.names.formUnion(OAuthNames(plain: name))
+      check.names.formUnion(OAuthNames(decodedName: name))
       start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
     }
     return check
@@ -104,8 +104,8 @@ struct FrontControllerQuery {
     return false
   }
 
-  /// True if some program at `path` may read one of the endpoint paths from the query, or if the query contains too
-  /// many routes to find out.
+  /// True if a program that serves `path` may read one of the endpoint paths from the query, or if the query contains
+  /// too many routes to find out.
   ///
   /// - Parameter spellings: The spellings of `path`.
   func canRoute(
@@ -121,11 +121,11 @@ struct FrontControllerQuery {
       if pairs.count > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%") {
         routes.append(Route(query))
       }
-      return reaches(endpoints, prefixLengths, by: routes, within: &budget)
+      return containsEndpoint(endpoints, prefixLengths, in: routes, within: &budget)
     }
   }
 
-  /// Returns the pairs of the query in each way in which servers separate them. PHP separates at `&` only, other
+  /// Returns the pairs of the query, once for each way in which servers separate them: PHP separates only at `&`, other
   /// programs also at `;`.
   private static func separations(of query: [UInt8]) -> [[ArraySlice<UInt8>]] {
     let pairs = query.split(separator: UInt8(ascii: "&"))
@@ -148,10 +148,12 @@ struct FrontControllerQuery {
     return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
   }
 
-  /// True if a reading of a route reaches the part of an endpoint path after one of the prefixes, or if a route has too
-  /// many readings.
-  private func reaches(
-    _ endpoints: [CanonicalPath], _ prefixLengths: [[Int]], by routes: [Route], within budget: inout PathVariants.Budget
+  /// True if some route, read as a path, is the rest of an endpoint path after one of its prefixes, or has too many
+  /// readings to find out.
+  ///
+  /// - Parameter prefixLengths: For each endpoint, the lengths of the prefixes that the request path has, in segments.
+  private func containsEndpoint(
+    _ endpoints: [CanonicalPath], _ prefixLengths: [[Int]], in routes: [Route], within budget: inout PathVariants.Budget
   ) -> Bool {
     routes.contains { route in
       if EndpointMatcher.isTooComplex(route.text.span) { return true }
@@ -161,7 +163,7 @@ struct FrontControllerQuery {
       return readings.contains { reading in
         zip(endpoints, prefixLengths).contains { endpoint, prefixLengths in
           (route.mayBeAnySuffix ? Array(endpoint.segments.indices) : prefixLengths).contains {
-            reading.reaches(CanonicalPath(segments: Array(endpoint.segments[$0...])))
+            reading.mayBeServed(by: CanonicalPath(segments: Array(endpoint.segments[$0...])))
           }
         }
       }
@@ -171,8 +173,8 @@ struct FrontControllerQuery {
   /// A text of the query that a program may read as a path.
   private struct Route {
     let text: [UInt8]
-    /// True if the route may be the end of an endpoint path from any segment on, because the program that reads it may
-    /// be at any path.
+    /// True if the route may be any suffix of an endpoint path, because the program that reads it may be installed
+    /// under any path.
     let mayBeAnySuffix: Bool
 
     init(_ text: [UInt8], mayBeAnySuffix: Bool = false) {
@@ -190,14 +192,17 @@ struct FrontControllerQuery {
     return ([name] + name.split(separator: ":").map(String.init), value)
   }
 
+  /// Returns the routes that programs may read from one pair of the query.
   private static func routes(
     in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route] {
-    let whole = names[0].utf8
+    let wholeName = names[0].utf8
     // In Struts, `action:authorize` is a route. But a colon may also be a part of a path, so the pair is also read in
     // the ways below.
-    var routes = whole.indices.filter { whole[$0] == UInt8(ascii: ":") }.map { Route(Array(whole[$0...].dropFirst())) }
-    if !pair.contains(UInt8(ascii: "=")) || whole.contains(UInt8(ascii: "/")) {
+    var routes = wholeName.indices.filter { wholeName[$0] == UInt8(ascii: ":") }.map {
+      Route(Array(wholeName[$0...].dropFirst()))
+    }
+    if !pair.contains(UInt8(ascii: "=")) || wholeName.contains(UInt8(ascii: "/")) {
       // For example, `/index.php?/oauth/token`.
       if runsProgram || mayHaveSlash(Array(pair)) { routes.append(Route(Array(pair))) }
     }
@@ -205,17 +210,19 @@ struct FrontControllerQuery {
     return routes
   }
 
+  /// Returns the routes that programs may read from a parameter with this name and value.
   private static func routes(
     named name: String, _ value: [UInt8], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route] {
     if namesOnAnyPath.contains(name) {
-      // A value of one word may be a search term, so it is a route only for a program.
+      // A value of one word may be a search term, so it counts as a route only if the path runs a program.
       let valueRoutes = runsProgram || mayHaveSlash(value) ? [Route(value, mayBeAnySuffix: name == "rest_route")] : []
       return valueRoutes + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
     }
     guard namesAtFrontControllers.contains(name) else { return [] }
-    // A rewriting rule may send a request for any path to the front controller, with the query of the client. A value
-    // that contains a slash but does not begin with one is not a return address, so it is a route on every path.
+    // A rewriting rule may send a request for any path to the front controller, with the query of the client. A return
+    // address begins with a slash. A value that contains a slash but does not begin with one counts as a route on every
+    // path.
     let isRelative = mayHaveSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
     return isFrontController || isRelative ? [Route(value)] : []
   }

@@ -18,7 +18,7 @@ public enum LenientDecoding {
     return bytes
   }
 
-  /// Decodes each `%XX` for whose byte `shouldDecode` is true. With `decodesUnicodeEscapes`, also decodes `%uXXXX`, as
+  /// Decodes each `%XX` if `shouldDecode` is true for its byte. With `decodesUnicodeEscapes`, also decodes `%uXXXX`, as
   /// older Microsoft servers do, and removes the `%uXXXX` of a surrogate. Malformed escapes stay.
   static func unescaped(
     _ bytes: [UInt8], decodesUnicodeEscapes: Bool = false, where shouldDecode: (UInt8) -> Bool = { _ in true }
@@ -108,8 +108,8 @@ public enum LenientDecoding {
     return (scalar, length)
   }
 
-  /// Returns the ASCII character that resembles a scalar, for alphabets and single characters that
-  /// `CompatibilityFolding` does not contain.
+  /// Returns the ASCII character that resembles a scalar; `nil` for a scalar that is not listed here. The table of
+  /// `CompatibilityFolding` contains further scalars.
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
     case 0xff01...0xff5e: UInt8(truncatingIfNeeded: scalar - 0xfee0).lowercasedASCII
@@ -121,7 +121,7 @@ public enum LenientDecoding {
     case 0x130, 0x131: UInt8(ascii: "i")
     case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
     case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")
-    // In Japanese and Korean code pages, the last two have the code of the backslash.
+    // The last two are the yen and won signs, which have the code of the backslash in Japanese and Korean code pages.
     case 0x2216, 0x29f5, 0xfe68, 0xa5, 0x20a9: UInt8(ascii: "\\")
     case 0xa0, 0x2000...0x200a, 0x202f, 0x205f, 0x3000: UInt8(ascii: " ")
     case 0x37e: UInt8(ascii: ";")

@@ -29,15 +29,15 @@ struct NotEndpointPattern: Sendable {
   /// True if `*` matches the segment.
   private static func matchesWildcard(_ segment: ArraySlice<UInt8>) -> Bool {
     var rest = segment
-    var mayBePeriod = false
+    var periodMayFollow = false
     while let byte = rest.popFirst() {
       switch byte {
-      case _ where byte.isLetterOrDigit: mayBePeriod = true
-      case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="): mayBePeriod = false
-      case UInt8(ascii: ".") where mayBePeriod: mayBePeriod = false
+      case _ where byte.isLetterOrDigit: periodMayFollow = true
+      case UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "="): periodMayFollow = false
+      case UInt8(ascii: ".") where periodMayFollow: periodMayFollow = false
       case UInt8(ascii: "%") where escapes.contains { rest.starts(with: $0.utf8) }:
         rest = rest.dropFirst(2)
-        mayBePeriod = false
+        periodMayFollow = false
       default: return false
       }
     }
@@ -49,7 +49,8 @@ struct NotEndpointPattern: Sendable {
 
   /// Returns the entry of `not_endpoints` that would permit a path: the path, with `*` in place of each segment that
   /// may be an id or a secret, so that the entry can be logged. Returns `nil` if the path does not begin with a slash,
-  /// is longer than 256 bytes, or has a segment that `*` does not match; the path may end with a slash.
+  /// is longer than 256 bytes, or has a segment that `*` does not match. An empty last segment (a slash at the end) is
+  /// allowed.
   static func entry(for path: [UInt8]) -> String? {
     guard path.first == UInt8(ascii: "/"), path.count <= longestEntry else { return nil }
     let segments = segments(of: path).dropFirst()

@@ -15,17 +15,17 @@ public struct OAuthNames: OptionSet, Sendable {
 
   /// True if the set contains the parameters of an authorization request or of a token request (RFC 6749, sections
   /// 4.1.1 and 4.1.3).
-  public var isRequest: Bool { contains(.grantType) || isSuperset(of: [.responseType, .clientID]) }
+  public var indicateOAuthRequest: Bool { contains(.grantType) || isSuperset(of: [.responseType, .clientID]) }
 
   private static let all: [(OAuthNames, String)] = [
     (.responseType, "response_type"), (.clientID, "client_id"), (.grantType, "grant_type"),
   ]
 
-  /// Creates the set that contains the parameter with this name, in upper or lower case; the set is empty for any other
-  /// name.
-  init(plain name: Span<UInt8>) {
+  /// Creates the set that contains the parameter with this decoded name, in upper or lower case; the set is empty for
+  /// any other name.
+  init(decodedName name: Span<UInt8>) {
     self = []
-    // Few other names have these lengths, so most names need no further comparison.
+    // The lengths of the three names. Few other names have these lengths, so most names need no further comparison.
     guard name.count == 13 || name.count == 9 || name.count == 10 else { return }
     for (parameter, text) in OAuthNames.all where text.utf8.span.isEqualIgnoringCase(to: name) { self = parameter }
   }
@@ -33,10 +33,10 @@ public struct OAuthNames: OptionSet, Sendable {
   /// Creates the set of the parameters in a query or a form, in every spelling of their names that some server accepts.
   public init(form: [UInt8]) {
     self = []
-    // In UTF-16, each letter of these names is next to a zero byte.
+    // Zero bytes are removed, because in UTF-16 each letter of these names has a zero byte.
     for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
       let name = FrontControllerQuery.lenientName(pair.prefix { $0 != UInt8(ascii: "=") })
-      formUnion(OAuthNames(plain: name.utf8.span))
+      formUnion(OAuthNames(decodedName: name.utf8.span))
     }
   }
 
@@ -47,12 +47,13 @@ public struct OAuthNames: OptionSet, Sendable {
     let bytes = multipart.filter { $0 != 0 }.map(\.lowercasedASCII)
     var rest = bytes[...]
     while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
+      // `name`, read backwards from the equals sign.
       let isName = rest[..<equals].reversed().drop { $0.isBlank }.starts(with: "eman".utf8)
       rest = rest[(equals + 1)...]
       guard isName else { continue }
       let value = rest.prefix(OAuthNames.examinedLength).drop { $0.isBlank || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      formUnion(OAuthNames(plain: FrontControllerQuery.lenientName(name).utf8.span))
+      formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).utf8.span))
     }
   }
 

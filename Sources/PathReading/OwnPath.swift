@@ -4,6 +4,7 @@ struct OwnPath: Sendable {
   private let prefix: [UInt8]
   /// The path without its slashes: one segment.
   let name: [UInt8]
+  /// The letters and digits of `name`, for a quick check.
   let letters: LetterPrefilter
 
   init(_ path: String) {
@@ -12,7 +13,7 @@ struct OwnPath: Sendable {
     letters = LetterPrefilter(name)
   }
 
-  /// True if the path is under this path and every server reads it in the same way: each further segment consists of
+  /// True if `path` begins with this path and every server reads it in the same way: each further segment consists of
   /// lower-case letters, digits, `-`, `.` and `_`, is not empty, and does not begin with a period.
   func contains(_ path: [UInt8]) -> Bool {
     guard path.starts(with: prefix) else { return false }

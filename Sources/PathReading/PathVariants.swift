@@ -8,21 +8,21 @@ internal import ByteText
 enum PathVariants {
   private typealias Step = @Sendable ([UInt8]) -> [UInt8]
 
-  /// The limit for the work on one request target. The complete budget takes about two milliseconds.
+  /// The limit for the work on one request target. Spending all of it takes about two milliseconds.
   struct Budget {
     /// The number of bytes that the remaining steps may read in total.
-    private(set) var bytes = 96 * 1024
+    private var remainingBytes = 96 * 1024
     /// The fixed cost of a step: the number of bytes that could be read in the same time.
     private static let stepCost = 64
 
-    var isSpent: Bool { bytes <= 0 }
+    var isSpent: Bool { remainingBytes <= 0 }
 
-    mutating func spend(on text: [UInt8]) { bytes -= text.count + Budget.stepCost }
+    mutating func spend(on text: [UInt8]) { remainingBytes -= text.count + Budget.stepCost }
   }
 
-  /// The maximum number of texts. Only a path that was written to mislead a server has more.
+  /// The maximum number of texts that a path may become. Only a path that was written to mislead a server exceeds it.
   private static let maximumTexts = 64
-  /// The maximum length in bytes of a session id in a path.
+  /// The maximum length in bytes of a session id in a path, including its parentheses.
   private static let longestSession = 256
 
   /// Returns the path and all texts that it can become; `nil` if there are too many, or if the budget is spent.
@@ -53,7 +53,7 @@ enum PathVariants {
       steps += [
         unreservedDecoded, { LenientDecoding.unescaped($0) },
         { LenientDecoding.unescaped($0, decodesUnicodeEscapes: true) },
-        decodedButSlashes, withoutStrayPercents,
+        decodedExceptSlashes, withoutStrayPercents,
       ]
     }
     // A program may drop bytes that are not valid in the encoding that it expects.
@@ -69,7 +69,7 @@ enum PathVariants {
     if bytes.contains(UInt8(ascii: "?")) { steps.append { upTo(UInt8(ascii: "?"), $0) } }
     if bytes.contains(UInt8(ascii: "#")) { steps.append { upTo(UInt8(ascii: "#"), $0) } }
     if bytes.contains(UInt8(ascii: "(")) {
-      steps += [{ withoutSessions($0, joining: false) }, { withoutSessions($0, joining: true) }]
+      steps += [{ withoutSessions($0, removingSlash: false) }, { withoutSessions($0, removingSlash: true) }]
     }
     if bytes.hasControl { steps += [upToControl, withoutControls, endingSegmentsAtControls] }
     if bytes.contains(UInt8(ascii: " ")) || bytes.contains(UInt8(ascii: ".")) { steps.append(trimmed) }
@@ -91,7 +91,7 @@ enum PathVariants {
   }
 
   /// Decodes everything except escapes of slashes. Tomcat can be configured to decode in this way.
-  private static func decodedButSlashes(_ text: [UInt8]) -> [UInt8] {
+  private static func decodedExceptSlashes(_ text: [UInt8]) -> [UInt8] {
     LenientDecoding.unescaped(text) { $0 != UInt8(ascii: "/") }
   }
 
@@ -108,8 +108,8 @@ enum PathVariants {
     return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
   }
 
-  /// Returns the path information of a program (RFC 3875, section 4.1.5) that begins with two slashes. Like a path with
-  /// two slashes, it may be read as an authority. Returns the text unchanged if it contains no such path information.
+  /// Returns the path information after a program (RFC 3875, section 4.1.5) if it begins with two slashes: its first
+  /// segment may then be read as an authority. Returns any other text unchanged.
   private static func afterProgram(_ text: [UInt8]) -> [UInt8] {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
@@ -140,24 +140,26 @@ enum PathVariants {
   /// Removes control characters. Parsers that follow the WHATWG standard remove some of them.
   private static func withoutControls(_ text: [UInt8]) -> [UInt8] { text.filter { !$0.isControl } }
 
+  /// Ends each segment at its first control character.
   private static func endingSegmentsAtControls(_ text: [UInt8]) -> [UInt8] {
-    byEachSegment(text) { $0.prefix { !$0.isControl } }
+    mappingSegments(text) { $0.prefix { !$0.isControl } }
   }
 
   // MARK: Segments
 
-  private static func byEachSegment(_ text: [UInt8], _ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>) -> [UInt8] {
+  /// Applies `change` to each segment.
+  private static func mappingSegments(_ text: [UInt8], _ change: (ArraySlice<UInt8>) -> ArraySlice<UInt8>) -> [UInt8] {
     let segments = text.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
     return Array(segments.map(change).joined(separator: [UInt8(ascii: "/")]))
   }
 
   private static func withoutParameters(_ text: [UInt8]) -> [UInt8] {
-    byEachSegment(text) { $0.prefix { $0 != UInt8(ascii: ";") } }
+    mappingSegments(text) { $0.prefix { $0 != UInt8(ascii: ";") } }
   }
 
   /// Removes spaces around each segment, and periods at its end, which Windows ignores. The segments `.` and `..` stay.
   private static func trimmed(_ text: [UInt8]) -> [UInt8] {
-    byEachSegment(text) { segment in
+    mappingSegments(text) { segment in
       var rest = segment.drop { $0 == UInt8(ascii: " ") }
       while rest.last == UInt8(ascii: " ") { rest.removeLast() }
       if rest.elementsEqual(".".utf8) || rest.elementsEqual("..".utf8) { return rest }
@@ -200,13 +202,13 @@ enum PathVariants {
   // MARK: Sessions
 
   /// Removes `(S(x))`. ASP.NET keeps the session id in this form in the path if the browser has no cookies. With
-  /// `joining`, the slash in front of it is removed, too, so that `to/(S(x))ken` becomes `token`.
-  private static func withoutSessions(_ bytes: [UInt8], joining: Bool) -> [UInt8] {
+  /// `removingSlash`, the slash in front of it is removed, too, so that `to/(S(x))ken` becomes `token`.
+  private static func withoutSessions(_ bytes: [UInt8], removingSlash: Bool) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0
     while index < bytes.count {
       if let end = endOfSession(bytes, at: index) {
-        if joining, result.last == UInt8(ascii: "/") { result.removeLast() }
+        if removingSlash, result.last == UInt8(ascii: "/") { result.removeLast() }
         index = end
       } else {
         result.append(bytes[index])
@@ -216,7 +218,8 @@ enum PathVariants {
     return result
   }
 
-  /// Returns the offset after `(` 1*( letter `(` text `)` ) `)`; `nil` if no such text begins at `start`.
+  /// Returns the offset after a session id that begins at `start`, such as `(S(x))` or `(A(x)S(y))`; `nil` if no
+  /// session id begins there.
   private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
     guard bytes[start] == UInt8(ascii: "(") else { return nil }
     var index = start + 1

@@ -1,7 +1,6 @@
 internal import ByteText
 
-/// Compares a segment of a request path with a segment of an endpoint path in every way in which some server compares
-/// them.
+/// Compares a segment of a request path with a segment of an endpoint path in each way that some server uses.
 struct SegmentMatcher {
   private let segment: [UInt8]
 
@@ -33,6 +32,7 @@ struct SegmentMatcher {
     text.filter { $0.isLowercaseLetter || $0.isDigit }
   }
 
+  /// Removes the text from the first period on, unless the segment begins with it.
   private static func withoutSuffix(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard let period = text.firstIndex(of: UInt8(ascii: ".")), period > text.startIndex else { return text }
     return text[..<period]

@@ -21,10 +21,10 @@ public struct Origin: Hashable, Sendable, CustomStringConvertible {
   public init(scheme: Scheme, host: String, port: Int? = nil) {
     self.scheme = scheme
     self.host = host
-    let standard = scheme == .https ? 443 : 80
-    self.port = port ?? standard
+    let defaultPort = scheme == .https ? 443 : 80
+    self.port = port ?? defaultPort
     let name = host.contains(":") ? "[\(host)]" : host
-    authority = self.port == standard ? name : "\(name):\(self.port)"
+    authority = self.port == defaultPort ? name : "\(name):\(self.port)"
     description = "\(scheme.rawValue)://\(authority)"
   }
 

@@ -19,14 +19,14 @@ public final class Client: Sendable {
     case device
   }
 
-  /// The origin of a client's registration, which says whether the operator vouches for the client.
+  /// The operator's trust in the registration of a client (`trusted:` in its entry).
   public enum Registration: Sendable {
     /// The operator vouches for the client.
-    case policy
-    /// The operator does not vouch for the client (`trusted: false`), for example because it registered itself (RFC
-    /// 7591). The gateway shows an error as a page and does not redirect it to the client (RFC 9700, section 4.11.2),
-    /// and a claimed https redirect URI does not prove the identity of the client.
-    case dynamic
+    case trusted
+    /// The operator does not vouch for the client, for example because it registered itself (RFC 7591). The gateway
+    /// shows an error as a page instead of a redirect to the client (RFC 9700, section 4.11.2), and a claimed https
+    /// redirect URI does not prove the identity of the client.
+    case untrusted
   }
 
   /// The rule for the code challenge of an authorization request (RFC 7636). If a client sends a challenge, it is
@@ -52,7 +52,7 @@ public final class Client: Sendable {
     case linux
   }
 
-  /// The settings that the subscripts read.
+  /// The settings of the client. The subscripts read them, so that `client.name` is `client.settings.name`.
   public let settings: ClientSettings
 
   /// Creates a client from settings in which all defaults are filled in.
@@ -89,7 +89,8 @@ public enum ClientType: String, Sendable, CaseIterable {
 }
 
 extension Client {
-  /// True if the gateway refuses embedded user agents of the client, instead of only reporting them.
+  /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the
+  /// gateway at most logs and counts them.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }
 }
 
@@ -104,7 +105,7 @@ public enum ConsentOwner: String, Sendable, CaseIterable {
   case unlessClaimedHTTPS = "unless_claimed_https"
 }
 
-/// The specification that applies to a client if specifications differ.
+/// The specification that applies to a client where the RFCs and the OAuth 2.1 draft differ.
 public enum ClientProfile: String, Sendable, CaseIterable {
   /// RFC 6749, RFC 7636, RFC 8252 and RFC 9700.
   case standard

@@ -1,7 +1,7 @@
 public import OAuth
 
-/// The settings of one client. A setting that its entry in the policy file does not have is that of `enforcement:` or
-/// the default. The reader of policy files fills the settings in; other code reads them from a `Client`.
+/// The settings of one client. A setting that is missing in the client's entry of the policy file has the value from
+/// `enforcement:` or the default. The reader of policy files creates these settings; other code uses a `Client`.
 @dynamicMemberLookup
 public struct ClientSettings: Sendable {
   /// The `client_id` in the requests of the client.
@@ -30,7 +30,7 @@ public struct ClientSettings: Sendable {
   public var application: Client.Application
   /// The platform of the app; `nil` if it is not known. Only the checks of the policy file use it.
   public var platform: Client.Platform?
-  /// The origin of the registration, which is `.dynamic` with `trusted: false`.
+  /// The operator's trust in the registration.
   public var registration: Client.Registration
   /// The server that asks the user for consent.
   public var consent: ConsentOwner
@@ -40,14 +40,15 @@ public struct ClientSettings: Sendable {
   /// code challenge from a request with a `nonce` (OAuth 2.1, section 7.5.1.1), unless `pkce` is `.required`. Default:
   /// false.
   public var reliesOnNonce = false
-  /// The networks from which a second use of a refresh token gets the same response, within `refreshReuseWindow`.
+  /// The networks from which a second use of a refresh token within `refreshReuseWindow` gets the same response as the
+  /// first use.
   public var refreshReuseNetworks = RefreshReuseNetworks.same
 
   /// Creates settings. Properties that are not arguments have their defaults.
   public init(
     id: ClientID, name: String? = nil, kind: ClientType, application: Client.Application,
     redirectURIs: [RedirectURI], pkce: Client.PKCE = .required, mode: EnforcementMode = .enforce, consent: ConsentOwner,
-    secret: Secret? = nil, upstream: UpstreamClient, registration: Client.Registration = .policy
+    secret: Secret? = nil, upstream: UpstreamClient, registration: Client.Registration = .trusted
   ) {
     self.id = id
     self.name = name
@@ -78,34 +79,35 @@ public struct ClientSettings: Sendable {
 
   /// True if the operator vouches for the client (`trusted:`).
   var isTrusted: Bool {
-    get { registration == .policy }
-    set { registration = newValue ? .policy : .dynamic }
+    get { registration == .trusted }
+    set { registration = newValue ? .trusted : .untrusted }
   }
 
   /// The settings of an entry of `clients:`.
   public static let table = SettingTable<ClientSettings>(
     "client", "One client.",
     [
-      .other(
-        "id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", longest: 256), "The `client_id` that it sends",
-        required: "the identifier that it sends as `client_id`"),
+      .customReader(
+        "id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", maximumLength: 256),
+        "The `client_id` that it sends",
+        adviceIfMissing: "the identifier that it sends as `client_id`"),
       .text("name", \.name, "The name that the gateway's pages show", default: "the id"),
       .choice(
         "type", \.kind, "`confidential` if it can keep a secret (RFC 6749, section 2.1); never guessed",
-        required: "`public` or `confidential`"),
+        adviceIfMissing: "`public` or `confidential`"),
       .choice(
         "application", \.application, "The kind of application", default: "`native` if public, `web` if confidential"),
       .choice(
         "platform", \.platform, "The platform that it runs on; some limits apply to one platform only",
         default: "not known"),
-      .other(
-        "redirect_uris", .list(.text("redirect URIs", longest: 2_048)),
+      .customReader(
+        "redirect_uris", .list(.text("redirect URIs", maximumLength: 2_048)),
         """
         Complete redirect URIs, compared byte for byte; loopback literals match on any port (RFC 8252, sections 7 and \
         8.4)
         """,
         default: "none"),
-      .other(
+      .customReader(
         "grants",
         .choices([
           "authorization_code", "refresh_token", "client_credentials", "device_code", GrantType.deviceCode.rawValue,
@@ -149,14 +151,14 @@ public struct ClientSettings: Sendable {
         /48 (IPv6) of the first use, or any; for the first ten seconds `same` accepts any network too
         """
       ),
-      .other(
+      .customReader(
         "secret", .section("secret"),
         """
         The secret with which a confidential client authenticates to the gateway, at least 128 random bits; never sent \
         to the upstream
         """,
         default: "none"),
-      .other("upstream", .section("client_upstream"), "Its identity at the upstream", default: "itself"),
-    ] + EnforcementSettings.settings.map { $0.at(\.enforcement) }
+      .customReader("upstream", .section("client_upstream"), "Its identity at the upstream", default: "itself"),
+    ] + EnforcementSettings.settings.map { $0.nested(at: \.enforcement) }
   ) { ClientSettings() }
 }

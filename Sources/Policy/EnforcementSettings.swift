@@ -3,9 +3,9 @@ public import Time
 
 /// Rules that `enforcement:` sets for all clients and that an entry of `clients:` may set for one client.
 public struct EnforcementSettings: Sendable {
-  /// The effect of a refusal. Default: the gateway refuses the request, and does not only log and count the refusal.
+  /// The effect of the rules on a request. Default: the gateway refuses requests that violate a rule.
   public var mode = EnforcementMode.enforce
-  /// The specification that applies where specifications differ. Default: the RFCs, and not the OAuth 2.1 draft.
+  /// The specification that applies where the RFCs and the OAuth 2.1 draft differ. Default: the RFCs.
   public var profile = ClientProfile.standard
   /// The accepted code challenge methods (RFC 7636, section 4.2). Default: only `S256`.
   public var pkceMethods: Set<CodeChallengeMethod> = [.s256]
@@ -39,12 +39,12 @@ public struct EnforcementSettings: Sendable {
   /// upstream's own refresh tokens, without a limit.
   public var rawRefreshUntil: UnixTime?
 
-  private static let longestIdle: Seconds = 10 * 365 * 86_400
+  private static let maximumRefreshIdle: Seconds = 10 * 365 * 86_400
 
   /// Creates the defaults.
   public init() {}
 
-  /// The rows of these rules, which are in the tables of both mappings.
+  /// The rows of these rules. Both the table of `enforcement:` and that of an entry of `clients:` contain them.
   public static let settings: [Setting<EnforcementSettings>] = [
     .choice(
       "mode", \.mode,
@@ -101,7 +101,7 @@ public struct EnforcementSettings: Sendable {
       default: "`30s` for native apps, `0s` for other clients"
     ),
     .seconds(
-      "refresh_idle", \.refreshIdle, 60...longestIdle,
+      "refresh_idle", \.refreshIdle, 60...maximumRefreshIdle,
       "The time without use after which a refresh token that the gateway sealed expires (RFC 9700, section 4.14.2)"),
     .date(
       "raw_refresh_until", \.rawRefreshUntil,
@@ -161,6 +161,6 @@ public struct PolicyEnforcement: Sendable {
         The kinds of redirect URI that native apps may have (RFC 8252, section 7); the profile of RFC 8252 requires all
         """
       ),
-    ] + EnforcementSettings.settings.map { $0.at(\.defaults) }
+    ] + EnforcementSettings.settings.map { $0.nested(at: \.defaults) }
   ) { PolicyEnforcement() }
 }

@@ -15,11 +15,13 @@ public struct GatewaySettings: Sendable {
   public var http2 = true
   /// The address of metrics, health checks and the status page; `nil` if they are turned off.
   public var admin: SocketAddress?
-  /// The number of event loops; `nil` for one for each processor that the process may use.
+  /// The number of workers (threads with an event loop each). If `nil`, there is one worker for each processor that the
+  /// process may use.
   public var workers: Int?
   /// The number of gateways that serve this policy together. Several gateways need `sealingKeys` and a shared `store`.
   public var replicas: Int
-  /// The store of one-time values, refresh token families and handles. Default: the memory of the process.
+  /// The store of state that outlives a request, such as the codes that have been redeemed. Default: the memory of the
+  /// process.
   public var store = StoreLocation.memory()
   /// The number of replicas of a Redis store that must have a write before it counts; `nil` for 1 with sentinels and 0
   /// otherwise.
@@ -33,15 +35,16 @@ public struct GatewaySettings: Sendable {
   /// The file with the keys that seal states, codes and refresh tokens; `nil` for a key in memory, which is lost at a
   /// restart.
   public var sealingKeys: FileReference?
-  /// The peers that may send forwarding and identity fields. Default: none.
+  /// The proxies whose forwarding fields (such as `X-Forwarded-For`) and identity fields the gateway trusts. Default:
+  /// none.
   public var trustedProxies: [AddressRange] = []
   /// The meaning of a client's FIN while a safe request (GET, HEAD or OPTIONS) has no response yet. Default: the
   /// gateway cancels the request.
   public var halfClose = HalfClose.cancel
   /// The time after SIGTERM in which the gateway still accepts connections. Default: 0.
   public var drainDelay: Milliseconds = 0
-  /// The maximum time of a drain, including the delay; `nil` for 30 s after the delay.
-  public var drainLimit: Milliseconds?
+  /// The `drain_timeout` of the policy; `nil` if the policy does not set it. Use `drainTimeout` instead.
+  public var configuredDrainTimeout: Milliseconds?
   /// The `Strict-Transport-Security` field of responses over TLS; `nil` if the field is not sent. Default: a year.
   public var strictTransport: StrictTransport? = StrictTransport()
 
@@ -54,25 +57,25 @@ public struct GatewaySettings: Sendable {
     self.replicas = replicas
   }
 
-  /// The maximum time of a drain, including the delay.
-  public var drainTimeout: Milliseconds { drainLimit ?? drainDelay + 30_000 }
+  /// The maximum time of a drain, including `drainDelay`. Default: 30 s after the delay.
+  public var drainTimeout: Milliseconds { configuredDrainTimeout ?? drainDelay + 30_000 }
 
   /// The settings of `gateway:`.
   public static let table = SettingTable<GatewaySettings>(
-    "gateway", "The settings of the gateway process.", alternatives: [["origin"], ["issuer"]],
+    "gateway", "The settings of the gateway process.", requiresAnyOf: [["origin"], ["issuer"]],
     [
-      .other(
+      .customReader(
         "origin", .text("https; http on loopback hosts", pattern: "^https?://[^/?#@]+$"),
         "The URL at which clients reach the gateway: scheme, host and port", default: "the origin of `issuer`"),
-      .other(
+      .customReader(
         "issuer", .text("https URL, may have a path", pattern: "^https?://[^?#@]+$"),
         "The issuer identifier, the same as in the upstream's ID tokens (RFC 8414, section 2; RFC 9207)",
         default: "`origin`"),
-      .other(
-        "listeners", .list(.section("listener"), least: 1), "Addresses to listen on",
-        required: "a list such as `- address: 127.0.0.1:8080`"),
+      .customReader(
+        "listeners", .list(.section("listener"), minimumCount: 1), "Addresses to listen on",
+        adviceIfMissing: "a list such as `- address: 127.0.0.1:8080`"),
       .flag("http2", \.http2, "`true`: the gateway offers HTTP/2 to clients"),
-      .other(
+      .customReader(
         "admin", .word("off", or: .text("address")), "The address of metrics, health and the status page",
         default: "`127.0.0.1:9180`"),
       .number(
@@ -81,7 +84,7 @@ public struct GatewaySettings: Sendable {
       .number(
         "replicas", \.replicas, .number(1...10_000),
         "Gateways that serve this policy together; more than one need `sealing_keys` and a shared `store`"),
-      .other(
+      .customReader(
         "store",
         .any([
           .text("`memory`, URL of a Redis server", pattern: "^(memory|rediss?(\\+sentinel)?://.+|redis\\+unix:/.+)$"),
@@ -92,20 +95,20 @@ public struct GatewaySettings: Sendable {
         [operations.md](operations.md#the-store)
         """,
         default: "`{ memory: 128MiB }`"),
-      .other(
+      .customReader(
         "store_password", .section("secret"), "The password of the user at the Redis server",
         default: "no authentication"),
-      .other(
+      .customReader(
         "store_sentinel_password", .section("secret"), "The password of the sentinels", default: "no authentication"),
-      .other(
+      .customReader(
         "store_ca", .text("file name"),
         """
         PEM file with the authorities that may issue the certificate of the Redis server; all others are then untrusted
         """,
         default: "the machine's authorities"),
-      .other(
+      .customReader(
         "store_key_prefix",
-        .text("text without spaces and glob characters", pattern: "^[!-)+->@-Z^-~]{1,64}$", longest: 64),
+        .text("text without spaces and glob characters", pattern: "^[!-)+->@-Z^-~]{1,64}$", maximumLength: 64),
         "The first characters of all keys in the Redis server, for example to share it with other programs",
         default: "`proofgate:`"),
       .number(
@@ -119,17 +122,17 @@ public struct GatewaySettings: Sendable {
         changed. `once`: each family may be refreshed once more. `strict`: these families end
         """
       ),
-      .other(
+      .customReader(
         "branding", .section("branding"), "The operator's name and help page, shown on the gateway's pages",
         default: "neither"),
-      .other(
+      .customReader(
         "limits", .section("limits"), "Limits for one client, one request and the whole process",
         default: "the defaults of its settings"),
-      .other(
+      .customReader(
         "sealing_keys", .section("file"), "The key ring that seals state, codes and tokens",
         default: "an ephemeral key, lost at restart"),
-      .other(
-        "trusted_proxies", .list(.text("blocks"), orSingle: true),
+      .customReader(
+        "trusted_proxies", .list(.text("blocks"), allowsSingleValue: true),
         "Addresses and blocks whose forwarding and identity headers the gateway trusts", default: "none"),
       .choice(
         "half_close", \.halfClose,
@@ -142,9 +145,9 @@ public struct GatewaySettings: Sendable {
         "drain_delay", \.drainDelay, 0...3_600_000,
         "The time after SIGTERM in which the gateway still accepts connections"),
       .duration(
-        "drain_timeout", \.drainLimit, 1_000...86_400_000,
+        "drain_timeout", \.configuredDrainTimeout, 1_000...86_400_000,
         "The longest time of a drain, including the delay", default: "the delay and `30s`"),
-      .other(
+      .customReader(
         "strict_transport_security", .word("off", or: .section("strict_transport_security")),
         """
         The `Strict-Transport-Security` of responses over TLS, with which browsers use https only (RFC 6797; RFC 9325, \
@@ -191,10 +194,10 @@ public struct ListenerSettings: Sendable {
   public static let table = SettingTable<ListenerSettings>(
     "listener", "An address to listen on.",
     [
-      .other(
+      .customReader(
         "address", .text("address"), "The address; with port 0 the system chooses one",
-        required: "one such as `127.0.0.1:8080`"),
-      .other("tls", .section("tls"), "TLS of the listener", default: "plaintext"),
+        adviceIfMissing: "one such as `127.0.0.1:8080`"),
+      .customReader("tls", .section("tls"), "TLS of the listener", default: "plaintext"),
       .flag(
         "proxy_protocol", \.proxyProtocol,
         """
@@ -219,9 +222,9 @@ public struct FileReference: Sendable {
 
 /// The location of the store (`gateway.store`).
 public enum StoreLocation: Equatable, Sendable {
-  /// The default size: 128 MiB, which is enough for 650,000 families of refresh tokens.
+  /// The default size: 128 MiB. This is enough for the refresh tokens of 650,000 sign-ins.
   public static let defaultSize = 128 << 20
-  /// The default size of a file: 256 MiB, which is enough for 811,000 families of refresh tokens.
+  /// The default size of a file: 256 MiB. This is enough for the refresh tokens of 811,000 sign-ins.
   public static let defaultFileSize = 256 << 20
 
   /// The memory of this process, which other replicas cannot use.
@@ -263,7 +266,7 @@ public struct Branding: Sendable {
     "branding", "The operator's name and help page, shown on the gateway's pages.",
     [
       .text("name", \.name, "The operator's name", default: "none"),
-      .other(
+      .customReader(
         "support_url", .text("https URL, or a path on the gateway's origin", pattern: "^(https://.+|/([^/].*)?)$"),
         "The page where users find help", default: "none"),
     ]

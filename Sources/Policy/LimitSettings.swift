@@ -1,7 +1,8 @@
 public import Time
 
 /// The limits for one client, one request and the whole process (`limits:` in the policy file). The rows of ``table``
-/// give the reason for each default, and the exceptions.
+/// give the reason for each default, and the exceptions. A limit "in one burst" is the capacity of a token bucket: so
+/// many events may occur at once, and the bucket fills again over time.
 public struct LimitSettings: Sendable, Equatable {
   /// The maximum length of a request head, in bytes. Default: 16 KiB.
   public var headerBytes = 16 * 1024
@@ -11,8 +12,8 @@ public struct LimitSettings: Sendable, Equatable {
   public var targetLength = 8 * 1024
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
-  /// The maximum time from the first to the last byte of a head. Also the maximum time from a new connection to its first
-  /// byte. Default: 10 s.
+  /// The maximum time from the first to the last byte of a head. Also the maximum time from the start of a connection
+  /// to its first byte. Default: 10 s.
   public var headerTimeout: Milliseconds = 10_000
   /// The maximum time without progress of a body. A body that the gateway reads completely must also arrive in this
   /// time. Default: 60 s.
@@ -32,22 +33,23 @@ public struct LimitSettings: Sendable, Equatable {
   public var requestsPerConnection = 10_000
   /// The maximum number of requests in progress on one HTTP/2 connection. Default: 100.
   public var concurrentStreams = 100
-  /// The maximum number of streams of one HTTP/2 connection that end before their responses, in one burst. Default:
-  /// 100.
+  /// The maximum number of streams of one HTTP/2 connection that end before their responses are complete, in one burst.
+  /// Default: 100.
   public var streamResets = 100
   /// The maximum number of frames of one HTTP/2 connection that carry no part of a request, in one burst. Default:
   /// 1,000.
   public var controlFrames = 1_000
-  /// The maximum number of bytes in the process in buffers and in bodies that the gateway reads completely. `nil` for
-  /// `defaultBufferMemory`, or for a quarter of the control group's memory if that is less.
+  /// The maximum total size, in bytes, of all buffers of the process and of all bodies that the gateway reads
+  /// completely. If `nil`, the limit is `defaultBufferMemory`, or a quarter of the control group's memory if that is
+  /// less.
   public var maxBufferMemory: Int?
   /// The value for `maxBufferMemory` if the control group has no memory limit: 256 MiB.
   public static let defaultBufferMemory = 256 * 1024 * 1024
-  /// The number of token and revocation requests of one client per minute, and in one burst; 0 for no limit. Default:
-  /// 30,000.
+  /// The maximum number of token and revocation requests of one client per minute, and also in one burst; 0 for no
+  /// limit. Default: 30,000.
   public var tokenRequestsPerClient = 30_000
-  /// The number of token and revocation requests of one IPv4 address or one IPv6 /64 per minute, and in one burst; 0
-  /// for no limit. Default: 3,000.
+  /// The maximum number of token and revocation requests of one IPv4 address or one IPv6 /64 per minute, and also in
+  /// one burst; 0 for no limit. Default: 3,000.
   public var tokenRequestsPerAddress = 3_000
 
   /// Creates the defaults.

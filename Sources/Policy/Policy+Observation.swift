@@ -5,9 +5,9 @@ import OAuth
 extension Policy {
   /// Returns the mode of a request.
   ///
-  /// If no client is enforced, every request is observed, even one with no client id or several, or one that cannot be
-  /// parsed. The exception: if the policy refuses unknown clients, a request with client ids none of which is listed is
-  /// enforced.
+  /// If no client is enforced, every request is observed, even if it has no client id or several, or cannot be parsed.
+  /// There is one exception: if the policy refuses unknown clients, a request is enforced if it has client ids but the
+  /// policy lists none of them.
   ///
   /// If any client is enforced, a request is observed only if it certainly contains exactly one client id. This id must
   /// belong to an observed client, or be an unlisted id that the policy observes and that no server can take for the id
@@ -27,13 +27,14 @@ extension Policy {
     return unknownClients == .observe && !resemblesEnforcedID(id) ? .observe : .enforce
   }
 
-  /// True if a server may take `id` for the id or the upstream id of an enforced client. Always false if the policy
-  /// only enforces or only observes requests.
+  /// True if a server may take `id` for the id or the upstream id of an enforced client. Always false unless the policy
+  /// enforces some requests and observes others.
   public func resemblesEnforcedID(_ id: String) -> Bool { enforcedIDs.contains(id) }
 
-  /// True if a server may take the id of `client`, which is observed, for the id or the upstream id of an enforced
-  /// client.
-  public func sharesEnforcedUpstream(_ client: Client) -> Bool { enforcedIDs.contains(client.id.rawValue) }
+  /// True if a server may take the id of `client` for the id or the upstream id of an enforced client.
+  ///
+  /// - Parameter client: An observed client.
+  public func resemblesEnforcedClient(_ client: Client) -> Bool { enforcedIDs.contains(client.id.rawValue) }
 }
 
 /// A set of client ids. Two ids are the same element if some server treats them as equal.
@@ -53,9 +54,9 @@ struct FoldedIDs: Sendable {
     }
   }
 
-  /// True if a server that ignores spaces and the case of letters treats `id` as an element. Always true for an id with
-  /// characters other than printable ASCII, unless the set is empty: such an id is not valid (RFC 6749, appendix A.1),
-  /// and the collation of some database may equate it with any id.
+  /// True if a server that ignores spaces and the case of letters treats `id` as an element. Also true for every id
+  /// with characters other than printable ASCII, unless the set is empty: such an id is not valid (RFC 6749, appendix
+  /// A.1), and some database may compare it as equal to any id.
   func contains(_ id: String) -> Bool {
     guard !hashes.isEmpty else { return false }
     guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return true }

@@ -20,21 +20,23 @@ public final class Policy: Sendable {
   public let callback: String
   /// A short hash of the files of the policy, which metrics and logs show as its version.
   public let version: String
-  /// The upstream ids of clients for which the gateway holds an upstream secret. A request in which an unlisted client
-  /// uses such an id gets a rejection of its own, not the one for unknown clients. If a client with this upstream id is
-  /// enforced, the request is refused even if unknown clients are observed.
+  /// The upstream ids of the clients whose upstream secret the gateway holds. If a request has such an id and the
+  /// policy lists no client with this id, the request gets a specific rejection instead of that for unknown clients. If
+  /// a client with this upstream id is enforced, the request is refused even if the policy only observes unknown
+  /// clients.
   public let gatewayHeldClientIDs: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
   public let blocksEmbeddedUserAgents: Bool
-  /// True if any listed client is enforced. If the policy lists no client, true if its default mode is `enforce` and it
-  /// refuses unknown clients. If false, all observed requests pass unchanged, except for the differences that
+  /// True if any listed client is enforced. If the policy lists no client: true if its default mode is `enforce` and it
+  /// refuses unknown clients. If false, observed requests pass unchanged, except for the differences that
   /// `docs/observe.md` lists (invariant `I-observe`).
   public let isEnforcing: Bool
   /// True if the default mode is `observe`, or if a listed client or unknown clients are observed.
   public let isObserving: Bool
-  /// The ids and the upstream ids of enforced clients; empty if the policy only enforces or only observes requests.
+  /// The ids and the upstream ids of enforced clients. Empty unless the policy enforces some requests and observes
+  /// others.
   let enforcedIDs: FoldedIDs
 
   /// Creates a policy and derives the values that depend on all clients.
@@ -77,7 +79,7 @@ public final class Policy: Sendable {
 extension Policy {
   /// The treatment of a client id that the policy does not list.
   public var unknownClients: UnknownClients { enforcement.unknownClients }
-  /// The mode of a decision that does not depend on a client.
+  /// The `mode` of `enforcement:`. It applies to decisions that do not depend on a client.
   public var mode: EnforcementMode { enforcement.defaults.mode }
   /// The kinds of redirect URI that native apps may have.
   public var redirects: Set<RedirectKind> { enforcement.redirects }

@@ -15,7 +15,7 @@ public struct Setting<Root>: Sendable {
   public let defaultText: String?
   /// The end of the message about a missing key, after "add"; `nil` for an optional setting.
   public let adviceIfMissing: String?
-  /// The additional cells of the row in the manual.
+  /// The texts of the additional columns that the manual shows for this table; empty if it has none.
   public let notes: [String]
   private let access: Access?
 
@@ -29,20 +29,20 @@ public struct Setting<Root>: Sendable {
   }
 
   private init(
-    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil, required: String? = nil,
-    notes: [String] = [], _ access: Access?
+    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil,
+    adviceIfMissing: String? = nil, notes: [String] = [], _ access: Access?
   ) {
     self.key = key
     self.form = form
     self.summary = summary
     self.defaultText = defaultText
-    self.adviceIfMissing = required
+    self.adviceIfMissing = adviceIfMissing
     self.notes = notes
     self.access = access
   }
 
-  /// True if the setting is plain: the parser can read its value with the form alone. Every other setting is read by a
-  /// function in `PolicyFile`.
+  /// True if the setting is plain: the parser can read its value with the form alone. The value of every other setting
+  /// is read by a function in `PolicyFile`, its custom reader.
   public var isPlain: Bool { access != nil }
 
   /// Returns the value of the property; `nil` if the property is `nil`, or if the setting is not plain.
@@ -51,24 +51,27 @@ public struct Setting<Root>: Sendable {
   /// The function that sets the property to a value; `nil` if the setting is not plain.
   public var assign: (@Sendable (inout Root, SettingValue) -> Void)? { access?.set }
 
-  /// Returns the same row for a type that contains a `Root` at `path`.
-  public func at<Outer>(_ path: Setting<Outer>.Path<Root>) -> Setting<Outer> {
+  /// Returns the row for a type that contains a `Root` in the property at `path`.
+  public func nested<Outer>(at path: Setting<Outer>.Path<Root>) -> Setting<Outer> {
     let outer = access.map { access in
       Setting<Outer>.Access(
         get: { access.get($0[keyPath: path]) }, set: { access.set(&$0[keyPath: path], $1) })
     }
-    return Setting<Outer>(key, form, summary, default: defaultText, required: adviceIfMissing, notes: notes, outer)
+    return Setting<Outer>(
+      key, form, summary, default: defaultText, adviceIfMissing: adviceIfMissing, notes: notes, outer)
   }
 }
 
 // MARK: Rows by the type of the property
 
 extension Setting {
-  /// Returns the row of a setting that is not plain. A function in `PolicyFile` reads its value.
-  public static func other(
-    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil, required: String? = nil
+  /// Returns the row of a setting whose value a function in `PolicyFile` reads, because the form alone is not
+  /// sufficient.
+  public static func customReader(
+    _ key: String, _ form: SettingForm, _ summary: String, default defaultText: String? = nil,
+    adviceIfMissing: String? = nil
   ) -> Self {
-    Self(key, form, summary, default: defaultText, required: required, nil)
+    Self(key, form, summary, default: defaultText, adviceIfMissing: adviceIfMissing, nil)
   }
 
   /// Returns the row of a setting with the values `true` and `false`.
@@ -95,10 +98,10 @@ extension Setting {
   /// Returns the row of a setting whose values are the raw values of an enum.
   public static func choice<Value: RawRepresentable<String> & CaseIterable & Sendable>(
     _ key: String, _ path: Path<Value>, _ summary: String, default defaultText: String? = nil,
-    required: String? = nil
+    adviceIfMissing: String? = nil
   ) -> Self {
     Self(
-      key, .choice(Value.allCases.map(\.rawValue)), summary, default: defaultText, required: required,
+      key, .choice(Value.allCases.map(\.rawValue)), summary, default: defaultText, adviceIfMissing: adviceIfMissing,
       Access(
         get: { .text($0[keyPath: path].rawValue) },
         set: { root, value in
@@ -236,10 +239,10 @@ extension Setting {
   public static func paths(
     _ key: String, _ path: Path<[String]>, _ summary: String,
     default defaultText: String? = nil,
-    required: String? = nil
+    adviceIfMissing: String? = nil
   ) -> Self {
     Self(
-      key, .paths, summary, default: defaultText, required: required,
+      key, .paths, summary, default: defaultText, adviceIfMissing: adviceIfMissing,
       Access(
         get: { .texts($0[keyPath: path]) },
         set: { root, value in if case .texts(let paths) = value { root[keyPath: path] = paths } }))

@@ -26,12 +26,13 @@ public indirect enum SettingForm: Sendable {
   /// - Parameters:
   ///   - values: The description of the values in the manual.
   ///   - pattern: A regular expression for the JSON Schema. The parser makes more checks than this.
-  ///   - longest: The maximum number of characters.
-  case text(_ values: String = "text", pattern: String? = nil, longest: Int? = nil)
+  ///   - maximumLength: The maximum number of characters.
+  case text(_ values: String = "text", pattern: String? = nil, maximumLength: Int? = nil)
   /// A path of the server, or a list of them.
   case paths
-  /// A list with at least `least` items. With `orSingle`, a list with one item may also be written as the item alone.
-  case list(SettingForm, orSingle: Bool = false, least: Int = 0)
+  /// A list with at least `minimumCount` items. With `allowsSingleValue`, a list of one item may also be written as the
+  /// item alone.
+  case list(SettingForm, allowsSingleValue: Bool = false, minimumCount: Int = 0)
   /// A YAML mapping. Its keys are the settings of the `SettingTable` with this name.
   case section(String)
   /// This word, or a value of the other form.

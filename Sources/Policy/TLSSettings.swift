@@ -37,8 +37,8 @@ public enum CipherSuite: String, Sendable, CaseIterable {
   case ecdsaAES256CBC = "ECDHE-ECDSA-AES256-SHA384"
   case rsaAES256CBC = "ECDHE-RSA-AES256-SHA384"
 
-  /// True for a suite with authenticated encryption (AEAD). The other suites use CBC and authenticate in a separate
-  /// step, which has been attacked (RFC 9325, section 4.2).
+  /// True for a suite with authenticated encryption (AEAD). The other suites encrypt with CBC and authenticate in a
+  /// separate step. There are known attacks on this construction (RFC 9325, section 4.2).
   public var isAEAD: Bool {
     switch self {
     case .ecdsaAES128CBC, .rsaAES128CBC, .ecdsaAES256CBC, .rsaAES256CBC: false
@@ -62,8 +62,8 @@ public struct ListenerTLS: Sendable {
   public var certificates: [CertificateAndKey]
   /// The oldest version that the gateway accepts from a client. Default: 1.2.
   public var minimumVersion = MinimumTLSVersion.v12
-  /// The cipher suites, in order of preference. A TLS version for which the list contains no suite uses its default
-  /// suites.
+  /// The cipher suites, in order of preference. If the list contains no suite of a TLS version, the gateway uses the
+  /// default suites of this version.
   public var ciphers: [CipherSuite] = []
   /// The authorities that issue client certificates; `nil` if the gateway requests no client certificate.
   public var clientAuthorities: CertificateChain?
@@ -79,17 +79,17 @@ public struct ListenerTLS: Sendable {
 
   /// The settings of `tls:` in an item of `listeners:`.
   public static let table = SettingTable<ListenerTLS>(
-    "tls", "TLS of a listener.", alternatives: [["certificate", "private_key"], ["certificates"]],
+    "tls", "TLS of a listener.", requiresAnyOf: [["certificate", "private_key"], ["certificates"]],
     [
-      .other(
+      .customReader(
         "certificate", .text("file name"), "PEM file with the certificate and the chain behind it",
         default: "none; required without `certificates`"),
-      .other(
+      .customReader(
         "private_key", .text("file name"),
         "PEM file with its key, not encrypted; only the gateway's user should be able to read it",
         default: "none; required without `certificates`"),
-      .other(
-        "certificates", .list(.section("certificate"), least: 1),
+      .customReader(
+        "certificates", .list(.section("certificate"), minimumCount: 1),
         """
         Certificates, in addition to `certificate` or instead of it. The gateway chooses the one whose subject \
         alternative names match the server name that the client sends (SNI); if no names match, it uses `certificate`, \
@@ -99,14 +99,14 @@ public struct ListenerTLS: Sendable {
       .choice(
         "min_version", \.minimumVersion,
         "The oldest version that the gateway accepts; it never accepts 1.0 and 1.1 (RFC 8996)"),
-      .other(
+      .customReader(
         "ciphers", .list(.choice(CipherSuite.allCases.map(\.rawValue))),
         """
         Cipher suites by their OpenSSL names, in order of preference; a version of TLS without a suite in the list \
         uses its defaults
         """,
         default: "AES-GCM and ChaCha20-Poly1305 with ECDHE"),
-      .other(
+      .customReader(
         "client_ca", .text("file name"), "PEM file with the authorities that issue client certificates",
         default: "no client certificate is requested"),
       .choice(
@@ -148,14 +148,14 @@ public struct StrictTransport: Sendable, Equatable {
   /// True if the field also applies to all subdomains. Default: false.
   public var includesSubdomains: Bool
 
-  private static let longestAge: Seconds = 10 * 365 * 86_400
+  private static let maximumAge: Seconds = 10 * 365 * 86_400
 
   /// The settings of `strict_transport_security:`.
   public static let table = SettingTable<StrictTransport>(
     "strict_transport_security", "The `Strict-Transport-Security` of responses over TLS (RFC 6797).",
     [
       .seconds(
-        "max_age", \.maxAge, 0...longestAge,
+        "max_age", \.maxAge, 0...maximumAge,
         "The time for which browsers remember the field; `0s` makes them forget it"),
       .flag("include_subdomains", \.includesSubdomains, "`true`: the field also applies to all subdomains"),
     ]

@@ -14,7 +14,7 @@ public struct UpstreamClient: Sendable {
 
   /// The redirect URI that the gateway sends to the upstream.
   public enum RedirectURI: Sendable, Equatable {
-    /// The gateway's callback. This is the default if the gateway holds a secret for the client.
+    /// The gateway's callback. This is the default if the gateway holds the client's upstream secret.
     case callback
     /// The redirect URI of the client's request. This is the default for other clients.
     case requested
@@ -30,11 +30,11 @@ public struct UpstreamClient: Sendable {
   public var redirectURI: RedirectURI
   /// The form in which the gateway sends `clientSecret`.
   public var authentication: Authentication
-  /// The scope rules of the client; `nil` if it has none. Each list in them replaces the same list of
-  /// `upstream.scopes`.
+  /// The scope rules of the client; `nil` if it has none. Each list of these rules replaces the list of the same name
+  /// in `upstream.scopes`.
   public var scopes: ScopeRules?
 
-  /// Creates an identity. By default, the gateway holds no secret for it, and the scope rules of `upstream:` apply.
+  /// Creates an identity, by default without an upstream secret, and with the scope rules of `upstream:`.
   public init(
     clientID: ClientID, clientSecret: Secret? = nil, authentication: Authentication, redirectURI: RedirectURI,
     scopes: ScopeRules? = nil
@@ -55,18 +55,19 @@ public struct UpstreamClient: Sendable {
   public static let table = SettingTable<UpstreamClient>(
     "client_upstream", "The identity of a client at the upstream.",
     [
-      .other(
-        "client_id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", longest: 256), "Its id at the upstream",
+      .customReader(
+        "client_id", .text("up to 256 ASCII characters", pattern: "^[ -~]+$", maximumLength: 256),
+        "Its id at the upstream",
         default: "the same id"),
-      .other("client_secret", .section("secret"), "The secret that the gateway holds for it", default: "none"),
+      .customReader("client_secret", .section("secret"), "The secret that the gateway holds for it", default: "none"),
       .choice(
         "authentication", \.authentication, "The form in which the gateway sends the `client_secret`",
         default: "`basic` with a secret, else `none`"),
-      .other(
+      .customReader(
         "redirect_uri", .text("`callback`, `requested`, a URI"),
         "The redirect URI that the upstream gets: the gateway's callback, the one of the request, or a complete URI",
         default: "`callback` with a secret, else `requested`"),
-      .other(
+      .customReader(
         "scopes", .section("scopes"), "Lists that replace those of `upstream.scopes`",
         default: "the server's"),
     ]

@@ -6,38 +6,39 @@ public struct UpstreamSettings: Sendable {
   public var origin: Origin
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
-  /// The place where the gateway replaces the code of an authorization response by a sealed one. Default: in the
-  /// server's response, before it is forwarded.
+  /// The place where the gateway replaces the code of an authorization response with a sealed code. Default: in the
+  /// server's response, before the gateway forwards it.
   public var callback: CallbackMode
-  /// The prefixes of the paths that the gateway forwards; empty (default) to forward all paths.
+  /// The prefixes of the paths that the gateway forwards. If empty (default), it forwards all paths.
   public var pass: [String] = []
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway stores
-  /// it and sends a handle. It refuses the request if the stored value would exceed 512 bytes. Default: 2 KiB.
+  /// its content and sends a short random key of the stored entry (a handle) instead. It refuses the request if the
+  /// entry would exceed 512 bytes. Default: 2 KiB.
   public var stateLimit = 2_048
-  /// The time for which the server accepts a code. For this time, the store records to which sign-in the code belongs.
-  /// Default: 10 minutes.
+  /// The time for which the server accepts a code. For this time, the store records the sign-in to which the code
+  /// belongs. Default: 10 minutes.
   public var codeLifetime: Seconds = 600
   /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
   /// Default: false.
   public var crossSiteLogin = false
-  /// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE; `nil`
-  /// (default) if the operator does not accept it.
+  /// The operator's acceptance of the risk that ``CallbackRisk`` describes; `nil` (default) if the operator does not
+  /// accept the risk.
   public var callbackRisk: CallbackRisk?
   /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. It
   /// never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
-  /// The parameters of authorization and token requests that the gateway forwards in addition to those that it always
-  /// forwards.
+  /// The names of parameters of authorization and token requests that the gateway forwards in addition to those of
+  /// OAuth and OpenID Connect Core.
   public var parameters: Set<String>
   /// The maximum number of connections of the process to the server. Default: 1,024.
   public var maxConnections = 1_024
-  /// The number of these connections that are reserved for requests to the OAuth endpoints; `nil` for an eighth.
-  public var reserve: Int?
+  /// The `reserved_connections` of the policy; `nil` if the policy does not set it. Use `reservedConnections` instead.
+  public var configuredReservedConnections: Int?
   /// The maximum time for opening a connection, including the DNS lookup. Default: 5 s.
   public var connectTimeout: Milliseconds = 5_000
   /// The maximum time from the last byte of a request to the response head. Default: 60 s.
@@ -64,23 +65,23 @@ public struct UpstreamSettings: Sendable {
     self.parameters = parameters
   }
 
-  /// The number of connections that are reserved for requests to the OAuth endpoints, so that other requests cannot use
-  /// all connections.
+  /// The number of the `maxConnections` that are reserved for requests to the OAuth endpoints, so that other requests
+  /// cannot use all connections. Default: an eighth.
   public var reservedConnections: Int {
-    get { reserve ?? maxConnections / 8 }
-    set { reserve = newValue }
+    get { configuredReservedConnections ?? maxConnections / 8 }
+    set { configuredReservedConnections = newValue }
   }
 
   /// The settings of `upstream:`.
   public static let table = SettingTable<UpstreamSettings>(
     "upstream", "The legacy authorization server.",
     [
-      .other(
+      .customReader(
         "url", .text("https or http URL without a path", pattern: "^https?://[^/?#@]+/?$"),
-        "Scheme, host and port of the server", required: "its URL"),
-      .other(
+        "Scheme, host and port of the server", adviceIfMissing: "its URL"),
+      .customReader(
         "endpoints", .section("endpoints"), "Its OAuth endpoints",
-        required: "a mapping with `authorization` and `token`"),
+        adviceIfMissing: "a mapping with `authorization` and `token`"),
       .choice(
         "callback", \.callback,
         """
@@ -123,18 +124,18 @@ public struct UpstreamSettings: Sendable {
         sign-in; `strip`: the gateway sends no PKCE parameter
         """
       ),
-      .other(
+      .customReader(
         "scopes", .section("scopes"), "The changes that the gateway makes to the scope of a request for the server",
         default: "none"),
-      .other(
-        "parameters", .list(.text("names"), orSingle: true),
+      .customReader(
+        "parameters", .list(.text("names"), allowsSingleValue: true),
         "Authorization request parameters that are forwarded in addition to those of OAuth and OpenID Connect Core",
         default: "none"),
       .number(
         "max_connections", \.maxConnections, .number(1...1_000_000),
         "Connections to the server, for the whole process"),
       .number(
-        "reserved_connections", \.reserve, .number(0...999_999),
+        "reserved_connections", \.configuredReservedConnections, .number(0...999_999),
         """
         The part of `max_connections` that is reserved for the OAuth endpoints, so that a flood of other requests \
         cannot keep users from signing in
@@ -146,17 +147,19 @@ public struct UpstreamSettings: Sendable {
       .duration(
         "response_timeout", \.responseTimeout, 10...86_400_000,
         "The longest time from the last request byte to the response head"),
-      .other(
-        "upgrades", .list(.text("protocol names", pattern: "^[a-z0-9./-]+$"), orSingle: true),
+      .customReader(
+        "upgrades", .list(.text("protocol names", pattern: "^[a-z0-9./-]+$"), allowsSingleValue: true),
         "Protocols that an `Upgrade` may name, such as `websocket`", default: "none"),
-      .other(
-        "strip_headers", .list(.text("names; `*` matches any characters", pattern: headerPattern), orSingle: true),
+      .customReader(
+        "strip_headers",
+        .list(.text("names; `*` matches any characters", pattern: headerPattern), allowsSingleValue: true),
         "Request fields that only `trusted_proxies` may send, in addition to the built-in list",
         default: "none"),
-      .other(
-        "keep_headers", .list(.text("names; `*` matches any characters", pattern: headerPattern), orSingle: true),
+      .customReader(
+        "keep_headers",
+        .list(.text("names; `*` matches any characters", pattern: headerPattern), allowsSingleValue: true),
         "Request fields that every client may send although the built-in list has them", default: "none"),
-      .other(
+      .customReader(
         "tls", .section("upstream_tls"), "TLS towards an https `url`",
         default: "verified with the machine's authorities"),
     ]
@@ -208,10 +211,10 @@ public struct EndpointPaths: Sendable {
       .paths(
         "authorization", \.authorization,
         "The gateway checks authorization requests, seals their state and forwards them (RFC 6749, section 3.1)",
-        required: "its path, such as `/authorize`"),
+        adviceIfMissing: "its path, such as `/authorize`"),
       .paths(
         "token", \.token, "The gateway verifies token requests before it forwards them (RFC 6749, section 3.2)",
-        required: "its path, such as `/token`"),
+        adviceIfMissing: "its path, such as `/token`"),
       .paths(
         "revocation", \.revocation,
         "The gateway replaces a sealed refresh token by the upstream's token and forwards the request (RFC 7009)",
@@ -230,10 +233,10 @@ public struct EndpointPaths: Sendable {
         Requests of enforced clients never reach an endpoint of the server: they would bypass the gateway (RFC 9126)
         """,
         default: "none"),
-      .other(
+      .customReader(
         "device_authorization", .paths, "The server's device authorization: the gateway answers 404 (RFC 8628)",
         default: "none"),
-      .other(
+      .customReader(
         "registration", .paths, "The server's dynamic registration: the gateway answers 404 (RFC 7591)",
         default: "none"),
     ]
@@ -251,8 +254,8 @@ public enum CallbackMode: String, Sendable, CaseIterable {
 }
 
 /// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE. A program
-/// that sees the server's code before it reaches the gateway's callback can send it there in a sign-in of its own, and
-/// gets the user's tokens.
+/// that sees the server's code before the gateway does can present this code at the gateway's callback in a sign-in of
+/// its own, and so get the user's tokens.
 public enum CallbackRisk: String, Sendable, CaseIterable {
   /// The operator accepts the risk.
   case accepted

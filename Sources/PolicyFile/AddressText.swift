@@ -28,6 +28,7 @@ enum AddressText {
     guard let halves else { return nil }
     guard let head = groups(halves.head, mayEndInIPv4: halves.tail == nil) else { return nil }
     guard let tailText = halves.tail else { return head.count == 16 ? head : nil }
+    // `::` replaces at least one group, so the groups around it have at most 14 bytes.
     guard let tail = groups(tailText, mayEndInIPv4: true), head.count + tail.count <= 14 else { return nil }
     return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
   }
@@ -53,7 +54,10 @@ enum AddressText {
     return (text[..<start], text[text.utf8.index(start, offsetBy: 2)...])
   }
 
-  /// Returns the bytes of groups of hexadecimal digits between colons; the last group may be an IPv4 address.
+  /// Returns the bytes of groups of hexadecimal digits between colons, two for each group; `nil` if the text is
+  /// malformed.
+  ///
+  /// - Parameter mayEndInIPv4: True if an IPv4 address may replace the last two groups.
   private static func groups(_ text: Substring, mayEndInIPv4: Bool) -> [UInt8]? {
     guard !text.isEmpty else { return [] }
     let parts = text.split(separator: ":", omittingEmptySubsequences: false)

@@ -3,10 +3,10 @@ import Time
 /// A day of the Gregorian calendar in UTC, written as `full-date` of RFC 3339: `2027-03-31`.
 struct CalendarDate: Equatable {
   let text: String
-  /// The end of the day.
+  /// The end of the day: the first second of the next day.
   let endsAt: UnixTime
 
-  /// Parses a date. The result is `nil` for any other notation, for a day that the month does not have, and for a year
+  /// Parses a date. The result is `nil` if the notation is different, if the month has no such day, or if the year is
   /// before 1970.
   init?(parsing text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)

@@ -2,19 +2,20 @@ import OAuth
 import Policy
 import YAML
 
-/// The clients that have been read, and the facts that depend on all of them together.
+/// The clients that have been read, and the data for checks that compare clients with each other.
 struct ClientCollection {
   /// A client that has an id. A policy may have very many clients, so an entry is small and keeps no nodes of the
   /// document.
   struct Entry {
     /// The client; `nil` if its entry has errors that prevent it from being used.
     var client: Client?
-    /// The place where the client begins.
-    let place: SourceLocation
-    /// The place of the `consent` setting; `nil` if the default of invariant `I-consent` applies.
-    let consentPlace: SourceLocation?
-    /// The place of the `client_id` in `upstream:`; `nil` if the client has none.
-    let upstreamIDPlace: SourceLocation?
+    /// The location where the client begins.
+    let location: SourceLocation
+    /// The location of the `consent` setting; `nil` if the entry has none, so that the reader chooses the value
+    /// (invariant `I-consent`).
+    let consentLocation: SourceLocation?
+    /// The location of the `client_id` in `upstream:`; `nil` if the client has none.
+    let upstreamIDLocation: SourceLocation?
   }
 
   /// A redirect URI of a client, except loopback ones. Only one client should have it.
@@ -23,7 +24,7 @@ struct ClientCollection {
     let text: String
     /// The private-use scheme; `nil` if the URI has none.
     let scheme: String?
-    let place: SourceLocation
+    let location: SourceLocation
   }
 
   /// A loopback redirect URI of a client, without its port. The app chooses the port at run time.
@@ -31,7 +32,7 @@ struct ClientCollection {
     let client: ClientID
     let address: String
     let isObserved: Bool
-    let place: SourceLocation
+    let location: SourceLocation
   }
 
   private(set) var entries: [Entry] = []
@@ -40,10 +41,10 @@ struct ClientCollection {
   /// All redirect URIs except loopback ones, in the order of the files.
   private(set) var registeredURIs: [RegisteredURI] = []
   private(set) var loopbackURIs: [RegisteredLoopbackURI] = []
-  /// The sets of grants so far, each with the list in the file from which it was created. Clients with equal lists
-  /// share the storage of one set, because most clients of a large policy have equal lists.
+  /// The sets of grants of the clients so far, each with the list in the file from which it was created. Clients with
+  /// equal lists share one set in memory, because most clients of a large policy have equal lists.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
-  /// The sets of response modes so far. Clients with equal sets share their storage, too.
+  /// The sets of response modes of the clients so far. Clients with equal modes share one set in memory, too.
   private var modeSets: [Set<ResponseMode>] = []
   /// True if an enforced public client has the refresh token grant, so that the gateway seals its refresh tokens.
   private(set) var sealsRefreshTokens = false
@@ -78,24 +79,24 @@ struct ClientCollection {
     loopbackURIs.append(uri)
   }
 
-  /// Returns each loopback URI whose address an earlier client in the other mode (observe or enforce) also has,
-  /// together with this earlier client.
-  func loopbackURIsOfBothModes() -> [(uri: RegisteredLoopbackURI, other: ClientID)] {
+  /// Returns each loopback URI of an observed client that an earlier enforced client also has, and each loopback URI of
+  /// an enforced client that an earlier observed client also has, together with the earlier client.
+  func loopbackURIsOfBothModes() -> [(uri: RegisteredLoopbackURI, earlierClient: ClientID)] {
     guard loopbackURIs.contains(where: \.isObserved) else { return [] }
     var observed: [String: ClientID] = [:]
     var enforced: [String: ClientID] = [:]
-    var shared: [(uri: RegisteredLoopbackURI, other: ClientID)] = []
+    var shared: [(uri: RegisteredLoopbackURI, earlierClient: ClientID)] = []
     for uri in loopbackURIs {
-      if let other = uri.isObserved ? enforced[uri.address] : observed[uri.address] { shared.append((uri, other)) }
+      if let earlier = uri.isObserved ? enforced[uri.address] : observed[uri.address] { shared.append((uri, earlier)) }
       if uri.isObserved { observed[uri.address] = uri.client } else { enforced[uri.address] = uri.client }
     }
     return shared
   }
 
-  /// Returns the earlier client for each URI whose text an earlier client also has. The keys are positions in
-  /// `registeredURIs`.
+  /// Returns, for each URI that shares its text with a URI of an earlier client, this earlier client. The keys are
+  /// positions in `registeredURIs`.
   ///
-  /// - Parameter text: Returns the text to compare, or `nil` to exclude a URI.
+  /// - Parameter text: Returns the text of a URI to compare, such as its scheme, or `nil` to exclude the URI.
   func earlierOwners(comparing text: (RegisteredURI) -> String?) -> [Int: ClientID] {
     var owners: [String: Int32] = [:]
     owners.reserveCapacity(registeredURIs.count)
@@ -126,16 +127,16 @@ struct ClientCollection {
     return clients
   }
 
-  /// Returns the set of these grants. Sets of equal lists share their storage.
+  /// Returns the set of these grants. Calls with equal lists return the same set in memory.
   mutating func shared(_ grants: [GrantType]) -> Set<GrantType> {
     if let known = grantSets.first(where: { $0.list == grants }) { return known.set }
     let set = Set(grants)
-    // Only the first 16 lists share storage, because a file could list the grants in many orders.
+    // Only the sets of the first 16 lists are kept, because a file could list the grants in many orders.
     if grantSets.count < 16 { grantSets.append((grants, set)) }
     return set
   }
 
-  /// Returns a set that equals `modes`. Equal sets share their storage.
+  /// Returns a set that equals `modes`. Calls with equal sets return the same set in memory.
   mutating func shared(_ modes: Set<ResponseMode>) -> Set<ResponseMode> {
     if let known = modeSets.first(where: { $0 == modes }) { return known }
     modeSets.append(modes)

@@ -2,10 +2,10 @@ import OAuth
 import Policy
 import YAML
 
-/// The entry of one client while it is read, with the nodes that findings refer to. This is a class because copying the
-/// many members of a struct would take longer than parsing them.
+/// The entry of one client while it is read, with the nodes at which problems are reported. This is a class because
+/// copying the many members of a struct would take longer than parsing them.
 final class ClientDraft: SectionDraft {
-  /// A value and its place.
+  /// A value and its location.
   typealias Located<Value> = (value: Value, node: YAMLNode)
 
   var settings: ClientSettings
@@ -29,10 +29,11 @@ final class ClientDraft: SectionDraft {
     upstream = ClientUpstreamDraft(settings: settings.upstream)
   }
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<ClientDraft>(
     ClientSettings.table,
     [
-      // `draft(_:)` reads the id before the other settings.
+      // `PolicyReader.draft(_:)` has already read the id.
       "id": { _, _, _ in },
       "redirect_uris": { $2.redirectURIs = $0.redirectURIs($1) },
       "grants": { $0.readGrants($1, $2) },
@@ -48,15 +49,15 @@ final class ClientDraft: SectionDraft {
 
   var rules: EnforcementSettings { settings.enforcement }
 
-  /// True if the upstream knows the client by another id.
-  var hasOtherUpstreamID: Bool { upstream.id.map { $0 != id } ?? false }
+  /// True if the client has an id at the upstream that differs from its id in the policy.
+  var hasDifferentUpstreamID: Bool { upstream.id.map { $0 != id } ?? false }
 
   /// The name of the client in messages.
   var title: String { id.map { "client \(quoted($0.rawValue))" } ?? "the client" }
 
   /// Stores the fields that were read, and fills in the defaults that depend on other settings.
   ///
-  /// - Parameter clients: The clients of the policy, which provide the shared sets of grants and modes.
+  /// - Parameter clients: The clients so far, with which the sets of grants and response modes are shared.
   func complete(_ fields: Fields, _ clients: inout ClientCollection) {
     self.fields = fields
     if fields.valid("type") != nil { kind = settings.kind }
@@ -85,7 +86,7 @@ struct ClientUpstreamDraft: SectionDraft {
       "scopes": { $2.settings.scopes = $0.scopes($1, server: $0.upstream?.scopes) },
     ])
 
-  /// True if the entry has a `client_secret`, even an unreadable one, which is already reported.
+  /// True if the entry has a `client_secret`, even if the secret could not be read.
   var holdsCredentials: Bool { fields["client_secret"] != nil }
 
   /// Returns the settings, with the defaults for a client with this id.

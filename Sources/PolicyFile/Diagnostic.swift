@@ -20,7 +20,7 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   public let line: Int
   /// The column in characters, from 1.
   public let column: Int
-  /// One line in lower case, with input in backticks.
+  /// One line in lower case. Texts from the file are in backticks.
   public let message: String
 
   /// Creates a finding; `line` and `column` count from 1.

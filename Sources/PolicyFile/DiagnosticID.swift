@@ -89,8 +89,8 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
 }
 
 extension DiagnosticID {
-  /// Returns the kind of finding for a value of `key` above its upper bound.
-  static func excess(of key: String) -> Self {
+  /// Returns the kind of finding for a value that is above the upper bound of the setting `key`.
+  static func exceededMaximum(of key: String) -> Self {
     switch key {
     case "code_lifetime": .codeLifetime
     case "device_code_lifetime": .deviceCodeLifetime

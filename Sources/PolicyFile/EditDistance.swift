@@ -1,8 +1,9 @@
 /// The edit distance between words, for suggestions such as "did you mean".
 public enum EditDistance {
-  /// Returns the nearest candidate, if its distance is 1 or at most a third of the length of the longer word.
+  /// Returns the candidate with the smallest distance to `word`; `nil` if no candidate is similar. A candidate is
+  /// similar if the distance is 1, or at most a third of the length of the longer of the two words.
   public static func nearest(to word: String, among candidates: [String]) -> String? {
-    // All candidates are much shorter than 64 bytes, so a longer word cannot be near to one.
+    // All candidates are much shorter than 64 bytes, so a longer word is not similar to any of them.
     guard word.utf8.count <= 64 else { return nil }
     var best: (candidate: String, distance: Int)?
     for candidate in candidates {

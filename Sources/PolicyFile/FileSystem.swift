@@ -11,7 +11,7 @@ enum FileSystem {
     case tooLong(limit: Int)
     case other
 
-    /// The problem in words, for a message in which they follow the name of the file.
+    /// The problem in words. In a message, they follow the name of the file.
     var text: String {
       switch self {
       case .missing: "does not exist"

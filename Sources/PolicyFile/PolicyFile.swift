@@ -15,7 +15,7 @@ public enum PolicyFile {
     public let unsupported: [Diagnostic]
     /// The key file that the policy names, even if the policy has errors.
     public let sealingKeys: FileReference?
-    /// The result for the points of RFC 8252, appendix A.
+    /// The result of the check against the five points of RFC 8252, appendix A.
     public let selfCheck: SelfCheck
     /// The policy file and the files that it includes, in the order of reading.
     public let files: [String]
@@ -24,11 +24,11 @@ public enum PolicyFile {
     public var isServable: Bool { policy != nil && unsupported.isEmpty }
   }
 
-  /// The result of reading several policies together.
+  /// The result of reading several policies and comparing them.
   public struct Check: Sendable {
     /// The results, one per path, in the order of the paths.
     public let outcomes: [Outcome]
-    /// Findings about two policies that have the same redirect URI.
+    /// Findings about redirect URIs that occur in two policies with different issuers.
     public let conflicts: [Diagnostic]
   }
 
@@ -62,7 +62,7 @@ public enum PolicyFile {
       guard let issuer = reader.gateway?.issuer else { continue }
       // If several clients of this policy have the same URI, the finding names the last of them.
       let uris = Dictionary(reader.clients.registeredURIs.lazy.map { ($0.text, $0) }) { $1 }.values
-      for uri in uris.sorted(by: { ($0.place.mark, $0.text) < ($1.place.mark, $1.text) }) {
+      for uri in uris.sorted(by: { ($0.location.mark, $0.text) < ($1.location.mark, $1.text) }) {
         guard let owner = owners[uri.text] else {
           owners[uri.text] = (path, issuer, uri)
           continue
@@ -70,7 +70,7 @@ public enum PolicyFile {
         guard owner.issuer != issuer else { continue }
         conflicts.append(
           PolicyReader.diagnostic(
-            .sharedRedirectURI, .warning, uri.place,
+            .sharedRedirectURI, .warning, uri.location,
             "client \(quoted(uri.client.rawValue)) has redirect URI \(quoted(uri.text)) here and with issuer "
               + "\(quoted(owner.issuer)) in \(quoted(owner.path)); an app needs one per authorization server"))
       }

@@ -6,16 +6,16 @@ enum PolicyFormat {
   struct Table: Sendable {
     let name: String
     let summary: String
-    let alternatives: [[String]]
-    let isExclusive: Bool
+    let requiresAnyOf: [[String]]
+    let requiresExactlyOneKey: Bool
     let rows: [Row]
 
     init<Root>(_ table: SettingTable<Root>) {
       let defaults = table.defaults()
       name = table.name
       summary = table.summary
-      alternatives = table.alternatives
-      isExclusive = table.isExclusive
+      requiresAnyOf = table.requiresAnyOf
+      requiresExactlyOneKey = table.requiresExactlyOneKey
       rows = table.settings.map { setting in
         Row(
           key: setting.key, form: setting.form, summary: setting.summary, defaultValue: setting.value(in: defaults),
@@ -47,7 +47,7 @@ enum PolicyFormat {
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
 
-  /// The tables that are searched for a key that is unknown in its mapping. If one of them has the key, the message
-  /// says where the key belongs.
+  /// The tables in which the reader searches for a key that is unknown in its mapping. If one of them has the key, the
+  /// error message says where the key belongs.
   static let searchedTables = tables.filter { ["policy", "gateway", "upstream", "enforcement"].contains($0.name) }
 }

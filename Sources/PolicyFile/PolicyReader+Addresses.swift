@@ -2,6 +2,7 @@ import Policy
 import YAML
 
 extension ListenerSettings: SectionDraft {
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<ListenerSettings>(
     table,
     [
@@ -36,7 +37,7 @@ extension PolicyReader {
   private func listener(_ item: Field) -> ListenerSettings? {
     var listener = ListenerSettings.table.defaults()
     guard let fields = read(item.node, ListenerSettings.section, into: &listener) else { return nil }
-    require(ListenerSettings.section, in: fields, item.node, named: "the listener")
+    requireSettings(of: ListenerSettings.section, in: fields, item.node, named: "the listener")
     return listener.address.host.isEmpty ? nil : listener
   }
 
@@ -62,7 +63,7 @@ extension PolicyReader {
   }
 
   func trustedProxies(_ field: Field) -> [AddressRange] {
-    list(field, orSingle: true).compactMap(addressRange)
+    list(field, allowsSingleValue: true).compactMap(addressRange)
   }
 
   private func addressRange(_ field: Field) -> AddressRange? {

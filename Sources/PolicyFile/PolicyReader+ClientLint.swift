@@ -68,7 +68,7 @@ extension PolicyReader {
         error(
           .grant, grant.node,
           "\(draft.title) is public and has no credentials; remove `client_credentials`")
-      } else if draft.fields["secret"] != nil || draft.hasOtherUpstreamID {
+      } else if draft.fields["secret"] != nil || draft.hasDifferentUpstreamID {
         error(
           .grant, grant.node,
           "\(draft.title) authenticates to the gateway, which does not send its own credentials for this grant; remove "
@@ -126,14 +126,14 @@ extension PolicyReader {
   private func lintCredentials(_ draft: ClientDraft, _ kind: ClientType) {
     if kind == .confidential, let secret = draft.settings.secret, let node = draft.fields["secret"]?.node {
       let bits = SecretStrength.bits(of: secret)
-      if bits < SecretStrength.required {
+      if bits < SecretStrength.requiredBits {
         warn(
           .weakSecret, node,
           "the secret of \(draft.title) has at most \(Int(bits)) bits and could be guessed; use 128 random bits, such as "
             + "32 hexadecimal digits of `openssl rand -hex 16`")
       }
     }
-    if kind == .confidential, draft.hasOtherUpstreamID, draft.fields["secret"] == nil,
+    if kind == .confidential, draft.hasDifferentUpstreamID, draft.fields["secret"] == nil,
       draft.settings.application != .native
     {
       error(

@@ -21,7 +21,7 @@ extension PolicyReader {
   func readEach(of list: YAMLNode, _ read: (YAMLNode) -> Void) {
     for item in list.items {
       read(item)
-      list.document.forget(list, through: item)
+      list.document.freeItems(of: list, through: item)
     }
   }
 
@@ -41,34 +41,34 @@ extension PolicyReader {
     if let first = clients[id] {
       error(
         .duplicateValue, draft.node,
-        "\(draft.title) occurs twice, first in \(line(of: first.place, from: draft.node)); remove one")
+        "\(draft.title) occurs twice, first in \(line(of: first.location, from: draft.node)); remove one")
       return
     }
     clients.add(
       id,
       ClientCollection.Entry(
-        client: draft.kind == nil ? nil : client(draft, id), place: SourceLocation(draft.node),
-        consentPlace: draft.fields.valid("consent").map { SourceLocation($0.node) },
-        upstreamIDPlace: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
+        client: draft.kind == nil ? nil : client(draft, id), location: SourceLocation(draft.node),
+        consentLocation: draft.fields.valid("consent").map { SourceLocation($0.node) },
+        upstreamIDLocation: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
   }
 
   private func draft(_ node: YAMLNode) -> ClientDraft? {
     var draft = ClientDraft(node: node, settings: clientDefaults)
-    suggested = []
-    // The id is read first, so that every message about the client can name it.
+    suggestedKeys = []
+    // The id is read before the other settings, so that every message about the client can contain the id.
     if let entry = node.entries.first(where: { $0.key.text == "id" }), !entry.value.isEmpty {
       draft.node = entry.value
       draft.id = clientID(Field(name: "id", key: entry.key, node: entry.value))
     }
     guard let fields = read(node, ClientDraft.section, into: &draft) else { return nil }
     draft.complete(fields, &clients)
-    // A missing type has its own finding below.
-    require(ClientDraft.section, in: fields, node, named: "the client", except: "type")
+    // The check below reports a missing `type` with a specific message.
+    requireSettings(of: ClientDraft.section, in: fields, node, named: "the client", except: "type")
     lint(draft.rules, fields)
     if let field = fields.valid("application"), draft.settings.application == .device {
       reportUnsupported(field, "device clients are not supported yet; remove the client")
     }
-    if fields["type"] == nil, !suggested.contains("type") {
+    if fields["type"] == nil, !suggestedKeys.contains("type") {
       error(
         .clientType, draft.node,
         "\(draft.title) has no `type`; say whether it is `public` or `confidential`, it cannot be guessed")
@@ -76,10 +76,10 @@ extension PolicyReader {
     return draft
   }
 
-  /// Returns the line of a place, with the name of its file if this is not the file of `node`.
-  private func line(of place: SourceLocation, from node: YAMLNode) -> String {
-    let file = place.file == node.document.file ? "" : "\(place.file), "
-    return "\(file)line \(place.mark.line)"
+  /// Returns the line of a location, with the name of its file if this is not the file of `node`.
+  private func line(of location: SourceLocation, from node: YAMLNode) -> String {
+    let file = location.file == node.document.file ? "" : "\(location.file), "
+    return "\(file)line \(location.mark.line)"
   }
 
   /// Reads a client id (RFC 6749, appendix A.1: visible ASCII and spaces). The length is limited for logs and metrics.
@@ -136,8 +136,8 @@ extension PolicyReader {
     case "callback": return .callback
     case "requested": return .requested
     default:
-      // The client may have been registered at the upstream under other rules for redirect URIs, so any http or https
-      // URL is accepted, too.
+      // The upstream may have accepted a redirect URI that violates the gateway's rules, so any http or https URL is
+      // accepted, too.
       if (try? RedirectURI(parsing: text)) != nil || (try? URLText(parsing: text)) != nil { return .fixed(text) }
       error(
         .invalidValue, field.node,

@@ -3,30 +3,30 @@ import Policy
 import YAML
 
 extension PolicyReader {
-  /// Reports an admin listener that needs the same address as another listener, and an upstream URL that is a listener
-  /// of the gateway itself.
+  /// Reports an admin listener that cannot listen because another listener needs the same port, and an upstream URL
+  /// with the address of one of the gateway's own listeners.
   func lintAddresses() {
-    if let place = adminPlace, let admin = gateway?.admin,
-      let listener = listenerPlaces.first(where: { Self.collide($0.address, admin) })
+    if let location = adminLocation, let admin = gateway?.admin,
+      let listener = listenerLocations.first(where: { Self.collide($0.address, admin) })
     {
       report(
-        .duplicateValue, .error, place,
-        "`admin` and the listener in line \(listener.place.mark.line) both need port \(admin.port); give one of them "
-          + "another port")
+        .duplicateValue, .error, location,
+        "`admin` and the listener in line \(listener.location.mark.line) both need port \(admin.port); give one of "
+          + "them another port")
     }
-    if let place = upstreamURLPlace, let origin = upstream?.origin, origin.isLoopback {
+    if let location = upstreamURLLocation, let origin = upstream?.origin, origin.isLoopback {
       let address = SocketAddress(host: origin.host == "localhost" ? "127.0.0.1" : origin.host, port: origin.port)
-      if let listener = listenerPlaces.first(where: { Self.collide($0.address, address) }) {
+      if let listener = listenerLocations.first(where: { Self.collide($0.address, address) }) {
         report(
-          .conflict, .error, place,
-          "`url` is the gateway's own listener in line \(listener.place.mark.line), so requests would loop; "
+          .conflict, .error, location,
+          "`url` is the gateway's own listener in line \(listener.location.mark.line), so requests would loop; "
             + "use the address of the server")
       }
     }
   }
 
-  /// Returns true if a socket that listens on one of the addresses gets connections to the other, or if both cannot
-  /// listen at the same time.
+  /// Returns true if a socket that listens on one of the addresses also gets connections to the other address, or if
+  /// sockets cannot listen on both addresses at the same time.
   private static func collide(_ left: SocketAddress, _ right: SocketAddress) -> Bool {
     guard left.port == right.port, left.port != 0 else { return false }
     let areSameFamily = left.host.contains(":") == right.host.contains(":")
@@ -38,13 +38,14 @@ extension PolicyReader {
   /// Reports a policy without `sealing_keys`. This is an error if the gateway seals (encrypts) refresh tokens and is
   /// not on loopback, and otherwise a warning.
   ///
-  /// A key in the memory of one process is lost at a restart, after which the gateway can no longer open the refresh
-  /// tokens that it has sealed. It answers 503 to them, so apps would retry for ever instead of signing in.
+  /// Without `sealing_keys`, the key is only in the memory of the process. After a restart, the gateway cannot open the
+  /// refresh tokens that it has sealed with this key, and answers 503 to requests with them. Apps would then retry for
+  /// ever instead of signing in again.
   func lintEphemeralKey() {
-    guard let place = ephemeralKeyPlace, let gateway else { return }
+    guard let location = ephemeralKeyLocation, let gateway else { return }
     let sealsRefreshTokens = clients.sealsRefreshTokens && !gateway.origin.isLoopback
     report(
-      .ephemeralKey, sealsRefreshTokens ? .error : .warning, place,
+      .ephemeralKey, sealsRefreshTokens ? .error : .warning, location,
       sealsRefreshTokens
         ? "without `sealing_keys` every restart signs all users of the apps out; add `sealing_keys: { file: PATH }` "
           + "(`proofgate keys generate --file PATH` creates the file)"

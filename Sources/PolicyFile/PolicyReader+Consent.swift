@@ -7,11 +7,11 @@ extension PolicyReader {
   ///
   /// The decision depends on all clients: if several clients share an upstream client, the upstream cannot distinguish
   /// them, and the user's consent for one counts for all (RFC 8252, section 8.6).
-  func settleConsent() {
+  func assignConsentOwners() {
     let counts = clientCountsByUpstreamClient()
     var seen: [ClientID: Int] = [:]
-    // The loop visits the clients from last to first. If all clients of an upstream client except one have been seen,
-    // the current client is the second of them in the file, where the warning is reported.
+    // The warning about a shared upstream client is reported at the second of its clients in the file. The loop visits
+    // the clients from last to first, so this is the client at which all except one have been seen.
     for position in clients.entries.indices.reversed() {
       let entry = clients.entries[position]
       guard let client = entry.client else { continue }
@@ -21,18 +21,18 @@ extension PolicyReader {
         seen[upstreamID, default: 0] += 1
         if seen[upstreamID] == count - 1 {
           report(
-            .sharedUpstreamClient, .warning, entry.upstreamIDPlace ?? entry.place,
+            .sharedUpstreamClient, .warning, entry.upstreamIDLocation ?? entry.location,
             "upstream client \(quoted(upstreamID.rawValue)) serves \(count) clients, so an ID or access token of one "
               + "is valid for the others, and the upstream applies the user's consent for one to all; use an upstream "
               + "client for each")
         }
       }
       let reason = Self.reasonToAsk(client, sharing: count)
-      let standard = reason == nil ? ConsentOwner.upstream : .gateway
-      let consent = entry.consentPlace == nil ? standard : client.consent
-      if let place = entry.consentPlace, consent == .upstream, let reason {
+      let defaultOwner = reason == nil ? ConsentOwner.upstream : .gateway
+      let consent = entry.consentLocation == nil ? defaultOwner : client.consent
+      if let location = entry.consentLocation, consent == .upstream, let reason {
         report(
-          .consentUpstream, .warning, place,
+          .consentUpstream, .warning, location,
           "the gateway does not ask for consent for client \(quoted(client.id.rawValue)) although \(reason); use "
             + "`consent: gateway`")
       }
@@ -44,7 +44,8 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the number of clients for each upstream client that at least one client with a different id uses.
+  /// Returns the number of clients of each upstream client, by the upstream id. The result contains only upstream
+  /// clients that at least one client with a different id uses.
   private func clientCountsByUpstreamClient() -> [ClientID: Int] {
     var counts: [ClientID: Int] = [:]
     for client in clients.entries.lazy.compactMap(\.client) where client.upstream.clientID != client.id {
@@ -54,10 +55,12 @@ extension PolicyReader {
     return counts
   }
 
-  /// Returns the reason why the gateway should ask for consent itself; `nil` if it is sufficient that the upstream
-  /// asks.
+  /// Returns the reason why the gateway itself should ask for consent, as part of a message; `nil` if it is sufficient
+  /// that the upstream asks.
+  ///
+  /// - Parameter count: The number of clients that use the same upstream client.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
-    if client.registration == .dynamic { return "the operator does not vouch for it" }
+    if client.registration == .untrusted { return "the operator does not vouch for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }
     if count > 1 { return "the upstream client is shared" }
     for uri in client.redirectURIs {

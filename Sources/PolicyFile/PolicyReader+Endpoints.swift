@@ -3,6 +3,7 @@ import Policy
 import YAML
 
 extension EndpointPaths: SectionDraft {
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<EndpointPaths>(
     table,
     [
@@ -12,10 +13,10 @@ extension EndpointPaths: SectionDraft {
 }
 
 extension PolicyReader {
-  /// Reads `endpoints:` and reports a path that occurs as two kinds of endpoint.
+  /// Reads `endpoints:` and reports a path that is listed for two kinds of endpoint.
   func endpoints(_ field: Field) -> EndpointPaths {
     var endpoints = EndpointPaths(authorization: [], token: [])
-    endpointsPlace = SourceLocation(field.key)
+    endpointsLocation = SourceLocation(field.key)
     guard let fields = read(field.node, EndpointPaths.section, into: &endpoints) else { return endpoints }
     var owners: [String: String] = [:]
     for field in fields.all {
@@ -26,27 +27,28 @@ extension PolicyReader {
           "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint")
       }
     }
-    require(EndpointPaths.section, in: fields, field.key, named: "`endpoints`")
+    requireSettings(of: EndpointPaths.section, in: fields, field.key, named: "`endpoints`")
     return endpoints
   }
 
-  /// Reports a policy without a revocation endpoint if a client may use refresh tokens. After the reuse of a refresh
-  /// token or the replay of a code, the gateway can then end its own sealed tokens, but not the tokens of the upstream.
+  /// Reports a policy without a revocation endpoint if a client may use refresh tokens. Without this endpoint, the
+  /// gateway cannot revoke the upstream's tokens after the reuse of a refresh token or the replay of a code. It can
+  /// only refuse its own sealed tokens.
   func lintRevocation() {
-    guard let upstream, upstream.endpoints.revocation.isEmpty, let endpointsPlace,
+    guard let upstream, upstream.endpoints.revocation.isEmpty, let endpointsLocation,
       clients.entries.contains(where: { $0.client?.grants.contains(.refreshToken) ?? false })
     else { return }
     report(
-      .revocationMissing, .note, endpointsPlace,
+      .revocationMissing, .note, endpointsLocation,
       "`endpoints` has no `revocation`, so the server's tokens outlive a replayed code or a reused refresh token; add "
         + "its path if the server has one")
   }
 
-  /// Reads a path or a list of paths. The permitted syntax excludes escapes, `;`, dot segments and empty segments, which
-  /// servers interpret in different ways.
+  /// Reads a path or a list of paths. The permitted syntax excludes escapes, `;`, dot segments and empty segments,
+  /// because servers interpret them in different ways.
   func paths(_ field: Field) -> [String] {
     var paths: [String] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
@@ -59,8 +61,9 @@ extension PolicyReader {
     return paths
   }
 
-  /// Checks `not_endpoints`. An entry that is a variant of an endpoint path would let requests bypass the checks. An
-  /// entry that neither resembles an endpoint path nor is a metadata path has no effect.
+  /// Reports entries of `not_endpoints` that are a variant of an endpoint path, because requests to the endpoint could
+  /// bypass the checks. Also reports entries without effect: those that neither resemble an endpoint path nor are a
+  /// metadata path.
   func checkNotEndpoints(_ field: Field, _ upstream: UpstreamSettings) {
     let endpoints = upstream.endpoints
     let all =

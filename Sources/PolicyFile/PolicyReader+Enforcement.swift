@@ -10,9 +10,9 @@ extension PolicyEnforcement: SectionDraft {
 extension PolicyReader {
   func readEnforcement(_ field: Field) {
     guard let fields = read(field.node, PolicyEnforcement.section, into: &enforcement) else { return }
-    pushedNode = fields["pushed_authorization"]?.node
+    pushedAuthorizationNode = fields["pushed_authorization"]?.node
     if let field = fields["unlisted_oauth"], enforcement.unlistedOAuth == .observe {
-      unlistedObservedPlace = SourceLocation(field.node)
+      unlistedObservedLocation = SourceLocation(field.node)
     }
     if let field = fields.valid("unknown_clients"), enforcement.unknownClients != .reject {
       warn(

@@ -35,18 +35,21 @@ extension PolicyReader {
   /// Reports each required setting that the mapping does not have.
   ///
   /// - Parameters:
+  ///   - fields: The settings that the mapping has.
+  ///   - node: The node at which a missing setting is reported.
   ///   - name: The name of the mapping in messages, with backticks or an article.
-  ///   - own: A key that is not reported here, because its absence has a finding of its own.
-  func require<Draft>(
-    _ section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String, except own: String? = nil
+  ///   - exceptedKey: A required key that the caller checks itself.
+  func requireSettings<Draft>(
+    of section: Section<Draft>, in fields: Fields, _ node: YAMLNode, named name: String,
+    except exceptedKey: String? = nil
   ) {
-    for (key, advice) in section.requiredSettings where key != own && fields[key] == nil {
+    for (key, advice) in section.requiredSettings where key != exceptedKey && fields[key] == nil {
       reportMissing(key, node, in: name, advice)
     }
   }
 
-  /// Returns the items of a list. With `orSingle`, a value that is not a list counts as its only item.
-  func list(_ field: Field, orSingle: Bool = false) -> [Field] {
+  /// Returns the items of a list. With `allowsSingleValue`, a scalar is returned as the only item.
+  func list(_ field: Field, allowsSingleValue: Bool = false) -> [Field] {
     switch field.node.kind {
     case .sequence:
       var items: [Field] = []
@@ -59,7 +62,7 @@ extension PolicyReader {
         items.append(Field(name: field.name, key: item, node: item))
       }
       return items
-    case .scalar where orSingle:
+    case .scalar where allowsSingleValue:
       return [field]
     default:
       error(.wrongType, field.node, "`\(field.name)` must be a list, not \(withArticle(field.node.kind))")
@@ -68,20 +71,22 @@ extension PolicyReader {
   }
 
   /// Reports a missing key, unless the reader has already suggested this key in a message about an unknown key.
-  func reportMissing(_ key: String, _ node: YAMLNode, in name: String, _ example: String) {
-    guard !suggested.contains(key) else { return }
-    error(.missingKey, node, "\(name) has no `\(key)`; add \(example)")
+  ///
+  /// - Parameter advice: The end of the message, after "add".
+  func reportMissing(_ key: String, _ node: YAMLNode, in name: String, _ advice: String) {
+    guard !suggestedKeys.contains(key) else { return }
+    error(.missingKey, node, "\(name) has no `\(key)`; add \(advice)")
   }
 
   private func reportUnknown(_ key: String, _ node: YAMLNode, in name: String, _ section: String, _ known: [String]) {
     if let near = EditDistance.nearest(to: key, among: known) {
-      suggested.insert(near)
+      suggestedKeys.insert(near)
       error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; did you mean `\(near)`?")
-    } else if let other = PolicyFormat.searchedTables.first(where: { other in
-      other.name != section && other.rows.contains { $0.key == key }
+    } else if let other = PolicyFormat.searchedTables.first(where: { table in
+      table.name != section && table.rows.contains { $0.key == key }
     }) {
-      let place = other.name == "policy" ? "the top level" : "`\(other.name)`"
-      error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; it belongs to \(place)")
+      let owner = other.name == "policy" ? "the top level" : "`\(other.name)`"
+      error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; it belongs to \(owner)")
     } else {
       error(.unknownKey, node, "unknown key \(quoted(key)) in `\(name)`; use \(oneOf(known))")
     }

@@ -7,10 +7,11 @@ private struct GatewayDraft: SectionDraft {
   var settings = GatewaySettings()
   var origin: Origin?
   var issuer: (text: String, origin: Origin)?
-  /// The listeners with their places.
+  /// The listeners with their locations.
   var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
   var sharedStore = SharedStoreDraft()
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<GatewayDraft>(
     GatewaySettings.table,
     [
@@ -40,12 +41,12 @@ extension PolicyReader {
   func readGateway(_ field: Field) {
     var draft = GatewayDraft()
     guard let fields = read(field.node, GatewayDraft.section, into: &draft) else { return }
-    listenerPlaces = draft.listeners.map { ($0.value.address, SourceLocation($0.node)) }
+    listenerLocations = draft.listeners.map { ($0.value.address, SourceLocation($0.node)) }
     sealingKeys = draft.settings.sealingKeys
     if fields["origin"] == nil, fields["issuer"] == nil {
       reportMissing("origin", field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
     }
-    require(GatewayDraft.section, in: fields, field.key, named: "`gateway`")
+    requireSettings(of: GatewayDraft.section, in: fields, field.key, named: "`gateway`")
     var settings = draft.settings
     if let timeout = fields.valid("drain_timeout"), settings.drainTimeout <= settings.drainDelay {
       error(
@@ -66,27 +67,27 @@ extension PolicyReader {
     _ gateway: GatewaySettings, _ listeners: [(value: ListenerSettings, node: YAMLNode)], _ fields: Fields,
     _ field: Field
   ) {
-    let severalReplicas = gateway.replicas > 1
+    let hasSeveralReplicas = gateway.replicas > 1
     let unshared: String? =
       switch gateway.store {
       case .memory: "`store: memory`"
       case .file: "a `store` in a file"
       case .redis: nil
       }
-    if severalReplicas, let unshared {
+    if hasSeveralReplicas, let unshared {
       error(
         .memoryStore, fields["store"]?.node ?? field.key,
         "\(gateway.replicas) replicas cannot share \(unshared); use `redis://HOST:PORT/DB` or one replica")
     }
     if fields["sealing_keys"] == nil {
-      if severalReplicas {
+      if hasSeveralReplicas {
         error(
           .ephemeralKey, field.key,
           "\(gateway.replicas) replicas without `sealing_keys` cannot open values that another one sealed; add "
             + "`sealing_keys: { file: PATH }`")
       } else {
-        // Reported once the clients are known.
-        ephemeralKeyPlace = SourceLocation(field.key)
+        // `lintEphemeralKey()` reports this later, because the severity depends on the clients.
+        ephemeralKeyLocation = SourceLocation(field.key)
       }
     }
     if let strict = fields["strict_transport_security"], gateway.strictTransport == nil,
@@ -101,8 +102,8 @@ extension PolicyReader {
         .conflict, listener.node,
         "`proxy_protocol` is accepted only from `trusted_proxies`, which is empty; list the proxies that send it")
     }
-    let answers = gateway.trustedProxies.isEmpty && gateway.origin.scheme == .https
-    for listener in listeners where answers && listener.value.tls == nil {
+    let needsTLSListeners = gateway.trustedProxies.isEmpty && gateway.origin.scheme == .https
+    for listener in listeners where needsTLSListeners && listener.value.tls == nil {
       let address = listener.value.address
       guard !Origin(scheme: .http, host: address.host).isLoopback else {
         warn(
@@ -134,8 +135,8 @@ extension PolicyReader {
     return (text, url.origin)
   }
 
-  /// Reports plain http, except on loopback, where it is for development. On a network it would expose codes and
-  /// tokens.
+  /// Returns true if the origin is https or on loopback, where http is for development. Otherwise reports the setting
+  /// and returns false, because http on a network would expose codes and tokens.
   private func requireTLS(_ origin: Origin, _ field: Field) -> Bool {
     if origin.scheme == .https || origin.isLoopback { return true }
     error(
@@ -162,7 +163,7 @@ extension PolicyReader {
     }
     guard let address = address(field) else { return }
     settings.admin = address
-    adminPlace = SourceLocation(field.node)
+    adminLocation = SourceLocation(field.node)
     if !Origin(scheme: .http, host: address.host).isLoopback {
       warn(
         .adminExposed, field.node,

@@ -20,13 +20,13 @@ extension PolicyReader {
     "x-waws-unencoded-url",
   ]
 
-  /// Reads a glob or a list of globs, and reports a glob that occurs twice. In a glob, `*` matches any number of
+  /// Reads a pattern (glob) or a list of patterns, and reports a pattern that occurs twice. `*` matches any number of
   /// characters, and the case of letters does not matter.
   func headerGlobs(_ field: Field) -> [String] {
     var globs: [String] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let glob = text(item) else { continue }
-      if let problem = Self.globProblem(glob, isKept: field.name == "keep_headers") {
+      if let problem = Self.globProblem(glob, isForKeeping: field.name == "keep_headers") {
         error(.invalidValue, item.node, "`\(field.name)` cannot hold \(quoted(glob)); \(problem)")
       } else if globs.contains(glob.lowercased()) {
         error(.duplicateValue, item.node, "\(quoted(glob)) occurs twice in `\(field.name)`; keep one")
@@ -37,7 +37,10 @@ extension PolicyReader {
     return globs
   }
 
-  private static func globProblem(_ glob: String, isKept: Bool) -> String? {
+  /// Returns the problem of a glob with its solution; `nil` if there is no problem.
+  ///
+  /// - Parameter isForKeeping: True for a glob of `keep_headers`, false for `strip_headers`.
+  private static func globProblem(_ glob: String, isForKeeping: Bool) -> String? {
     // The characters of a token (RFC 9110, section 5.6.2), which include `*`.
     let isToken = glob.utf8.allSatisfy { byte in
       byte.isToken
@@ -46,7 +49,7 @@ extension PolicyReader {
     guard glob.utf8.count(where: { $0 != UInt8(ascii: "*") }) >= 2 else {
       return "it would match nearly every field; write at least two characters other than `*`"
     }
-    if isKept {
+    if isForKeeping {
       guard let name = neverKept.first(where: { folded(glob) == $0 }) else { return nil }
       return "the gateway never forwards `\(name)` of a client"
     }

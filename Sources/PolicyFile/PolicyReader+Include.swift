@@ -6,10 +6,10 @@ struct IncludeDraft: SectionDraft {
   static let table = SettingTable<IncludeDraft>(
     "include", "Files that hold clients.",
     [
-      .other(
-        "include", .list(.text("file names"), orSingle: true),
+      .customReader(
+        "include", .list(.text("file names"), allowsSingleValue: true),
         "File names, relative to this file; `*` matches any characters of the file name, not of a directory",
-        required: "a file name")
+        adviceIfMissing: "a file name")
     ]
   ) { IncludeDraft() }
 
@@ -20,7 +20,7 @@ struct IncludeDraft: SectionDraft {
 struct IncludedFile: SectionDraft {
   static let table = SettingTable<IncludedFile>(
     "included_file", "A file that `include` names: a list of clients, or this mapping.",
-    [.other("clients", .list(.section("client")), "The clients", required: "a list of clients")]
+    [.customReader("clients", .list(.section("client")), "The clients", adviceIfMissing: "a list of clients")]
   ) { IncludedFile() }
 
   fileprivate static let section = Section<IncludedFile>(
@@ -31,7 +31,7 @@ extension PolicyReader {
   /// Reads the files that `include` names. Each name may be a pattern such as `clients.d/*.yaml`. The files contain
   /// clients, and cannot include other files.
   func include(_ field: Field) {
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let pattern = text(item) else { continue }
       for path in paths(matching: pattern, item) {
         guard !files.contains(path) else {
@@ -40,7 +40,7 @@ extension PolicyReader {
         }
         guard let document = document(path, namedBy: item.node) else { continue }
         readIncluded(document)
-        document.forget()
+        document.freeAll()
       }
     }
   }

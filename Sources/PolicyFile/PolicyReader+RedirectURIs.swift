@@ -37,6 +37,7 @@ extension PolicyReader {
     for uri in draft.redirectURIs {
       switch uri.value.kind {
       case .privateUse(let scheme): lintPrivateUse(uri, scheme: scheme, draft)
+      // The URI of the Windows Web Authentication Broker (`msapp:`).
       case .broker: lintKind(.privateUse, uri, draft)
       case .https: lintHTTPS(uri, draft)
       case .loopback: lintLoopback(uri, draft)
@@ -143,10 +144,10 @@ extension PolicyReader {
   /// problem.
   private func lintLoopbackOwner(_ uri: ClientDraft.Located<RedirectURI>, _ draft: ClientDraft) -> Bool {
     guard draft.kind == .confidential || !isNative(draft) else { return true }
-    let what = draft.kind == .confidential ? "confidential" : "not a native app"
+    let problem = draft.kind == .confidential ? "confidential" : "not a native app"
     error(
       .loopbackNotNative, uri.node,
-      "\(draft.title) is \(what) and has the loopback redirect URI \(quoted(uri.value.text)); use https, or "
+      "\(draft.title) is \(problem) and has the loopback redirect URI \(quoted(uri.value.text)); use https, or "
         + "`type: public` and `application: native`")
     return false
   }
@@ -160,13 +161,13 @@ extension PolicyReader {
         clients.add(
           ClientCollection.RegisteredLoopbackURI(
             client: id, address: uri.value.address, isObserved: draft.rules.mode == .observe,
-            place: SourceLocation(uri.node)))
+            location: SourceLocation(uri.node)))
         continue
       case .privateUse, .https, .broker: break
       }
       clients.add(
         ClientCollection.RegisteredURI(
-          client: id, text: uri.value.text, scheme: uri.value.privateUseScheme, place: SourceLocation(uri.node)))
+          client: id, text: uri.value.text, scheme: uri.value.privateUseScheme, location: SourceLocation(uri.node)))
     }
   }
 
@@ -181,20 +182,21 @@ extension PolicyReader {
       let title = "client \(quoted(uri.client.rawValue))"
       if let owner = uriOwners[position] {
         report(
-          .sharedRedirectURI, .warning, uri.place,
+          .sharedRedirectURI, .warning, uri.location,
           "\(title) and client \(quoted(owner.rawValue)) both have redirect URI \(quoted(uri.text)); give each its own")
       } else if let scheme = uri.scheme, let owner = schemeOwners[position] {
         report(
-          .sharedScheme, .warning, uri.place,
+          .sharedScheme, .warning, uri.location,
           "\(title) and client \(quoted(owner.rawValue)) both have scheme \(quoted(scheme)), which a device gives to one "
             + "app; use a scheme per app")
       }
     }
-    for (uri, other) in clients.loopbackURIsOfBothModes() {
-      let modes = uri.isObserved ? ("observed", "enforced") : ("enforced", "observed")
+    for (uri, earlierClient) in clients.loopbackURIsOfBothModes() {
+      let (mode, earlierMode) = uri.isObserved ? ("observed", "enforced") : ("enforced", "observed")
       report(
-        .sharedRedirectURI, .warning, uri.place,
-        "the \(modes.0) client \(quoted(uri.client.rawValue)) and the \(modes.1) client \(quoted(other.rawValue)) both "
+        .sharedRedirectURI, .warning, uri.location,
+        "the \(mode) client \(quoted(uri.client.rawValue)) and the \(earlierMode) client "
+          + "\(quoted(earlierClient.rawValue)) both "
           + "have redirect URI \(quoted(uri.address)) on any port, so an app of one can get the codes of the other; give "
           + "each a path of its own")
     }

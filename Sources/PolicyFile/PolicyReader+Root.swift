@@ -3,8 +3,8 @@ import Cryptography
 import Policy
 import YAML
 
-/// The top level of the file. Its sections are read in an order in which each section comes after those that it depends
-/// on, not in the order of the file.
+/// The top level of the file. Its sections are not read in the order of the file: a section is read after the sections
+/// on which it depends.
 struct PolicyRoot: SectionDraft {
   var version: Field?
   var gateway: Field?
@@ -16,20 +16,22 @@ struct PolicyRoot: SectionDraft {
     "policy",
     "A policy of Proofgate in front of a legacy authorization server. docs/policy.md explains every setting.",
     [
-      .other("version", .constant(1), "The version of this format", required: "`version: 1`"),
-      .other(
+      .customReader("version", .constant(1), "The version of this format", adviceIfMissing: "`version: 1`"),
+      .customReader(
         "gateway", .section("gateway"), "The settings of the gateway process",
-        required: "a mapping with `origin` and `listeners`"),
-      .other(
+        adviceIfMissing: "a mapping with `origin` and `listeners`"),
+      .customReader(
         "upstream", .section("upstream"), "The legacy authorization server",
-        required: "a mapping with `url` and `endpoints`"),
-      .other("enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
-      .other(
+        adviceIfMissing: "a mapping with `url` and `endpoints`"),
+      .customReader(
+        "enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
+      .customReader(
         "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
         "The clients, and files with more clients", default: "none"),
     ]
   ) { PolicyRoot() }
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<PolicyRoot>(
     table,
     [
@@ -42,13 +44,13 @@ extension PolicyReader {
   /// Reads the policy and the files that it names. Returns `nil` if there are errors.
   func read(_ path: String) -> Policy? {
     readDocument(path)
-    settleConsent()
+    assignConsentOwners()
     // Frees memory before the policy is created, because during a reload the old policy is still in memory.
     clients.freeIndex()
     lintSharing()
     lintAddresses()
     lintEphemeralKey()
-    lintPassing()
+    lintUncheckedRequests()
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
@@ -56,17 +58,17 @@ extension PolicyReader {
   }
 
   /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
-  private func lintPassing() {
+  private func lintUncheckedRequests() {
     guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
-    if let place = missingPassPlace {
+    if let location = missingPassLocation {
       report(
-        .everythingPassed, .warning, place,
+        .everythingPassed, .warning, location,
         "without `pass` every path of the server is reachable, other OAuth endpoints and consoles too; list the prefixes "
           + "that browsers need, or write `pass: [/]`")
     }
-    if let place = unlistedObservedPlace {
+    if let location = unlistedObservedLocation {
       report(
-        .unlistedOAuth, .warning, place,
+        .unlistedOAuth, .warning, location,
         "`unlisted_oauth: observe` lets OAuth requests pass to paths that no rule covers; list them in `endpoints` and "
           + "use `reject`")
     }
@@ -74,21 +76,22 @@ extension PolicyReader {
 
   private func readDocument(_ path: String) {
     guard let document = document(path) else { return }
-    defer { document.forget() }
+    defer { document.freeAll() }
     var root = PolicyRoot()
     guard let fields = read(document.root, PolicyRoot.section, into: &root) else { return }
-    require(PolicyRoot.section, in: fields, document.root, named: "the policy")
+    requireSettings(of: PolicyRoot.section, in: fields, document.root, named: "the policy")
     if let field = root.version { checkVersion(field) }
     if let field = root.gateway { readGateway(field) }
     if let field = root.upstream { readUpstream(field) }
     if let field = root.enforcement { readEnforcement(field) }
-    if let node = pushedNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
+    if let node = pushedAuthorizationNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
     if let field = root.clients { readClients(field) }
   }
 
   /// Reads and parses one file, or reports the problem.
   ///
-  /// - Parameter name: The node that names the file. An unreadable file is reported there.
+  /// - Parameter name: The node with the name of the file, at which an unreadable file is reported; `nil` for the
+  ///   policy itself.
   func document(_ path: String, namedBy name: YAMLNode? = nil) -> YAMLDocument? {
     files.append(path)
     let bytes: [UInt8]

@@ -16,14 +16,14 @@ struct ScopeLists: SectionDraft {
   static let table = SettingTable<ScopeLists>(
     "scopes", "The difference between the scopes that apps send and those that the server knows.",
     [
-      .other(
+      .customReader(
         "drop", tokens,
         """
         Scope tokens that the gateway removes from authorization requests, pushed ones, refreshes and client \
         credentials before it forwards them
         """,
         default: "none"),
-      .other(
+      .customReader(
         "default", tokens,
         """
         Scope tokens that go to the server if a request has no scope, or only dropped tokens. A refresh never gets \
@@ -33,8 +33,10 @@ struct ScopeLists: SectionDraft {
     ]
   ) { ScopeLists() }
 
-  private static let tokens = SettingForm.list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), orSingle: true)
+  private static let tokens = SettingForm.list(
+    .text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true)
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<ScopeLists>(
     table, ["drop": { $2.drop = $0.scopeTokens($1) }, "default": { $2.defaults = $0.scopeTokens($1) }])
 }
@@ -42,8 +44,8 @@ struct ScopeLists: SectionDraft {
 extension PolicyReader {
   /// Reads `scopes:` of `upstream:`, or of the `upstream:` of a client.
   ///
-  /// - Parameter server: For a client, the rules of `upstream:`. Each list of the client replaces their list of the
-  ///   same name.
+  /// - Parameter server: If the field belongs to a client, the rules of the top-level `upstream:`. Each list of the
+  ///   client replaces the list of the same name in these rules.
   func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
     read(field.node, ScopeLists.section, into: &lists)
@@ -69,7 +71,7 @@ extension PolicyReader {
 
   fileprivate func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
     var tokens: [ScopeLists.Token] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let text = text(item) else { continue }
       guard Scope(parsing: text)?.tokens.count == 1 else {
         error(

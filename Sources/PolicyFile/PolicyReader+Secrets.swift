@@ -8,16 +8,17 @@ struct SecretDraft: SectionDraft {
   var variable: Field?
 
   static let table = SettingTable<SecretDraft>(
-    "secret", "A secret, read when the policy is loaded. One of the two keys.", isExclusive: true,
+    "secret", "A secret, read when the policy is loaded. One of the two keys.", requiresExactlyOneKey: true,
     [
-      .other(
+      .customReader(
         "file", .text("file name"),
         "A file that contains the secret, relative to the file that names it; one line end is removed",
         default: "none"),
-      .other("env", .text(), "An environment variable that contains the secret", default: "none"),
+      .customReader("env", .text(), "An environment variable that contains the secret", default: "none"),
     ]
   ) { SecretDraft() }
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<SecretDraft>(table, ["file": { $2.file = $1 }, "env": { $2.variable = $1 }])
 }
 
@@ -27,15 +28,15 @@ struct FileDraft: SectionDraft {
 
   static let table = SettingTable<FileDraft>(
     "file", "A file, relative to the file that names it.",
-    [.other("file", .text("file name"), "Its path", required: "`file: PATH`")]
+    [.customReader("file", .text("file name"), "Its path", adviceIfMissing: "`file: PATH`")]
   ) { FileDraft() }
 
   fileprivate static let section = Section<FileDraft>(table, ["file": { $2.file = $1 }])
 }
 
 extension PolicyReader {
-  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` refers to. It is read when the policy is loaded, so that
-  /// a missing secret is reported then and not at the first sign-in.
+  /// Reads the secret that `{ file: PATH }` or `{ env: NAME }` refers to, so that a missing secret is reported when the
+  /// policy is loaded and not at the first sign-in.
   func secret(_ field: Field) -> Secret? {
     guard field.node.kind == .mapping else {
       error(
@@ -58,8 +59,8 @@ extension PolicyReader {
   /// The placeholder for a secret that is not read. It is long enough to pass the check of a secret's strength.
   static let unreadSecret = Secret("not-read-not-read-not-read-not-read-not-read")
 
-  /// Returns the path of `{ file: PATH }`. The content of the file is used later, but an unreadable file is reported
-  /// now, unless `PolicySources.readsSecrets` is false.
+  /// Returns the path of `{ file: PATH }`. The content of the file is used later, but the method already reports an
+  /// unreadable file, unless `PolicySources.readsSecrets` is false.
   func file(_ field: Field) -> FileReference? {
     var draft = FileDraft()
     read(field.node, FileDraft.section, named: field.name, into: &draft)

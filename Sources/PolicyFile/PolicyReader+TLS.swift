@@ -4,10 +4,11 @@ import Policy
 import YAML
 
 extension ListenerTLS: SectionDraft {
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<ListenerTLS>(
     table,
     [
-      // `listenerTLS(_:)` reads them together.
+      // `listenerTLS(_:)` reads the certificate and the key together, after the whole mapping.
       "certificate": { _, _, _ in }, "private_key": { _, _, _ in },
       "certificates": { $2.certificates = $0.certificates($1) },
       "ciphers": { $2.ciphers = $0.ciphers($1) },
@@ -23,11 +24,12 @@ struct CertificateDraft: SectionDraft {
   static let table = SettingTable<CertificateDraft>(
     "certificate", "A certificate and its key.",
     [
-      .other(
+      .customReader(
         "certificate", .text("file name"), "PEM file with the certificate and the chain behind it",
-        required: "the path of a PEM file"),
-      .other(
-        "private_key", .text("file name"), "PEM file with its key, not encrypted", required: "the path of a PEM file"),
+        adviceIfMissing: "the path of a PEM file"),
+      .customReader(
+        "private_key", .text("file name"), "PEM file with its key, not encrypted",
+        adviceIfMissing: "the path of a PEM file"),
     ]
   ) { CertificateDraft() }
 
@@ -38,7 +40,7 @@ struct CertificateDraft: SectionDraft {
 /// The mapping `tls:` of `upstream:`, before its defaults are filled in.
 struct UpstreamTLSDraft: SectionDraft {
   var authorities: CertificateChain?
-  /// True if the mapping has `ca`, even an unreadable one.
+  /// True if the mapping has `ca`, even if the file cannot be read.
   var namesAuthorities = false
   var serverName: String?
   var certificate: CertificateAndKey?
@@ -47,18 +49,18 @@ struct UpstreamTLSDraft: SectionDraft {
   static let table = SettingTable<UpstreamTLSDraft>(
     "upstream_tls", "TLS towards an https upstream. Its certificate is always verified.",
     [
-      .other(
+      .customReader(
         "ca", .text("file name"),
         "PEM file with the authorities that may issue the server's certificate; all others are untrusted then",
         default: "those of the machine"),
-      .other(
+      .customReader(
         "server_name", .text("host"), "The host name or address that the certificate must contain, also sent as SNI",
         default: "the host of `url`"),
-      .other(
+      .customReader(
         "certificate", .text("file name"),
         "PEM file with the certificate that the gateway presents if the upstream requests one",
         default: "none"),
-      .other("private_key", .text("file name"), "PEM file with its key, not encrypted", default: "none"),
+      .customReader("private_key", .text("file name"), "PEM file with its key, not encrypted", default: "none"),
       .choice("min_version", \.minimumVersion, "The oldest version that the gateway accepts"),
     ]
   ) { UpstreamTLSDraft() }
@@ -71,7 +73,7 @@ struct UpstreamTLSDraft: SectionDraft {
         $2.authorities = $0.certificateChain($1)
       },
       "server_name": { $2.serverName = $0.serverName($1) },
-      // `upstreamTLS(_:)` reads them together.
+      // `upstreamTLS(_:)` reads the certificate and the key together, after the whole mapping.
       "certificate": { _, _, _ in }, "private_key": { _, _, _ in },
     ])
 }
@@ -111,7 +113,7 @@ extension PolicyReader {
 
   fileprivate func ciphers(_ field: Field) -> [CipherSuite] {
     var suites: [CipherSuite] = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let suite = choice(item, CipherSuite.self) else { continue }
       guard !suites.contains(suite) else {
         error(.duplicateValue, item.node, "`\(suite.rawValue)` occurs twice in `ciphers`; keep one")
@@ -149,8 +151,12 @@ extension PolicyReader {
     return url.origin.host
   }
 
-  /// Returns the TLS settings of an https upstream. Returns `nil` for an http upstream, and if no authorities could be
-  /// read; the reader has then reported this.
+  /// Returns the TLS settings of an https upstream; `nil` for an http upstream. Also `nil`, after an error report, if
+  /// there are no authorities that can verify the upstream.
+  ///
+  /// - Parameters:
+  ///   - tls: The mapping `tls:` of `upstream:`; `nil` if the policy does not have it.
+  ///   - url: The setting `url` of `upstream:`, where missing authorities are reported.
   func finishUpstreamTLS(
     _ tls: (draft: UpstreamTLSDraft, field: Field)?, _ origin: Origin, _ url: Field
   ) -> UpstreamTLS? {
@@ -179,12 +185,16 @@ extension PolicyReader {
 
   // MARK: Files
 
-  /// Reads a certificate and its key, and reports a pair that does not match.
+  /// Reads a certificate and its key, and reports a missing setting and a key that does not belong to the certificate.
+  ///
+  /// - Parameters:
+  ///   - mapping: The mapping that contains the two settings.
+  ///   - name: The name of the mapping in messages.
   private func certificateAndKey(
-    _ certificate: Field?, _ key: Field?, in place: Field, named name: String
+    _ certificate: Field?, _ key: Field?, in mapping: Field, named name: String
   ) -> CertificateAndKey? {
-    if certificate == nil { reportMissing("certificate", place.key, in: "`\(name)`", "the path of a PEM file") }
-    if key == nil { reportMissing("private_key", place.key, in: "`\(name)`", "the path of a PEM file") }
+    if certificate == nil { reportMissing("certificate", mapping.key, in: "`\(name)`", "the path of a PEM file") }
+    if key == nil { reportMissing("private_key", mapping.key, in: "`\(name)`", "the path of a PEM file") }
     guard sources.readsSecrets else { return nil }
     let chain = certificate.flatMap(certificateChain)
     let privateKey = key.flatMap(privateKey)
@@ -226,9 +236,10 @@ extension PolicyReader {
     }
     do {
       let chain = try CertificateChain(pem: bytes)
-      guard chain.securityBits >= Self.securityBits else {
+      guard chain.securityBits >= Self.minimumSecurityBits else {
         error(
-          .invalidCertificate, field.node, "the key of the certificate in \(quoted(path)) is too short; \(Self.keys)")
+          .invalidCertificate, field.node,
+          "the key of the certificate in \(quoted(path)) is too short; \(Self.keyAdvice)")
         return nil
       }
       return chain
@@ -240,8 +251,8 @@ extension PolicyReader {
   }
 
   /// The minimum strength of a key in bits (RFC 9325, section 4).
-  private static let securityBits = 112
-  private static let keys = "use ECDSA P-256, or RSA with 2048 bits or more"
+  private static let minimumSecurityBits = 112
+  private static let keyAdvice = "use ECDSA P-256, or RSA with 2048 bits or more"
 
   private func privateKey(_ field: Field) -> PrivateKey? {
     guard let path = path(field), let bytes = secretBytes(path, field) else { return nil }

@@ -7,6 +7,7 @@ private struct UpstreamDraft: SectionDraft {
   var origin: Origin?
   var tls: (draft: UpstreamTLSDraft, field: Field)?
 
+  /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<UpstreamDraft>(
     UpstreamSettings.table,
     [
@@ -25,19 +26,21 @@ extension PolicyReader {
   func readUpstream(_ field: Field) {
     var draft = UpstreamDraft()
     guard let fields = read(field.node, UpstreamDraft.section, into: &draft) else { return }
-    require(UpstreamDraft.section, in: fields, field.key, named: "`upstream`")
+    requireSettings(of: UpstreamDraft.section, in: fields, field.key, named: "`upstream`")
     var upstream = draft.settings
     lint(upstream, fields)
     guard let origin = draft.origin, let url = fields["url"] else { return }
-    upstreamURLPlace = SourceLocation(url.node)
+    upstreamURLLocation = SourceLocation(url.node)
     upstream.origin = origin
     upstream.tls = finishUpstreamTLS(draft.tls, origin, url)
-    if upstream.pass.isEmpty { missingPassPlace = SourceLocation(field.key) }
+    if upstream.pass.isEmpty { missingPassLocation = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
-    if let reserve = upstream.reserve, let field = fields["reserved_connections"], reserve >= upstream.maxConnections {
+    if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
+      reserved >= upstream.maxConnections
+    {
       error(
         .conflict, field.node,
-        "`reserved_connections` \(reserve) leaves none of `max_connections` \(upstream.maxConnections) for other "
+        "`reserved_connections` \(reserved) leaves none of `max_connections` \(upstream.maxConnections) for other "
           + "requests; make it smaller")
     }
     self.upstream = upstream
@@ -45,8 +48,8 @@ extension PolicyReader {
 
   private func lint(_ upstream: UpstreamSettings, _ fields: Fields) {
     lintCallback(upstream, fields)
-    // A handle of 22 characters has 132 bits. The table of settings permits lower limits, down to 14 characters (84
-    // bits).
+    // A handle (the key of a stored state) of 22 characters has 132 bits. The table of settings permits lower limits,
+    // down to 14 characters (84 bits).
     if upstream.stateLimit < 22, let field = fields["state_limit"] {
       warn(
         .shortStateLimit, field.node,
@@ -55,8 +58,8 @@ extension PolicyReader {
     }
   }
 
-  /// Reports `callback: network`, and a `callback_risk` without effect. If no challenge binds the upstream's code to
-  /// its sign-in, a program that sees the code first can present it at the callback of its own sign-in and redeem it.
+  /// Reports `callback: network`, and a `callback_risk` without effect. Without a code challenge at the upstream, a
+  /// program that sees the upstream's code can present it at the gateway's callback in its own sign-in and redeem it.
   private func lintCallback(_ upstream: UpstreamSettings, _ fields: Fields) {
     let isNetwork = upstream.callback == .network
     if let field = fields.valid("callback_risk"), !isNetwork || upstream.usesPKCE {
@@ -101,14 +104,14 @@ extension PolicyReader {
 
   fileprivate func parameters(_ field: Field) -> Set<String> {
     var names: Set<String> = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let name = text(item) else { continue }
       // The gateway's decision depends on these parameters, so only the gateway sets them in a request to the upstream.
-      let own = [
+      let parametersOfGateway = [
         "client_id", "client_secret", "code_challenge", "code_challenge_method", "code_verifier", "redirect_uri",
         "request", "request_uri", "response_mode", "response_type", "state",
       ]
-      guard !own.contains(name) else {
+      guard !parametersOfGateway.contains(name) else {
         error(
           .invalidValue, item.node,
           "`parameters` cannot hold \(quoted(name)), which the gateway sets itself; remove it")
@@ -123,7 +126,7 @@ extension PolicyReader {
 
   fileprivate func upgrades(_ field: Field) -> Set<String> {
     var protocols: Set<String> = []
-    for item in list(field, orSingle: true) {
+    for item in list(field, allowsSingleValue: true) {
       guard let name = text(item) else { continue }
       let isToken = name.utf8.allSatisfy { byte in
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)

@@ -129,7 +129,7 @@ extension PolicyReader {
     }
     if let advice, value > range.upperBound {
       error(
-        .excess(of: field.name), field.node,
+        .exceededMaximum(of: field.name), field.node,
         "`\(field.name)` cannot be `\(UnitParsing.duration(value))`; \(advice)")
       return nil
     }

@@ -5,10 +5,11 @@ import Policy
 import Time
 import YAML
 
-/// Reads one policy. It keeps the findings so far, and the facts that later checks of several sections need.
+/// Reads one policy. It keeps the findings so far, and the values that later checks across sections need.
 ///
-/// Each aspect of the format has a file `PolicyReader+Aspect.swift`. Reading does not stop at a problem: the reader
-/// reports an invalid value and continues with the default, so that one run shows all problems.
+/// Each part of the format has a file `PolicyReader+Part.swift`. Reading does not stop at a problem: the reader reports
+/// an invalid value and continues with the default, so that one run shows all problems. Methods with `lint` in their
+/// names only report: they check values that have been read.
 final class PolicyReader {
   let sources: PolicySources
   var environment: [String: String] { sources.environment }
@@ -26,8 +27,8 @@ final class PolicyReader {
   var hashes: [UInt8] = []
 
   var enforcement = PolicyEnforcement()
-  /// The settings of a client that sets nothing. They are computed at their first use, which is after `enforcement:`
-  /// has been read. The clients share the storage of the sets in them.
+  /// The settings of a client whose entry has no settings. They are computed at their first use, which is after
+  /// `enforcement:` has been read. All clients share the memory of the sets in them.
   private(set) lazy var clientDefaults: ClientSettings = {
     var settings = ClientSettings()
     settings.enforcement = enforcement.defaults
@@ -35,23 +36,23 @@ final class PolicyReader {
   }()
   /// The first native client in observe mode.
   var observedNative: ClientID?
-  /// The place of `unlisted_oauth: observe`.
-  var unlistedObservedPlace: SourceLocation?
-  /// The place of `upstream:` if it has no `pass`, so that the gateway forwards requests for every path.
-  var missingPassPlace: SourceLocation?
+  /// The location of `unlisted_oauth: observe`.
+  var unlistedObservedLocation: SourceLocation?
+  /// The location of `upstream:` if it has no `pass`, so that the gateway forwards requests for every path.
+  var missingPassLocation: SourceLocation?
   /// The value of `pushed_authorization` in `enforcement:`.
-  var pushedNode: YAMLNode?
-  /// The place of `endpoints:`.
-  var endpointsPlace: SourceLocation?
+  var pushedAuthorizationNode: YAMLNode?
+  /// The location of `endpoints:`.
+  var endpointsLocation: SourceLocation?
   var gateway: GatewaySettings?
-  /// The addresses of `listeners:`, with their places.
-  var listenerPlaces: [(address: SocketAddress, place: SourceLocation)] = []
-  /// The place of `admin:` if its value is an address.
-  var adminPlace: SourceLocation?
-  /// The place of the `url` of `upstream:`.
-  var upstreamURLPlace: SourceLocation?
-  /// The place of `gateway:` if it has no `sealing_keys` and `replicas` is 1.
-  var ephemeralKeyPlace: SourceLocation?
+  /// The addresses of `listeners:`, with their locations.
+  var listenerLocations: [(address: SocketAddress, location: SourceLocation)] = []
+  /// The location of `admin:` if its value is an address.
+  var adminLocation: SourceLocation?
+  /// The location of the `url` of `upstream:`.
+  var upstreamURLLocation: SourceLocation?
+  /// The location of `gateway:` if it has no `sealing_keys` and `replicas` is 1.
+  var ephemeralKeyLocation: SourceLocation?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
   /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.
@@ -59,7 +60,7 @@ final class PolicyReader {
   /// The key file that `sealing_keys` names.
   var sealingKeys: FileReference?
   /// The keys that the reader has suggested in messages about unknown keys. It does not also report them as missing.
-  var suggested: Set<String> = []
+  var suggestedKeys: Set<String> = []
 
   init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemTrustStore.load) {
     self.sources = sources
@@ -82,8 +83,8 @@ final class PolicyReader {
     report(id, severity, SourceLocation(node), message)
   }
 
-  func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: SourceLocation, _ message: String) {
-    diagnostics.append(Self.diagnostic(id, severity, place, message))
+  func report(_ id: DiagnosticID, _ severity: Diagnostic.Severity, _ location: SourceLocation, _ message: String) {
+    diagnostics.append(Self.diagnostic(id, severity, location, message))
   }
 
   /// Reports a setting of the format that `serve` does not support yet. `check` and `serve` then fail, because the
@@ -97,10 +98,11 @@ final class PolicyReader {
   }
 
   static func diagnostic(
-    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ place: SourceLocation, _ message: String
+    _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ location: SourceLocation, _ message: String
   ) -> Diagnostic {
     Diagnostic(
-      id: id, severity: severity, file: place.file, line: place.mark.line, column: place.mark.column, message: message)
+      id: id, severity: severity, file: location.file, line: location.mark.line, column: location.mark.column,
+      message: message)
   }
 
   /// Returns the findings in the order of the files, and within a file from top to bottom.

@@ -11,14 +11,14 @@ public struct SchemeDomain: Sendable, Equatable, CustomStringConvertible {
   /// The clients with a redirect URI of this scheme, sorted by id.
   public let clients: [ClientID]
 
-  /// One line of the report of `check`.
+  /// One line of text, such as `com.example.app claims example.com (mobile)`.
   public var description: String {
     "\(scheme) claims \(domain) (\(clients.map(\.rawValue).joined(separator: ", ")))"
   }
 }
 
 extension Policy {
-  /// All private-use schemes with the domains that they claim, sorted by scheme.
+  /// All private-use schemes that begin with a reversed domain name, with these domains, sorted by scheme.
   public var schemeDomains: [SchemeDomain] {
     var domains: [String: String] = [:]
     var owners: [String: Set<String>] = [:]

@@ -3,9 +3,9 @@ import OAuth
 
 /// An upper bound of the entropy of a secret, from its length and the kinds of characters in it.
 enum SecretStrength {
-  /// The required number of bits. With fewer bits, guesses at the token endpoint could succeed (RFC 6749, section
+  /// The required entropy, in bits. With fewer bits, guesses at the token endpoint could succeed (RFC 6749, section
   /// 10.10).
-  static let required = 128.0
+  static let requiredBits = 128.0
 
   /// Returns the entropy, in bits, of a random text with the length and the alphabet of the secret. If at most an
   /// eighth of the characters are distinct, the result is one bit for each character.

@@ -4,6 +4,8 @@ import YAML
 /// The parser of one mapping of the format: the rows of its table, and a function for each setting that is not plain.
 /// The value of a plain setting can be read with its form alone.
 struct Section<Draft: SectionDraft>: Sendable {
+  /// Reads the value of one setting with the methods of the policy reader (`$0`). The field (`$1`) has the key and the
+  /// value in the file; the result is stored in the draft (`$2`).
   typealias Read = @Sendable (PolicyReader, Field, inout Draft) -> Void
 
   let name: String
@@ -19,9 +21,9 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Creates a parser.
   ///
-  /// - Parameter readers: A function for each setting that is not plain. The program stops if such a setting has no
-  ///   function, or if a function is not for such a setting, because then a setting would be declared but not read, or
-  ///   read but not declared.
+  /// - Parameter readers: A function for each setting that is not plain, by its key. The program stops if such a
+  ///   setting has no function, because the setting would be declared but not read. It also stops if `readers` contains
+  ///   any other key.
   init(_ table: SettingTable<Draft.Settings>, _ readers: [String: Read] = [:]) {
     name = table.name
     settings = table.settings
@@ -40,8 +42,9 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Reads one setting.
   ///
-  /// - Returns: False if the value of a plain setting is invalid. The value has then been reported, and the setting
-  ///   keeps its previous value.
+  /// - Parameter position: The index of the setting in the table.
+  /// - Returns: False if the setting is plain and its value is invalid. The method has then reported the value, and the
+  ///   draft keeps its previous value.
   func read(_ position: Int, _ field: Field, by reader: PolicyReader, into draft: inout Draft) -> Bool {
     if let read = readers[position] {
       read(reader, field, &draft)
@@ -53,15 +56,15 @@ struct Section<Draft: SectionDraft>: Sendable {
   }
 }
 
-/// A mapping while it is read: its settings, and other values that must be compared or completed before the settings
-/// are used.
+/// The content of a mapping while it is read: its settings, and values that must be compared or completed before they
+/// become settings.
 protocol SectionDraft {
   associatedtype Settings
 
   var settings: Settings { get set }
 }
 
-/// A mapping that consists only of its settings.
+/// A mapping whose draft is the settings themselves.
 extension SectionDraft where Settings == Self {
   var settings: Self {
     get { self }

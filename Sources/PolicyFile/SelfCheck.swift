@@ -16,7 +16,7 @@ public struct SelfCheck: Sendable, Equatable {
     /// True if the policy meets the point.
     public var isMet: Bool { failure == nil }
 
-    /// One line of the report.
+    /// One line of the report of `proofgate check`.
     public var description: String {
       "\(number). \(title): " + (failure.map { "failed, \($0)" } ?? "met")
     }

@@ -2,8 +2,8 @@ import Cryptography
 
 /// The certificates of the authorities that the machine trusts, in the usual files of Linux distributions.
 ///
-/// The default paths of OpenSSL cannot be used. They are fixed when OpenSSL is compiled, so in a static binary they may
-/// differ from those of the machine, and OpenSSL reports no error if the files do not exist.
+/// OpenSSL has default paths for these files, but they cannot be used: they are fixed when OpenSSL is compiled, so in a
+/// static binary they may differ from those of the machine, and OpenSSL reports no error if the files do not exist.
 enum SystemTrustStore {
   private static let files = [
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Alpine

@@ -12,7 +12,7 @@ struct URLText {
     case fragment
     case characters
 
-    /// The problem in words, for a message in which they follow the URL.
+    /// The problem in words. In a message, they follow "it", which refers to the URL.
     var text: String {
       switch self {
       case .scheme: "must begin with `https://` or `http://`"

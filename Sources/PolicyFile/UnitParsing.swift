@@ -3,12 +3,13 @@ import Time
 /// The notation of numbers with a unit. A number has no sign, fraction or leading zero, and no space in front of the
 /// unit.
 enum UnitParsing {
-  /// Returns a duration; `nil` if the text is not a duration or the number is too large.
+  /// Returns a duration such as `250ms` or `10m`; `nil` if the text is not a duration or the number is too large.
   static func milliseconds(_ text: String) -> Milliseconds? {
     scaled(text, by: [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]).map { Milliseconds($0) }
   }
 
-  /// Returns the bytes of a size; `nil` if the text is not a size or the number is too large.
+  /// Returns the number of bytes of a size such as `64KiB` or `512`; `nil` if the text is not a size or the number is
+  /// too large.
   static func bytes(_ text: String) -> Int? {
     scaled(text, by: [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("B", 1), ("", 1)])
   }

@@ -3,8 +3,8 @@ import Reactor
 
 /// Moves one body from a receive buffer (the source) towards a socket, and changes its framing if necessary.
 ///
-/// Bytes that keep their framing are sent directly from the source. All others, and a short body behind its head, are
-/// copied into a send buffer (the sink).
+/// Bytes whose framing does not change are sent directly from the source. All others are copied into a send buffer (the
+/// sink), and so is a short body, behind its head.
 struct BodyPump {
   /// The framing of the outgoing body.
   enum Output {
@@ -18,7 +18,7 @@ struct BodyPump {
   /// True if bytes are sent directly from the source.
   private let isDirect: Bool
   /// The number of bytes at the front of the source that can be sent unchanged.
-  private(set) var direct = 0
+  private(set) var directCount = 0
   /// True if the end of the outgoing body is in the sink or was sent.
   private var hasEnded = false
 
@@ -32,20 +32,20 @@ struct BodyPump {
   /// True if the whole body has been read from the source.
   var isDecoded: Bool { decoder.isFinished }
   /// True if all bytes of the outgoing body are in the sink or were sent.
-  var isEncoded: Bool { hasEnded && direct == 0 }
+  var isEncoded: Bool { hasEnded && directCount == 0 }
 
   /// The maximum number of bytes that frame a chunk: 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
   /// The maximum size in bytes of a body that is copied behind its head.
   private static let copyLimit = 2048
-  private static let end: StaticString = "0\r\n\r\n"
+  private static let lastChunk: StaticString = "0\r\n\r\n"
 
   /// Decodes the bytes of `source`, as far as there is room in `sink`. Afterwards the bytes to send are those in
-  /// `sink`, followed by the first `direct` bytes of `source`.
+  /// `sink`, followed by the first `directCount` bytes of `source`.
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
-      if direct == 0, !source.isEmpty { try decodeDirect(source) }
-      if !sink.isEmpty, direct <= BodyPump.copyLimit, direct <= sink.room { joinHead(source, sink) }
+      if directCount == 0, !source.isEmpty { try decodeDirect(source) }
+      if !sink.isEmpty, directCount <= BodyPump.copyLimit, directCount <= sink.room { joinHead(source, sink) }
     } else {
       while !source.isEmpty, !decoder.isFinished, sink.room > BodyPump.chunkOverhead + 64 {
         let consumed = try copyPiece(source, sink)
@@ -65,26 +65,26 @@ struct BodyPump {
 
   /// Records that `count` direct bytes were sent.
   mutating func sentDirect(_ count: Int) {
-    direct -= count
-    if decoder.isFinished, direct == 0 { hasEnded = true }
+    directCount -= count
+    if decoder.isFinished, directCount == 0 { hasEnded = true }
   }
 
   /// Copies a short body behind its head, which costs less than a send from two buffers.
   private mutating func joinHead(_ source: Buffer, _ sink: Buffer) {
-    sink.append(from: source, offset: 0, count: direct)
-    source.consume(direct)
-    direct = 0
+    sink.append(from: source, offset: 0, count: directCount)
+    source.consume(directCount)
+    directCount = 0
   }
 
   private mutating func decodeDirect(_ source: Buffer) throws(MessageError) {
-    direct = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> Int in
+    directCount = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> Int in
       try decoder.decode(bytes).data.count
     }
   }
 
   private mutating func copyPiece(_ source: Buffer, _ sink: Buffer) throws(MessageError) -> Int {
     // The decoder gets only as many bytes as fit, so a piece is never too large.
-    let limit = min(source.count, sink.room - BodyPump.chunkOverhead - BodyPump.end.utf8CodeUnitCount)
+    let limit = min(source.count, sink.room - BodyPump.chunkOverhead - BodyPump.lastChunk.utf8CodeUnitCount)
     let piece = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece in
       try decoder.decode(bytes.extracting(0..<limit))
     }
@@ -103,10 +103,10 @@ struct BodyPump {
     guard decoder.isFinished, !hasEnded else { return }
     switch output {
     case .plain:
-      hasEnded = direct == 0
+      hasEnded = directCount == 0
     case .chunked:
-      guard sink.room >= BodyPump.end.utf8CodeUnitCount else { return }
-      sink.append(BodyPump.end)
+      guard sink.room >= BodyPump.lastChunk.utf8CodeUnitCount else { return }
+      sink.append(BodyPump.lastChunk)
       hasEnded = true
     }
   }

@@ -12,19 +12,19 @@ final class ClientIdentity {
   private let isLoopback: Bool
   /// True for a trusted proxy. Its statements about its clients are forwarded to the upstream.
   let isTrusted: Bool
-  /// The text from `X-Forwarded-For` up to and including the `proto` parameter of `Forwarded`, for a client other than
-  /// a trusted proxy.
-  private let plainPrefix: [UInt8]
+  /// The beginning of the forwarding fields of every request, from `X-Forwarded-For` to the `proto` parameter of
+  /// `Forwarded`. Not used for a trusted proxy, whose requests come from different clients.
+  private let commonPrefix: [UInt8]
 
-  /// - Parameter isFromProxyProtocol: true if a proxy supplied the address (PROXY protocol): then the client is not on
-  ///   this machine.
+  /// - Parameter isFromProxyProtocol: true if a proxy supplied the address in the PROXY protocol. Then the client is
+  ///   not on this machine, even if the address is a loopback address.
   init(_ peer: Address, isTrusted: Bool, isSecure: Bool = false, isFromProxyProtocol: Bool = false) {
     peerHost = peer.host
     isLoopback = peer.isLoopback && !isFromProxyProtocol
     self.isTrusted = isTrusted
     self.isSecure = isSecure
     isHTTP2 = false
-    plainPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
+    commonPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
   }
 
   private let isSecure: Bool
@@ -39,7 +39,7 @@ final class ClientIdentity {
     isLoopback = other.isLoopback
     isTrusted = other.isTrusted
     isSecure = other.isSecure
-    plainPrefix = other.plainPrefix
+    commonPrefix = other.commonPrefix
     self.isHTTP2 = isHTTP2
   }
 
@@ -69,6 +69,7 @@ final class ClientIdentity {
     var chain: String
   }
 
+  /// Returns the facts about the client of one request, whose head is `bytes`.
   func facts(_ bytes: Span<UInt8>, _ fields: HeadIndex, request: UInt64) -> ClientFacts {
     guard isTrusted else {
       return ClientFacts(
@@ -86,17 +87,17 @@ final class ClientIdentity {
     var client = EffectiveClient(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
     // Only the nearest proxy is trusted, so only the last element of each list counts. It may be in a second field,
     // which the proxy added after the client's field, as HAProxy does.
-    if let list = fields.last(.forwardedFor).map({ text(bytes, $0) }) {
+    if let list = fields.lastValue(of: .forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {
         client.address = address.host
         client.chain = "\(last), \(peerHost)"
       }
     }
-    if let proto = fields.only(.forwardedProto).map({ text(bytes, $0) }) {
+    if let proto = fields.onlyValue(of: .forwardedProto).map({ text(bytes, $0) }) {
       client.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
     }
-    if let host = fields.only(.forwardedHost).map({ text(bytes, $0) }) {
+    if let host = fields.onlyValue(of: .forwardedHost).map({ text(bytes, $0) }) {
       client.host = ClientIdentity.lastElement(host)
     }
     return client
@@ -116,7 +117,7 @@ final class ClientIdentity {
   /// Appends the forwarding fields of a client's request that passes to the upstream.
   func appendFields(to buffer: Buffer, _ bytes: Span<UInt8>, _ head: RequestHead, _ fields: HeadIndex) {
     if !isTrusted {
-      buffer.append(plainPrefix)
+      buffer.append(commonPrefix)
       if let host = head.host {
         buffer.append(";host=\"")
         buffer.append(bytes, in: host)

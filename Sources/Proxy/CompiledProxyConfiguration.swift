@@ -6,19 +6,20 @@ public import Time
 
 /// The configuration of a proxy.
 public struct ProxyConfiguration: Sendable {
-  /// The time from the first byte of a head to its end. Also the time from the start of a connection to its first byte.
+  /// The maximum time from the first byte of a head to its end, and from the start of a connection to its first byte.
   public var headerTimeout: Milliseconds = 10_000
-  /// The time without progress of a body, in either direction.
+  /// The maximum time without progress of a body, in either direction.
   public var bodyTimeout: Milliseconds = 60_000
-  /// The time that a connection may wait for the next request.
+  /// The maximum time that a client connection waits for the next request.
   public var idleTimeout: Milliseconds = 75_000
-  /// The time for which the body of a refused request is still read, so that a reset does not destroy the response.
+  /// The time for which the body of a refused request is still read. If unread bytes were left, the kernel would reset
+  /// the connection, and the client could lose the response.
   public var lingerTimeout: Milliseconds = 2_000
   /// The number of bytes of a refused request's body that are still read.
   public var lingerBytes = 256 * 1024
-  /// The time to establish an upstream connection, for all of its addresses together.
+  /// The maximum time to establish an upstream connection, for all addresses of the upstream together.
   public var connectTimeout: Milliseconds = 5_000
-  /// The time from the request's last byte to the response's head.
+  /// The maximum time from the request's last byte to the response's head.
   public var responseTimeout: Milliseconds = 60_000
   /// True if a safe request that has no response yet is cancelled when its client ends its sending side.
   public var cancelsHalfClosed = true
@@ -29,7 +30,7 @@ public struct ProxyConfiguration: Sendable {
   public var freshReuse: Milliseconds = 1_000
   /// The maximum number of upstream connections of one worker.
   public var upstreamConnections = 512
-  /// The time that a request waits for an upstream connection if all are in use.
+  /// The maximum time that a request waits for an upstream connection if all are in use.
   public var queueTimeout: Milliseconds = 5_000
   /// The maximum number of body bytes of an upstream response that is read as a whole.
   public var collectedBodyLimit = 1024 * 1024
@@ -79,7 +80,7 @@ public final class CompiledProxyConfiguration: Sendable {
   let configuration: ProxyConfiguration
   /// The request fields that only a trusted proxy may send.
   let identityFields: IdentityFields
-  /// True if no configured glob can match the name of a common field (`KnownField.common`), because there are none.
+  /// True if `strippedFields` is empty: then a common field (`KnownField.common`) is forwarded without a check.
   let passesCommonFields: Bool
   /// The `Host: ...` line and, below, the `Via: ...` lines, ready to be copied.
   let hostLine: [UInt8]
@@ -89,7 +90,7 @@ public final class CompiledProxyConfiguration: Sendable {
   /// The `Strict-Transport-Security: ...` line, or nothing.
   let strictTransportLine: [UInt8]
   /// The name in `Via` in lower case, because host names are case-insensitive.
-  let loopMark: String
+  let lowercasePseudonym: String
 
   /// Prepares the lines and globs that each request uses.
   public init(_ configuration: ProxyConfiguration) {
@@ -98,7 +99,7 @@ public final class CompiledProxyConfiguration: Sendable {
     passesCommonFields = configuration.strippedFields.isEmpty
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
     viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
-    loopMark = configuration.pseudonym.lowercased()
+    lowercasePseudonym = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
     viaLineOfHTTP2 = Array("Via: 2 \(configuration.pseudonym)\r\n".utf8)
     let strict = configuration.strictTransportSecurity

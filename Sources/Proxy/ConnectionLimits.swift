@@ -3,6 +3,7 @@ import Synchronization
 
 /// Counts the client connections of the process, in total and per address, for all workers.
 public final class ConnectionLimits: Sendable {
+  /// A part of the counts per address, with its own lock. Several parts keep workers from waiting for each other.
   private final class Shard: Sendable {
     let counts = Mutex<[UInt64: Int]>([:])
   }

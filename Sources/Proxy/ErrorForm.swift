@@ -4,7 +4,7 @@ public import HTTP1
 /// The form of an error response of the gateway, as requested by `Accept`.
 ///
 /// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that loads a page lists
-/// `text/html`. A program lists JSON, or lists no type and accepts anything, and cannot show a page.
+/// `text/html`. A program, which cannot show a page, lists JSON or accepts any type.
 public enum ErrorForm: Sendable {
   /// HTML for people.
   case page
@@ -45,8 +45,9 @@ public enum ErrorForm: Sendable {
     self.init(accept: values)
   }
 
-  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight; 0 for one that does not begin
-  /// with a digit, has other characters than digits and periods, or more than four digits. A weight above 1 counts as 1.
+  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight, and 0 for a malformed one,
+  /// which does not begin with a digit, has other characters than digits and periods, or has more than four digits. A
+  /// weight above 1 counts as 1.
   private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
     let digits = text.filter { $0 != "." }

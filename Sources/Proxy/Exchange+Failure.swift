@@ -46,8 +46,8 @@ extension Exchange {
       .refused)
   }
 
-  /// Returns the form of the error response that the request asks for; a page if the request head is not kept, as for
-  /// an intercepted request.
+  /// Returns the form of the error response that the request asks for; a page if the request head is no longer
+  /// available (the head of an intercepted request is not kept).
   private func errorForm(_ head: RequestHead) -> ErrorForm {
     state.isHeadInBuffer || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
   }
@@ -60,17 +60,17 @@ extension Exchange {
     held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasPrivateCookie ? head.body : nil)
   }
 
-  /// Moves the body towards the upstream, and adds the moved bytes to `held`.
+  /// Prepares body bytes for the upstream like `upload.advance`, and also adds these bytes to `held`.
   func advanceAndHold() throws(MessageError) {
     let bytes = fromClient.bytes(from: 0, count: fromClient.count)
     try upload.advance(from: fromClient, to: toUpstream)
-    held.append(bytes.prefix(bytes.count - fromClient.count + upload.direct), buffers)
+    held.append(bytes.prefix(bytes.count - fromClient.count + upload.directCount), buffers)
   }
 
   /// Lets the handler answer in place of the upstream. The upstream connection is already closed, so the rest of the
   /// upstream's response is discarded.
   private func answer(withheld response: Response, _ head: RequestHead) async {
-    let isComplete = state.isHeadInBuffer || held.isWhole
+    let isComplete = state.isHeadInBuffer || held.isComplete
     let request = request(head)
     clear()
     dropUnsentBody()
@@ -112,7 +112,7 @@ struct HeldRequest {
   /// True if the body is kept, as far as limit and memory allow.
   var keepsBody: Bool { decoder != nil }
   /// True if `body` is kept and complete.
-  var isWhole: Bool { fits && decoder?.isFinished ?? false }
+  var isComplete: Bool { fits && decoder?.isFinished ?? false }
 
   /// Starts to keep a request.
   ///

@@ -9,9 +9,9 @@ extension Exchange {
   /// Returns the result as an event.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) -> ExchangeState.Event {
     while true {
-      if !fromClient.isEmpty, upload.direct == 0, !upload.isDecoded { try encodeUpload() }
+      if !fromClient.isEmpty, upload.directCount == 0, !upload.isDecoded { try encodeUpload() }
       if upload.isDecoded { server.state.receivedBody() }
-      if !toUpstream.isEmpty || upload.direct > 0 {
+      if !toUpstream.isEmpty || upload.directCount > 0 {
         switch sendToUpstream(upstream) {
         case .moved: continue
         case .wouldBlock: return .upload(.waiting(.upstream))
@@ -47,7 +47,7 @@ extension Exchange {
   }
 
   private func sendToUpstream(_ upstream: UpstreamConnection) -> Transfer {
-    let direct = upload.direct
+    let direct = upload.directCount
     guard direct > 0 else { return upstream.socket.send(toUpstream) }
     let before = toUpstream.count
     let result =
@@ -67,9 +67,9 @@ extension Exchange {
   /// Removes the decoded but unsent bytes of the body from the receive buffer. The connection may already count the
   /// body as received, and then expects the next head at the front of the buffer.
   func dropUnsentBody() {
-    guard upload.direct > 0 else { return }
-    fromClient.consume(upload.direct)
-    upload.sentDirect(upload.direct)
+    guard upload.directCount > 0 else { return }
+    fromClient.consume(upload.directCount)
+    upload.sentDirect(upload.directCount)
   }
 
   // MARK: Download
@@ -81,8 +81,8 @@ extension Exchange {
       if !state.hasResponse {
         if let event = try beginResponse(upstream, head) { return event }
       } else {
-        if !upstream.input.isEmpty, download.direct == 0 { try encodeDownload(upstream) }
-        if !toClient.isEmpty || download.direct > 0 {
+        if !upstream.input.isEmpty, download.directCount == 0 { try encodeDownload(upstream) }
+        if !toClient.isEmpty || download.directCount > 0 {
           switch sendToClient(upstream) {
           case .moved: continue
           case .wouldBlock: return .download(.waiting(.client))
@@ -115,7 +115,7 @@ extension Exchange {
   }
 
   private func sendToClient(_ upstream: UpstreamConnection) -> Transfer {
-    let direct = download.direct
+    let direct = download.directCount
     // With `more`, the kernel may hold bytes back. `push` makes it send them before the next wait.
     let more = upstream.socket.readiness.contains(.readable) && !download.isDecoded
     guard direct > 0 else { return server.socket.send(toClient, upTo: toClient.count, more: more) }
@@ -145,7 +145,7 @@ extension Exchange {
   ///
   /// If the method defines no meaning for content, and the client does not wait for 100 (Continue), waits for data or
   /// the end of the body. So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
-  func settledFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
+  func outgoingFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while true {
       switch arrivedPart() {

@@ -22,19 +22,19 @@ extension Exchange {
     if state.isUploading { dropRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
     if requestHasPrivateCookie {
-      var edited = worker.values(of: parsed, input)
+      var edited = worker.response(from: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
         guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed("more than one \(name) field")) }
         switch outcome(for: location) {
         case .keep: break
         case .replace(let replacement): edited.headers.set(name, replacement)
-        case .withhold: throw .withheld(worker.values(of: parsed, input))
-        case .unsafe: throw .upstream(.malformed("a location whose replacement cannot be written"))
+        case .withhold: throw .withheld(worker.response(from: parsed, input))
+        case .unencodable: throw .upstream(.malformed("a location whose replacement cannot be written"))
         }
       }
       if edited.headers.all("Link").contains(where: withholds) {
-        throw .withheld(worker.values(of: parsed, input))
+        throw .withheld(worker.response(from: parsed, input))
       }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
@@ -92,19 +92,19 @@ extension Exchange {
     for field in fields where field.known.isLocation || field.known == .link {
       if field.known == .link {
         let text = input.withSpan { RequestReader.text($0, field.value) }
-        if withholds(text) { throw .withheld(worker.values(of: parsed, input)) }
+        if withholds(text) { throw .withheld(worker.response(from: parsed, input)) }
         continue
       }
       // Clients disagree on which of two such fields to follow, so the response is rejected.
-      guard fields.only(field.known) != nil else {
+      guard fields.onlyValue(of: field.known) != nil else {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
       }
       let text = input.withSpan { RequestReader.text($0, field.value) }
       switch outcome(for: text) {
       case .keep: break
       case .replace(let replacement): replacements.set(field.known, replacement)
-      case .withhold: throw .withheld(worker.values(of: parsed, input))
-      case .unsafe: throw .upstream(.malformed("a location whose replacement cannot be written"))
+      case .withhold: throw .withheld(worker.response(from: parsed, input))
+      case .unencodable: throw .upstream(.malformed("a location whose replacement cannot be written"))
       }
     }
     return replacements
@@ -167,8 +167,8 @@ extension Exchange {
   }
 
   private func outcome(for location: String) -> LocationRewriter.Outcome {
-    LocationRewriter.judge(
-      location, requestHasPrivateCookie: requestHasPrivateCookie, request: server.requestNumber, worker.handler,
+    LocationRewriter.outcome(
+      for: location, requestHasPrivateCookie: requestHasPrivateCookie, request: server.requestNumber, worker.handler,
       worker.settings.configuration)
   }
 
@@ -183,7 +183,7 @@ extension Exchange {
     dropHead(head)
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
-      for field in responseFields where !field.isNominated {
+      for field in responseFields where !field.isNamedByConnection {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
         case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):

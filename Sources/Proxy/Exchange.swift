@@ -10,10 +10,12 @@ import Time
 /// can move any, the exchange waits for both sockets at once, but only for events after which it can continue. So a
 /// response that arrives before the request has ended stops the upload, and a client that goes away cancels the
 /// request. Until the first byte of a response has been received, an idempotent request without a body can be sent
-/// again on another connection. Its encoded head stays in the send buffer, so it need not be encoded a second time.
+/// again on another connection. For this, the send buffer keeps the encoded head.
 final class Exchange {
   enum Failure: Error {
+    /// A failure that `ExchangeState` has found.
     case state(ExchangeState.Failure)
+    /// The client's body is malformed.
     case request(MessageError)
     case upstream(UpstreamFailure)
     /// The response has a location or link that must not reach the browser.
@@ -42,7 +44,7 @@ final class Exchange {
   var reader = ResponseHeadReader()
   /// The parts of a request with a body that are kept after they were sent to the upstream.
   var held = HeldRequest()
-  /// True if the request carried the private cookie.
+  /// True if the request carried the gateway's own cookie (`ProxyConfiguration.privateCookie`).
   private(set) var requestHasPrivateCookie = false
   /// The status of the response.
   var status = 0
@@ -76,8 +78,8 @@ final class Exchange {
   /// Resets the object for the next exchange. One object serves all exchanges of a connection, to save an allocation
   /// for each.
   private func begin(_ state: ExchangeState, _ began: UInt64) {
-    buffers.fill(toUpstream)
-    buffers.fill(toClient)
+    buffers.ensureBlock(in: toUpstream)
+    buffers.ensureBlock(in: toClient)
     self.state = state
     self.began = began
     upload = BodyPump(.none, as: .plain)
@@ -101,7 +103,7 @@ final class Exchange {
     }
     do throws(Failure) {
       if body == .chunked {
-        body = try await settledFraming(head)
+        body = try await outgoingFraming(head)
         if body == .none { state = ExchangeState(.body(asksForClose: false)) }
       }
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
@@ -127,7 +129,7 @@ final class Exchange {
   /// Sends `response`, the head made by a handler, and then streams the body of the upstream's response `answer`.
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
     begin(ExchangeState(relayedRequestIsWhole: answer.hasWholeRequest), began)
-    let upstream = answer.take()
+    let upstream = answer.takeConnection()
     do throws(Failure) {
       let action = state.step(try begin(response, answer.parsed, head, of: upstream))
       await server.waiter.joinSendBatch()
@@ -165,7 +167,7 @@ final class Exchange {
   }
 
   private func idleConnection(_ mayReuse: Bool) -> UpstreamConnection? {
-    mayReuse ? pool.takeIdle(isIdempotent: state.mayRepeat, isReserved: false) : nil
+    mayReuse ? pool.takeIdle(isIdempotent: state.mayRepeat, mayUseReserved: false) : nil
   }
 
   private func connect(_ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
@@ -202,7 +204,7 @@ final class Exchange {
           let interest = state.interest
           let wake = await server.waiter.wait(
             server.socket, interest.client.union(endOfClient), upstream.socket, interest.upstream,
-            until: deadlines.begin(state, settings, now: poller.now, taken: taken))
+            until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
           action = state.step(event(after: wake))
         case .yield:
           await server.waiter.yieldShare()
@@ -229,7 +231,9 @@ final class Exchange {
   }
 
   private func event(after wake: Wake) -> ExchangeState.Event {
-    if deadlines.mayBeMet(wake), let limit = deadlines.end(wake, state, settings, now: poller.now, taken: taken) {
+    if deadlines.mayHaveExceededLimit(wake),
+      let limit = deadlines.end(wake, state, settings, now: poller.now, clientBytes: clientBytes)
+    {
       return .expired(limit)
     }
     return isClientGone ? .clientGone : .woke
@@ -258,5 +262,5 @@ final class Exchange {
 
   /// Returns the number of bytes that the client has sent or acknowledged. Bytes that the kernel still holds for the
   /// client do not count.
-  private func taken() -> Int { uploaded + server.socket.acknowledged }
+  private func clientBytes() -> Int { uploaded + server.socket.acknowledged }
 }

@@ -4,8 +4,8 @@ import Time
 /// The time limits of one exchange.
 ///
 /// Theory of operation. Before each wait of the exchange, `begin` returns the deadline of the wait. After the wait,
-/// `end` returns the limit that was exceeded, if any. The time and the settings are arguments. `taken` returns the
-/// number of bytes that the client has sent or acknowledged; it is called only if needed, because it makes a system
+/// `end` returns the limit that was exceeded, if any. The time and the settings are arguments. `clientBytes` returns
+/// the number of bytes that the client has sent or acknowledged; it is called only if needed, because it makes a system
 /// call.
 ///
 ///     limit      applies                              is exceeded
@@ -52,24 +52,24 @@ struct ExchangeDeadlines {
 
   /// Begins a wait and returns its deadline.
   mutating func begin(
-    _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, taken: () -> Int
+    _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, clientBytes: () -> Int
   ) -> Deadline {
     let timeout = settings.bodyTimeout
-    let isBlocked = state.isBlockedDown
+    let isBlocked = state.isBlockedByClient
     began = now
     measuresRate = false
-    if state.isSwitching { stall.end() } else { stall.note(isBlocked: isBlocked, now: now, taken: taken) }
+    if state.isSwitching { stall.end() } else { stall.update(isBlocked: isBlocked, now: now, clientBytes: clientBytes) }
     progressDeadline =
       state.isUploading || state.hasResponse ? now + timeout : responseDeadline(settings, now)
     if stall.isRunning {
       progressDeadline = isBlocked ? stall.deadline(timeout) : min(progressDeadline, stall.deadline(timeout))
     }
     guard !state.isSwitching else { return progressDeadline }
-    let end = min(progressDeadline, requestDeadline, stall.nextLook(timeout, now: now))
+    let end = min(progressDeadline, requestDeadline, stall.nextCheck(timeout, now: now))
     guard isBlocked || state.awaitsRequest, settings.minimumRate > 0 else { return end }
     measuresRate = true
-    rateMeter.begin(moved: taken)
-    return min(end, now + rateMeter.left(window: settings.rateWindow))
+    rateMeter.begin(moved: clientBytes)
+    return min(end, now + rateMeter.remainingTime(window: settings.rateWindow))
   }
 
   private mutating func responseDeadline(_ settings: Settings, _ now: MonotonicTime) -> Deadline {
@@ -79,14 +79,15 @@ struct ExchangeDeadlines {
   }
 
   /// Returns false if no limit can have been exceeded in the wait, so that `end` need not be called.
-  func mayBeMet(_ wake: Wake) -> Bool { measuresRate || wake == .timedOut }
+  func mayHaveExceededLimit(_ wake: Wake) -> Bool { measuresRate || wake == .timedOut }
 
   /// Ends the wait and returns the limit that was exceeded; `nil` if the exchange continues.
   mutating func end(
-    _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, taken: () -> Int
+    _ wake: Wake, _ state: ExchangeState, _ settings: Settings, now: MonotonicTime, clientBytes: () -> Int
   ) -> ExchangeState.Limit? {
     if measuresRate,
-      !rateMeter.keeps(settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: taken)
+      !rateMeter.endWait(
+        minimumRate: settings.minimumRate, window: settings.rateWindow, waited: now - began, moved: clientBytes)
     {
       return .rate
     }
@@ -94,7 +95,7 @@ struct ExchangeDeadlines {
     if isOver(state, now: now) { return .request }
     let timeout = settings.bodyTimeout
     if stall.deadline(timeout).hasPassed(at: now) {
-      return stall.isOver(timeout, now: now, taken: taken) ? .stall : nil
+      return stall.isOver(timeout, now: now, clientBytes: clientBytes) ? .stall : nil
     }
     return progressDeadline.hasPassed(at: now) ? .progress : nil
   }

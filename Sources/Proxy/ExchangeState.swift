@@ -43,8 +43,8 @@ struct ExchangeState: Equatable {
   enum Phase: Equatable {
     /// No final response has begun. `isReused`: the upstream connection was used by an earlier exchange.
     case requesting(Upload, isReused: Bool)
-    /// The head of the response was written, and the request is over. `mayReuse`: the upstream connection can be used
-    /// for another exchange after the body.
+    /// The head of the response was written, and no more of the request is sent. `mayReuse`: the upstream connection
+    /// can be used for another exchange after the body.
     case responding(Flow, mayReuse: Bool)
     /// Bytes of another protocol move in both directions until the upstream ends its side.
     case tunnel(Tunnel, Flow)
@@ -287,10 +287,10 @@ struct ExchangeState: Equatable {
   }
 
   /// True if received bytes wait for one side to accept them.
-  private var isBlocked: Bool { interest.upstream.contains(.writable) || isBlockedDown }
+  private var isBlocked: Bool { interest.upstream.contains(.writable) || isBlockedByClient }
 
   /// True if response bytes wait for the client to accept them.
-  var isBlockedDown: Bool {
+  var isBlockedByClient: Bool {
     switch phase {
     case .responding(.waiting(.client), _), .tunnel(_, .waiting(.client)): true
     case .requesting, .responding, .tunnel: false
@@ -340,7 +340,7 @@ struct ExchangeState: Equatable {
     case .requesting(.open, _), .tunnel(.open, _): client.insert(.readable)
     case .requesting, .responding, .tunnel: break
     }
-    if isBlockedDown { client.insert(.writable) } else { upstream.insert(.readable) }
+    if isBlockedByClient { client.insert(.writable) } else { upstream.insert(.readable) }
     return (client, upstream)
   }
 }

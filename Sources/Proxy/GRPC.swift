@@ -27,6 +27,7 @@ enum GRPC {
       "Content-Type": "application/grpc", "Grpc-Status": "12", "Grpc-Message": "gRPC is not forwarded by this gateway",
     ])
 
-  /// The error for a call over HTTP/1.1, because gRPC is defined only for HTTP/2.
+  /// The error for a call over HTTP/1.1. gRPC is defined only for HTTP/2, so the client gets an HTTP status instead of
+  /// a gRPC status.
   static let refusal = MessageError(status: 415, "a gRPC call, whose trailers are not forwarded")
 }

@@ -13,12 +13,12 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     life = .active
     if socket.satisfies(.readable) || poller.isDraining || worker.isWindingDown { return false }
     releaseBuffers()
-    waiter.retire()
+    waiter.cancelDeadline()
     life = .parked
     dismissSpares()
     let timer = self.timer ?? Timer()
     self.timer = timer
-    poller.arm(timer, for: self, after: deadlines.idle.map { $0.left(at: poller.now) } ?? 0)
+    poller.arm(timer, for: self, after: deadlines.idle.map { $0.remainingTime(at: poller.now) } ?? 0)
     return true
   }
 
@@ -63,7 +63,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     var until = Deadline.never
     switch shutdown {
     case .none:
-      session.noticeShutdown()
+      session.sendShutdownNotice()
       if isFull { worker.metrics.recordLimit(.requestsPerConnection) }
     case .announced(let deadline): until = deadline
     case .final: return
@@ -87,7 +87,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     let deadline = poller.deadline(after: configuration.lingerTimeout)
     var left = configuration.lingerBytes
     while left > 0 {
-      poller.buffers.fill(input)
+      poller.buffers.ensureBlock(in: input)
       input.clear()
       switch socket.receive(into: input) {
       case .moved(let count): left -= count
@@ -100,7 +100,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   func breakStreams() {
-    for leg in legs { leg.abandon() }
+    for transport in transports { transport.abandon() }
   }
 
   func end() {
@@ -111,7 +111,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     worker.forget(self)
     releaseBuffers()
     block.clear()
-    waiter.retire()
+    waiter.cancelDeadline()
     if let timer { poller.disarm(timer) }
     socket.close()
   }

@@ -16,9 +16,9 @@ final class HTTP2Connection: Activity {
   enum Life {
     /// The task of the connection runs, or waits for an event.
     case active
-    /// There was no stream for a second, or an idle connection must release its memory: the next step parks the
-    /// connection unless there is work.
-    case pausing
+    /// The next step parks the connection unless there is work, because it had no stream for a second or because idle
+    /// connections must release their memory.
+    case aboutToPark
     /// The connection has neither task nor buffers; an event of the socket or the timer starts a task again.
     case parked
     case ended
@@ -34,37 +34,40 @@ final class HTTP2Connection: Activity {
     case final
   }
 
-  /// The check, while memory is short, that the client accepts its responses fast enough (`MemoryWatch`).
-  private enum Credit {
-    case unwatched
-    /// The number of response bytes that had been sent when the check began.
-    case watched(since: Int)
+  /// While memory is short, the check that the client accepts its responses fast enough (`MemoryWatch`).
+  private enum MemoryCheck {
+    case inactive
+    /// `sentBytesAtStart`: the number of response bytes that had been sent when the check began.
+    case running(sentBytesAtStart: Int)
     /// The client has accepted too few bytes: the connection is ended.
-    case withheld
+    case failed
   }
 
   let worker: ProxyWorker
   /// The field section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
-  /// The object of the accepted connection, with the client's identity and the received bytes.
+  /// The object that accepted the connection. It keeps the client's identity and the bytes received so far.
   let base: ServerConnection
+  /// `nil` if the session could not be created; the connection then ends at once.
   let session: HTTP2Session?
   let waiter: Waiter
   let input: Buffer
   let output = Buffer()
-  /// One leg (`HTTP2StreamTransport`) per stream, in no particular order. `HTTP2Stream.mark` is the index.
-  var legs: [HTTP2StreamTransport] = []
-  var spareLegs: [HTTP2StreamTransport] = []
+  /// One transport (`HTTP2StreamTransport`) per stream, in no particular order. `HTTP2Stream.callerIndex` is the index.
+  var transports: [HTTP2StreamTransport] = []
+  var spareTransports: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
   /// The number of streams that have a task.
-  var tasks = 0
-  /// The number of streams whose task has ended but whose response is not sent completely.
-  var lingering = 0
+  var streamTasks = 0
+  /// The number of streams whose task has ended but which are not closed: the response is not sent completely, or the
+  /// client has not ended its request.
+  var streamsWithoutTask = 0
   var life = Life.active
   var shutdown = Shutdown.none
-  private var credit = Credit.unwatched
+  private var memoryCheck = MemoryCheck.inactive
+  /// The number of streams that were begun on this connection.
   var requests = 0
   var timer: Timer?
   /// The number of bytes moved since the last yield.
@@ -72,10 +75,10 @@ final class HTTP2Connection: Activity {
   private var stall = WriteStallDetector()
   private var rateMeter = MinimumRateMeter()
   /// True if the session has more output than fits into a normal block, so that a wide one is used.
-  private var isBulk = false
+  private var needsWideBlock = false
   var deadlines = HTTP2Deadlines()
 
-  /// The number of bytes after which the task gives way.
+  /// The number of moved bytes after which the task lets other tasks run.
   private static let yieldAfter = 64 * 1024
   /// The time after which an idle connection parks.
   private static let parkDelay: Milliseconds = 1_000
@@ -107,7 +110,7 @@ final class HTTP2Connection: Activity {
         case .yield: await waiter.yieldShare()
         case .wait: try await wait(session)
         case .park: if park() { return }
-        case .over: return await close()
+        case .close: return await close()
         }
       }
     } catch {
@@ -139,7 +142,7 @@ final class HTTP2Connection: Activity {
     case yield
     case wait
     case park
-    case over
+    case close
   }
 
   private func step(_ session: HTTP2Session) throws(HTTP2Failure) -> Step {
@@ -148,13 +151,13 @@ final class HTTP2Connection: Activity {
       input.clear()
       dispatch(session)
     }
-    if case .withheld = credit {
-      session.end(.enhanceYourCalm)
+    if case .failed = memoryCheck {
+      session.endConnection(.enhanceYourCalm)
       throw .flood(.withheldCredit)
     }
     announceEnd(session)
     let isSent = try flush(session)
-    if isSent, session.isOver || isShutDown && legs.isEmpty && !session.wantsToSend { return .over }
+    if isSent, session.isOver || isShutDown && transports.isEmpty && !session.wantsToSend { return .close }
     if moved >= HTTP2Connection.yieldAfter {
       moved = 0
       return .yield
@@ -163,12 +166,12 @@ final class HTTP2Connection: Activity {
       switch receive() {
       case .moved: return .again
       case .wouldBlock: return .wait
-      case .ended: return .over
+      case .ended: return .close
       case .failed: throw .broken
       }
     }
-    let isIdle = isSent && legs.isEmpty && !session.awaitsFields && !isEnding
-    return isIdle && life == .pausing ? .park : .wait
+    let isIdle = isSent && transports.isEmpty && !session.awaitsFields && !isEnding
+    return isIdle && life == .aboutToPark ? .park : .wait
   }
 
   /// True if the graceful end has begun.
@@ -181,7 +184,7 @@ final class HTTP2Connection: Activity {
   }
 
   private func receive() -> Transfer {
-    poller.buffers.fill(input)
+    poller.buffers.ensureBlock(in: input)
     let result = socket.receive(into: input)
     if case .moved(let count) = result { moved += count }
     return result
@@ -190,19 +193,19 @@ final class HTTP2Connection: Activity {
   /// Sends as much as possible. Returns false if the client accepts no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
-      if isBulk, output.isEmpty { poller.buffers.widen(output) }
-      poller.buffers.fill(output)
+      if needsWideBlock, output.isEmpty { poller.buffers.widen(output) }
+      poller.buffers.ensureBlock(in: output)
       output.compact()
       if session.wantsToSend {
         try session.produce(into: output)
-        isBulk = isBulk || session.wantsToSend
+        needsWideBlock = needsWideBlock || session.wantsToSend
       }
       dispatch(session)
       if output.isEmpty {
         socket.push()
-        stall.note(isBlocked: false, now: poller.now, taken: taken)
-        if legs.isEmpty, isBulk {
-          isBulk = false
+        stall.update(isBlocked: false, now: poller.now, clientBytes: clientBytes)
+        if transports.isEmpty, needsWideBlock {
+          needsWideBlock = false
           poller.buffers.wipeAndGiveBack(output)
         }
         return true
@@ -210,7 +213,7 @@ final class HTTP2Connection: Activity {
       switch socket.send(output, upTo: output.count, more: session.wantsToSend) {
       case .moved(let count): moved += count
       case .wouldBlock:
-        stall.note(isBlocked: true, now: poller.now, taken: taken)
+        stall.update(isBlocked: true, now: poller.now, clientBytes: clientBytes)
         // Checked here too: if the client keeps sending, no wait ever times out.
         try checkStall()
         return false
@@ -219,30 +222,30 @@ final class HTTP2Connection: Activity {
     }
   }
 
-  private func taken() -> Int { socket.acknowledged }
+  private func clientBytes() -> Int { socket.acknowledged }
 
   /// Throws if the client has accepted nothing for too long.
   private func checkStall() throws(HTTP2Failure) {
-    guard stall.isOver(configuration.bodyTimeout, now: poller.now, taken: taken) else { return }
+    guard stall.isOver(configuration.bodyTimeout, now: poller.now, clientBytes: clientBytes) else { return }
     worker.metrics.recordLimit(.bodyTimeout)
     throw .broken
   }
 
-  // MARK: Credit
+  // MARK: Memory check
 
   /// Starts to measure how fast the client accepts its responses, because memory is short.
-  func beginWatch() {
-    if case .withheld = credit { return }
-    credit = .unwatched
-    if let session, session.responseMemory > 0 { credit = .watched(since: session.sentBytes) }
+  func beginMemoryCheck() {
+    if case .failed = memoryCheck { return }
+    memoryCheck = .inactive
+    if let session, session.responseMemory > 0 { memoryCheck = .running(sentBytesAtStart: session.sentBytes) }
   }
 
-  /// Ends the connection if its client has accepted less than `bytes` since `beginWatch` and the connection still
+  /// Ends the connection if its client has accepted less than `bytes` since `beginMemoryCheck` and the connection still
   /// holds responses.
-  func endWatch(atLeast bytes: Int) {
-    guard case .watched(let before) = credit, let session else { return }
+  func endMemoryCheck(minimum bytes: Int) {
+    guard case .running(let before) = memoryCheck, let session else { return }
     let isSlow = session.responseMemory > 0 && session.sentBytes - before < bytes
-    credit = isSlow ? .withheld : .unwatched
+    memoryCheck = isSlow ? .failed : .inactive
     if isSlow { wake() }
   }
 
@@ -251,24 +254,25 @@ final class HTTP2Connection: Activity {
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
     deadlines.awaitFields(session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
     let wake: Wake
-    if legs.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
+    if transports.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
       let parkTime = poller.deadline(after: HTTP2Connection.parkDelay)
       wake = await waiter.waitIdle(socket, until: min(parkTime, deadlines.idle ?? parkTime))
-      life = wake == .park || wake == .timedOut ? .pausing : .active
+      life = wake == .park || wake == .timedOut ? .aboutToPark : .active
     } else {
       let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
       let limits = configuration.limits
       let measuresRate = !output.isEmpty && limits.minimumRate > 0
       var end = nextDeadline
       if measuresRate {
-        rateMeter.begin(moved: taken)
-        end = min(end, poller.deadline(after: rateMeter.left(window: limits.rateWindow)))
+        rateMeter.begin(moved: clientBytes)
+        end = min(end, poller.deadline(after: rateMeter.remainingTime(window: limits.rateWindow)))
       }
       let began = poller.now
       wake = await waiter.wait(socket, wanted, until: end)
       let waited = poller.now - began
       if measuresRate,
-        !rateMeter.keeps(limits.minimumRate, window: limits.rateWindow, waited: waited, moved: taken)
+        !rateMeter.endWait(
+          minimumRate: limits.minimumRate, window: limits.rateWindow, waited: waited, moved: clientBytes)
       {
         worker.metrics.recordLimit(.minimumRate)
         throw .broken
@@ -278,17 +282,19 @@ final class HTTP2Connection: Activity {
   }
 
   private var nextDeadline: Deadline {
-    var next = min(deadlines.first, stall.nextLook(configuration.bodyTimeout, now: poller.now))
+    var next = min(deadlines.first, stall.nextCheck(configuration.bodyTimeout, now: poller.now))
     if case .announced(let deadline) = shutdown { next = min(next, deadline) }
-    if lingering > 0 { for leg in legs where leg.socket == nil { next = min(next, leg.deadline) } }
+    if streamsWithoutTask > 0 {
+      for transport in transports where transport.socket == nil { next = min(next, transport.deadline) }
+    }
     return next
   }
 
   private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
     try checkStall()
-    if deadlines.missesFields(at: poller.now) {
+    if deadlines.fieldsTimedOut(at: poller.now) {
       worker.metrics.recordLimit(.headerTimeout)
-      session.end(.enhanceYourCalm)
+      session.endConnection(.enhanceYourCalm)
     }
     if deadlines.idle.hasPassed(at: poller.now) {
       worker.metrics.recordLimit(.idleTimeout)
@@ -296,10 +302,10 @@ final class HTTP2Connection: Activity {
       session.shutDown()
       shutdown = .final
     }
-    for leg in legs where leg.socket == nil && leg.deadline.hasPassed(at: poller.now) {
-      leg.giveUp()
-      if !leg.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
-      session.reset(leg.stream, leg.stream.responseSentEarly ? .none : .cancel)
+    for transport in transports where transport.socket == nil && transport.deadline.hasPassed(at: poller.now) {
+      transport.clearDeadline()
+      if !transport.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
+      session.reset(transport.stream, transport.stream.responseSentEarly ? .none : .cancel)
     }
   }
 }

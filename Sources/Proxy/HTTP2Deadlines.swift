@@ -1,7 +1,7 @@
 import Reactor
 import Time
 
-/// The deadlines of an HTTP/2 connection. Each is `nil` if the connection does not wait for the event.
+/// The deadlines of an HTTP/2 connection: for the next request, and for the rest of a field section.
 struct HTTP2Deadlines {
   private enum Fields {
     case complete
@@ -12,10 +12,10 @@ struct HTTP2Deadlines {
   }
 
   private var fields = Fields.complete
-  /// The deadline for the next request.
+  /// The deadline for the next request; `nil` while there are streams.
   var idle: Deadline?
 
-  /// The earliest deadline; `.never` if all are `nil`.
+  /// The earliest deadline; `.never` without one.
   var first: Deadline {
     if case .awaited(let deadline) = fields { min(deadline, idle ?? .never) } else { idle ?? .never }
   }
@@ -34,7 +34,7 @@ struct HTTP2Deadlines {
   }
 
   /// Returns true once if the rest of a field section has not arrived in time.
-  mutating func missesFields(at now: MonotonicTime) -> Bool {
+  mutating func fieldsTimedOut(at now: MonotonicTime) -> Bool {
     guard case .awaited(let deadline) = fields, deadline.hasPassed(at: now) else { return false }
     fields = .missed
     return true
@@ -45,7 +45,7 @@ extension Deadline {
   func hasPassed(at now: MonotonicTime) -> Bool { self <= now }
 
   /// The time from `now` to the deadline; 0 if it has passed.
-  func left(at now: MonotonicTime) -> Milliseconds { hasPassed(at: now) ? 0 : self - now }
+  func remainingTime(at now: MonotonicTime) -> Milliseconds { hasPassed(at: now) ? 0 : self - now }
 }
 
 extension Deadline? {

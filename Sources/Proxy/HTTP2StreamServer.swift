@@ -2,9 +2,9 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// Creating a task with everything that a request needs would cost a third as much as a small request. So the task
-/// waits for the next stream of its connection after each one. It serves no other client, and the state of one stream
-/// is reset for the next.
+/// A new task for each stream, with everything that a request needs, would cost a third as much as a small request. So
+/// after each stream, the task waits for the next stream of its connection. It serves no other client, and its state is
+/// reset for each stream.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
@@ -24,13 +24,13 @@ final class HTTP2StreamServer: Activity {
     server = ServerConnection(streamsOf: connection.base)
   }
 
-  /// Sets the stream of `leg` as the next to serve.
+  /// Sets the stream of `transport` as the next to serve.
   ///
   /// - Parameter refusal: the reason to refuse the request before it is read, if any.
-  func begin(_ leg: HTTP2StreamTransport, _ refusal: ProxyFailure?) {
+  func begin(_ transport: HTTP2StreamTransport, _ refusal: ProxyFailure?) {
     stage = .serving(refusal)
-    server.begin(leg, of: connection.base)
-    leg.open(server.socket)
+    server.begin(transport, of: connection.base)
+    transport.open(server.socket)
   }
 
   /// Continues with the assigned stream, or ends the task if there is none.
@@ -42,9 +42,9 @@ final class HTTP2StreamServer: Activity {
   func run() async {
     while case .serving(let refusal) = stage {
       if let refusal { await server.refuse(refusal) } else { await server.run() }
-      stage = connection.keeps(self) ? .spare : .ended
+      stage = connection.keepSpare(self) ? .spare : .ended
       // The wait may end early, because a deadline of the last request is still armed.
-      while case .spare = stage { await server.waiter.waitForReuse() }
+      while case .spare = stage { await server.waiter.waitForResume() }
     }
     server.endStreams()
   }

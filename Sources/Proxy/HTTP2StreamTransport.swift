@@ -16,7 +16,8 @@ final class HTTP2StreamTransport: StreamTransport {
   private(set) var socket: Socket?
   /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
-  /// The deadline for the client to accept more of the response, once the task of the stream has ended.
+  /// The deadline of a stream whose task has ended: for the client to accept more of the response, or to complete its
+  /// request (`awaitsRequestEnd`).
   private(set) var deadline = Deadline.never
   /// The number of response bytes that were waiting for flow-control credit when `deadline` was set.
   private var outboundBytes = 0
@@ -26,7 +27,7 @@ final class HTTP2StreamTransport: StreamTransport {
   private var isAbandoned = false
 
   /// Removes the deadline after it has passed, so that the stream is reset only once.
-  func giveUp() {
+  func clearDeadline() {
     deadline = .never
   }
 
@@ -61,8 +62,8 @@ final class HTTP2StreamTransport: StreamTransport {
     socket?.signal(.broken)
   }
 
-  /// Signals the socket, or updates the deadline if the task has ended, after the session has reported news of the
-  /// stream.
+  /// Handles a change of the stream that the session has reported: signals the socket, or updates the deadline if the
+  /// task has ended.
   func update() {
     guard let socket else { return extendDeadline() }
     if isBroken { return socket.signal(.broken) }
@@ -150,7 +151,7 @@ final class HTTP2StreamTransport: StreamTransport {
           bytes, length: length, to: stream.isHeadRequest ? .head : .get, into: fields)
       else { return nil }
       block.append(":status", decimal: head.status)
-      for field in fields where !field.isNominated {
+      for field in fields where !field.isNamedByConnection {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:
           continue
@@ -171,7 +172,7 @@ final class HTTP2StreamTransport: StreamTransport {
   /// body is malformed or longer than announced.
   private func sendBody(_ buffer: Buffer, _ count: Int) -> Int? {
     guard var decoder = body, !decoder.isFinished else { return nil }
-    let limit = min(count, session.room(stream))
+    let limit = min(count, session.room(for: stream))
     guard limit > 0 else { return 0 }
     let piece = try? buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
       try decoder.decode(bytes.extracting(0..<limit))
@@ -194,7 +195,7 @@ final class HTTP2StreamTransport: StreamTransport {
     socket = nil
     if !stream.isClosed {
       session.stopReading(stream)
-      if isReset || !stream.hasResponse { session.reset(stream, .internalError) }
+      if isReset || !stream.isResponseComplete { session.reset(stream, .internalError) }
       outboundBytes = stream.outboundBytes
       deadline = connection.progressDeadline
       extendDeadline()

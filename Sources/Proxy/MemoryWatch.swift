@@ -5,8 +5,8 @@ import Time
 ///
 /// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of its response
 /// waits in this process, and enough such clients would leave no memory for others. So while more than half of the
-/// limit is in use, each connection with waiting responses must accept them at the minimum rate, as any other slow
-/// client must. A connection that does not is ended, so that no new client has to be refused.
+/// limit is in use, the client of each connection with waiting responses must accept them at the minimum rate. The
+/// connection of a slower client is ended, so that no new client has to be refused.
 final class MemoryWatch: TimerEntry {
   private unowned let worker: ProxyWorker
   private var isRunning = false
@@ -19,10 +19,10 @@ final class MemoryWatch: TimerEntry {
 
   /// Starts to measure the connections if memory is short and no measurement runs. The measurement ends after
   /// `creditWindow`.
-  func look() {
+  func checkMemory() {
     guard !isRunning, isShort else { return }
     isRunning = true
-    worker.forEachHTTP2Connection { $0.beginWatch() }
+    worker.forEachHTTP2Connection { $0.beginMemoryCheck() }
     worker.poller.arm(self, after: worker.settings.configuration.limits.creditWindow)
   }
 
@@ -31,8 +31,8 @@ final class MemoryWatch: TimerEntry {
     if isShort {
       let limits = worker.settings.configuration.limits
       let least = max(1, limits.creditWindow.amount(perSecond: limits.minimumRate))
-      worker.forEachHTTP2Connection { $0.endWatch(atLeast: least) }
+      worker.forEachHTTP2Connection { $0.endMemoryCheck(minimum: least) }
     }
-    look()
+    checkMemory()
   }
 }

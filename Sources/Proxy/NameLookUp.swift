@@ -1,7 +1,7 @@
 public import Reactor
 
-/// One look-up of the upstream's name, shared by all requests of a worker that need the answer. Each request waits with
-/// its own deadline, which the system's resolver does not support.
+/// One look-up of the upstream's name, shared by all requests of a worker that need the answer. The system's resolver
+/// has no deadline, so each request waits for this object until its own deadline.
 public final class NameLookUp: Activity {
   private let resolver: Resolver
   private let poller: Poller

@@ -1,6 +1,6 @@
 public import HTTP
 
-/// A request that the gateway itself sends to the upstream: a handler's `respond` sends it after its decision.
+/// A request that the gateway itself makes and sends to the upstream, with `Upstream.send`.
 public struct OutboundRequest {
   /// The method.
   public var method: String

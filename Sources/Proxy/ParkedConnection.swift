@@ -11,6 +11,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   private var isParked = true
   let socket: Socket
   let worker: ProxyWorker
+  // The state from which the next `ServerConnection` continues.
   let socketPeer: Address
   let proxiedClient: ProxyHeader.Client?
   let admission: Admission
@@ -33,7 +34,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     super.init()
     // The only strong reference to this object until the socket is closed.
     socket.observer = self
-    worker.poller.arm(self, after: idleDeadline.left(at: worker.poller.now))
+    worker.poller.arm(self, after: idleDeadline.remainingTime(at: worker.poller.now))
   }
 
   deinit {

@@ -1,7 +1,8 @@
 import HTTP1
 import Telemetry
 
-/// The part of a request that was being received when it failed. `body` also includes the time of the response.
+/// The part of an exchange in which a request failed: `head` while the request head was awaited, `body` afterwards,
+/// until the end of the response.
 enum MessagePart {
   case head
   case body

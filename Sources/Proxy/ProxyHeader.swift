@@ -13,8 +13,8 @@ enum ProxyHeader {
 
   enum Outcome: Equatable {
     case incomplete
-    /// `client` is `nil` if the proxy connects for itself, or for a client without an IP address: then the proxy's own
-    /// address counts.
+    /// `client` is `nil` if the proxy connects for itself, or for a client without an IP address. Then the proxy itself
+    /// is treated as the client.
     case complete(length: Int, client: Client?)
     case malformed
   }
@@ -22,7 +22,7 @@ enum ProxyHeader {
   /// The maximum length of a line of version 1, including its end.
   private static let lineLimit = 107
   /// The maximum length of the part of a version 2 header that follows the fixed 16 bytes. Addresses take up to 36
-  /// bytes; fields such as the names of a client certificate follow, and no proxy sends more of them than fit.
+  /// bytes. The rest is for fields such as the names of a client certificate.
   private static let blockLimit = 4_096
   private static let binarySignature: [UInt8] = [
     0x0d, 0x0a, 0x0d, 0x0a, 0x00, 0x0d, 0x0a, 0x51, 0x55, 0x49, 0x54, 0x0a,

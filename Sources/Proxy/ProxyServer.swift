@@ -10,8 +10,8 @@ public final class ProxyServer: Sendable {
   public let addresses: [Address]
   private let updates = Mutex(Updates())
 
-  /// The updates (calls of `perform`) in progress. A loop that has ended runs no more jobs, so a call that waits for it
-  /// would never return.
+  /// The updates (calls of `perform`) in progress. `drain` waits for them before it stops the loops: a loop that has
+  /// ended runs no more jobs, so an update that waits for it would never return.
   private struct Updates {
     var running = 0
     var isClosed = false
@@ -84,7 +84,7 @@ public final class ProxyServer: Sendable {
       do throws(IOError) {
         try worker.prepareAccepting(listener, group: group, reserve: reserve) { isPaused in
           if isPaused { proxy.metrics.acceptingPaused() } else { proxy.metrics.acceptingResumed() }
-        } accepted: { socket, peer in
+        } onAccept: { socket, peer in
           proxy.serve(socket, peer: peer, listener: listener.id, speaksProxyProtocol: speaksProxyProtocol)
         }
       } catch {

@@ -34,13 +34,14 @@ public final class ProxyWorker {
   }
   private(set) lazy var memoryWatch = MemoryWatch(self)
   let handshakes: HandshakeGate
-  /// Counts a client that sent too many KeyUpdate messages. Shared by all connections, to avoid an allocation for each.
+  /// Counts a client that has sent too many KeyUpdate messages (TLS 1.3). One closure for all connections, to avoid an
+  /// allocation for each.
   let keyUpdateFlood: () -> Void
   /// The connection counts, shared by all workers.
   let connections: ConnectionLimits
-  /// The number of refused connections to which the reason is being sent.
+  /// The number of refused connections to which an error response is being sent.
   private var refusals = 0
-  /// The maximum of `refusals`: each uses a buffer until its response is sent and its request is drained.
+  /// The maximum of `refusals`. Each uses a buffer until its response is sent and its request is discarded.
   private static let refusalLimit = 64
   private var requestNumber: UInt64 = 0
   private var dateSecond: UnixTime = -1
@@ -79,7 +80,7 @@ public final class ProxyWorker {
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     // Requests that rely on the new certificate authorities must not use connections made under the old ones.
-    if old !== settings.configuration.upstreamTLS { pool.renew() }
+    if old !== settings.configuration.upstreamTLS { pool.startNewEpoch() }
   }
 
   /// Serves an accepted connection.
@@ -93,14 +94,14 @@ public final class ProxyWorker {
     poller.start(ServerConnection(socket, peer: peer, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
-  /// Takes a place among the refused clients that get the reason; `nil` if all places are taken.
-  func beginRefusal() -> RefusalPlace? {
+  /// Returns a permit to send an error response to a refused client; `nil` if too many permits are in use.
+  func beginRefusal() -> RefusalPermit? {
     guard refusals < ProxyWorker.refusalLimit else { return nil }
     refusals += 1
-    return RefusalPlace(self)
+    return RefusalPermit(self)
   }
 
-  /// Frees the place of a `RefusalPlace`.
+  /// Takes back a `RefusalPermit`.
   fileprivate func endRefusal() {
     refusals -= 1
   }
@@ -121,7 +122,7 @@ public final class ProxyWorker {
   }
 
   /// Returns the parsed response head at the front of `input` as a `Response`; `responseFields` contains its fields.
-  func values(of head: ResponseHead, _ input: Buffer) -> Response {
+  func response(from head: ResponseHead, _ input: Buffer) -> Response {
     let cookie = settings.configuration.privateCookie
     return input.withSpan { bytes in
       Response(
@@ -193,8 +194,8 @@ public enum RequestHandling: Sendable {
   case refused
 }
 
-/// A place among the refused clients that get the reason. `deinit` frees the place.
-final class RefusalPlace {
+/// A permit to send an error response to a refused client. `deinit` returns the permit.
+final class RefusalPermit {
   private let worker: ProxyWorker
 
   fileprivate init(_ worker: ProxyWorker) {

@@ -6,7 +6,7 @@ public enum RefreshField {
   /// result is a slice of `field`.
   ///
   /// The form of the value shows which field it is: an absolute URI does not begin with a number and a
-  /// separator. A relative reference may, but it cannot lead to a redirect URI.
+  /// separator. A relative reference may begin so, but it cannot lead to a redirect URI.
   public static func target(of field: String) -> Substring {
     let text = field.drop(while: \.isBlank)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }

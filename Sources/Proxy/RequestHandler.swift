@@ -28,14 +28,15 @@ public protocol RequestHandler: AnyObject {
   /// Decides on the value of the `Location`, `Content-Location` or `Refresh` field of a passing response.
   ///
   /// - Parameters:
-  ///   - requestHasPrivateCookie: true if the request carries the private cookie.
-  ///   - request: the number of the request (`Request.number`).
+  ///   - requestHasPrivateCookie: true if the request carries the gateway's own cookie
+  ///     (`ProxyConfiguration.privateCookie`).
+  ///   - request: the number of the request (`Request.sequenceNumber`).
   func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
   func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool
 
-  /// True if the proxy calls `dropped` for fields that are not forwarded (`IdentityFields`).
+  /// True if the proxy must call `dropped` for each field that is not forwarded (`IdentityFields`).
   var observesDroppedFields: Bool { get }
 
   /// Reports a field that is not forwarded because only a trusted proxy may send it.
@@ -72,9 +73,9 @@ extension RequestHandler {
 public struct ClientFacts {
   /// The client's address and transport, as far as they are trusted.
   public let peer: Peer
-  /// The host that the client used, according to a trusted proxy; `nil` if the request's own host counts.
+  /// The host that the client used, according to a trusted proxy; `nil` if no trusted proxy names one.
   public let forwardedHost: String?
-  /// The number of the request in its worker (`Request.number`).
+  /// The number of the request in its worker (`Request.sequenceNumber`).
   public let request: UInt64
 
   /// Creates the facts of one request.
@@ -94,7 +95,7 @@ public enum Route {
   case inspect
   /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
-  /// The tag is a number with which the handler classifies the request, so that `respond` does not have to do it again.
+  /// The tag is a number by which `respond` knows how `route` has classified the request. The proxy does not use it.
   case intercept(bodyLimit: Int, tag: UInt8 = 0)
   /// Answers without the upstream.
   case answer(Response)

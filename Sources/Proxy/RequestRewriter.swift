@@ -28,7 +28,7 @@ enum RequestRewriter {
     buffer.append(" HTTP/1.1\r\n")
     buffer.append(settings.hostLine)
     var written = Written()
-    for index in 0..<fields.count where !fields[index].isNominated {
+    for index in 0..<fields.count where !fields[index].isNamedByConnection {
       let field = fields[index]
       switch field.known {
       case .host, .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer,
@@ -46,7 +46,7 @@ enum RequestRewriter {
       // Nearly all fields of nearly all requests take this branch.
       case .common where settings.passesCommonFields: break
       default:
-        guard settings.identityFields.passes(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
+        guard settings.identityFields.mayForward(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
           written.dropsFields = true
           continue
         }
@@ -97,10 +97,11 @@ enum RequestRewriter {
     buffer.appendField(bytes, name: field.name, value: field.value)
   }
 
-  /// True if a `Via` of the request contains this gateway's name: a loop (RFC 9110, section 7.6.3).
+  /// True if a `Via` of the request contains this gateway's name, so the request has already passed this gateway (RFC
+  /// 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Bool {
     guard fields.has(.via) else { return false }
-    let pseudonym = settings.loopMark
+    let pseudonym = settings.lowercasePseudonym
     for field in fields where field.known == .via {
       var position = field.value.lowerBound
       while position < field.value.upperBound {

@@ -1,7 +1,7 @@
 internal import ByteText
 import HTTP
 
-/// Encodes the header fields of a message whose complete head is in memory, and status lines.
+/// Encodes the header fields and the status line of a message that is given as a value, not as received bytes.
 enum ResponseEncoder {
   /// The number of bytes of a head's buffer that callers leave free for the start line, the framing fields and the
   /// empty line.
@@ -44,6 +44,7 @@ enum ResponseEncoder {
     return line
   }
 
+  /// True if the text contains no control character except tabs.
   static func isSafe(_ text: String) -> Bool {
     let bytes = text.utf8.span
     var forbidden: UInt8 = 0

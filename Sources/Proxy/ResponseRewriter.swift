@@ -89,7 +89,7 @@ enum ResponseRewriter {
     _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
-    for index in 0..<fields.count where !fields[index].isNominated {
+    for index in 0..<fields.count where !fields[index].isNamedByConnection {
       let field = fields[index]
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
@@ -214,26 +214,26 @@ enum LocationRewriter {
     case replace(String)
     case withhold
     /// The replacement cannot be encoded without changing its meaning.
-    case unsafe
+    case unencodable
   }
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
-  static func judge(
-    _ value: String, requestHasPrivateCookie: Bool, request: UInt64, _ handler: any RequestHandler,
+  static func outcome(
+    for value: String, requestHasPrivateCookie: Bool, request: UInt64, _ handler: any RequestHandler,
     _ configuration: ProxyConfiguration
   ) -> Outcome {
     switch handler.passingLocation(value, requestHasPrivateCookie: requestHasPrivateCookie, request: request) {
     case .withhold: return .withhold
-    case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unsafe
-    case .keep: return moved(value, configuration).map { .replace($0) } ?? .keep
+    case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unencodable
+    case .keep: return replacingOrigin(in: value, configuration).map { .replace($0) } ?? .keep
     }
   }
 
-  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if it points elsewhere.
+  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if its URL has another origin.
   ///
   /// Without this, a legacy server that builds absolute URLs from its own name would redirect the browser past the
   /// gateway.
-  static func moved(_ value: String, _ configuration: ProxyConfiguration) -> String? {
+  static func replacingOrigin(in value: String, _ configuration: ProxyConfiguration) -> String? {
     let origin = configuration.upstreamOrigin
     let target = RefreshField.target(of: value)
     let count = origin.utf8.count

@@ -6,14 +6,15 @@ import Telemetry
 
 /// The steps before the first request: the client's identity, the connection limits and the TLS handshake.
 extension ServerConnection {
-  enum Entry {
+  enum AdmissionOutcome {
     case admitted
     case refused(ProxyFailure)
     /// Closed without a response.
     case closed
   }
 
-  func enter(speaksProxyProtocol: Bool) async -> Entry {
+  /// Performs the steps before the first request.
+  func admit(speaksProxyProtocol: Bool) async -> AdmissionOutcome {
     let limits = settings.configuration.limits
     if speaksProxyProtocol, !(await readProxyHeader()) {
       worker.metrics.recordLimit(.proxyProtocol)
@@ -29,12 +30,12 @@ extension ServerConnection {
     return await secure()
   }
 
-  /// Decides how to refuse the connection. Only a limited number of refused clients gets the reason, so that a flood of
-  /// them does not use up the buffers.
-  func refusal(_ failure: ProxyFailure) -> Entry {
+  /// Decides how to refuse the connection: with an error response, or by closing it. Only a limited number of refused
+  /// clients gets a response, so that a flood of them does not use up the buffers.
+  func refusal(_ failure: ProxyFailure) -> AdmissionOutcome {
     // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
-    if !awaitsHandshake, let place = worker.beginRefusal() {
-      refusalPlace = place
+    if !awaitsHandshake, let permit = worker.beginRefusal() {
+      refusalPermit = permit
       return .refused(failure)
     }
     if case .overloaded(let limit) = failure { worker.metrics.recordLimit(limit) }
@@ -43,7 +44,7 @@ extension ServerConnection {
 
   /// True if there is enough memory for an idle connection to begin a request. Otherwise parks all idle connections.
   var hasMemory: Bool {
-    worker.memoryWatch.look()
+    worker.memoryWatch.checkMemory()
     if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
     poller.parkIdle()
     return false
@@ -77,7 +78,7 @@ extension ServerConnection {
       case .complete(let length, let client):
         buffer.clear()
         guard socket.receive(into: buffer, upTo: length) == .moved(length) else { return false }
-        if let client { believe(client) }
+        if let client { adoptProxiedClient(client) }
         return true
       }
     }
@@ -88,20 +89,20 @@ extension ServerConnection {
   var awaitsHandshake: Bool { tls != nil && socket.layer == nil }
 
   /// Performs the TLS handshake if the listener uses TLS.
-  func secure() async -> Entry {
+  func secure() async -> AdmissionOutcome {
     guard let tls else { return .admitted }
     do throws(TLSFailure) {
       let deadline = poller.deadline(after: tls.handshakeTimeout)
       let layer = try await tls.accept(socket, with: waiter, gate: worker.handshakes, until: deadline)
       layer.floodHandler = worker.keyUpdateFlood
       worker.metrics.handshakeFinished(layer.isResumed ? .resumed : .full)
-      identify()
+      updateIdentity()
       return .admitted
     } catch {
       worker.metrics.handshakeFinished(.failed)
-      guard error == .plainHTTP, let place = worker.beginRefusal() else { return .closed }
+      guard error == .plainHTTP, let permit = worker.beginRefusal() else { return .closed }
       // The user may have typed the address without `https`. A browser would not explain a TLS alert.
-      refusalPlace = place
+      refusalPermit = permit
       return .refused(.request(MessageError(status: 400, "plain HTTP where TLS is spoken; use https")))
     }
   }

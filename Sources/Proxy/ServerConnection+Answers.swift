@@ -96,7 +96,7 @@ extension ServerConnection {
 
   /// Answers a request that cannot be read to its end, or a connection that is not admitted, and closes the connection.
   func refuse(_ failure: ProxyFailure) async {
-    note(failure, in: .head)
+    recordLimit(of: failure, in: .head)
     state.receivedHead(hasBody: true, keepsAlive: false)
     if hasSentPreface() { return await refuseHTTP2() }
     // The `Accept` field is unknown here.
@@ -105,7 +105,7 @@ extension ServerConnection {
   }
 
   /// Counts the limit that caused a failure.
-  func note(_ failure: ProxyFailure, in part: MessagePart) {
+  func recordLimit(of failure: ProxyFailure, in part: MessagePart) {
     if let limit = failure.limit(in: part) { worker.metrics.recordLimit(limit) }
   }
 }

@@ -10,8 +10,8 @@ extension ServerConnection {
 
   func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
     holdsSecrets = true
-    // Kept, because a reload during the read of the body replaces the worker's handler, and only this one knows the
-    // tag.
+    // A reload while the body is read replaces `worker.handler`, but the tag has a meaning only for the handler that
+    // chose it.
     let handler = worker.handler
     var request = input.withSpan { bytes in
       reportDroppedFields(bytes)
@@ -22,7 +22,7 @@ extension ServerConnection {
     do throws(ProxyFailure) {
       request.body = try await readBody(head, limit: bodyLimit)
     } catch {
-      note(error, in: .body)
+      recordLimit(of: error, in: .body)
       return await answer(
         worker.handler.failure(error, as: ErrorForm(request.headers)), to: head.method,
         minorVersion: head.minorVersion, began: began, .refused)
@@ -44,7 +44,7 @@ extension ServerConnection {
   func reportDroppedFields(_ bytes: Span<UInt8>) {
     guard worker.handler.observesDroppedFields else { return }
     let client = identity.facts(bytes, requestFields, request: requestNumber)
-    for index in requestFields.indices where !requestFields[index].isNominated {
+    for index in requestFields.indices where !requestFields[index].isNamedByConnection {
       let name = settings.identityFields.dropReason(
         for: requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
       if let name { worker.handler.dropped(field: name, client: client) }
@@ -134,7 +134,7 @@ extension ServerConnection {
       if input.readRoom == 0 { input.compact() }
       if body.decoder.isFinished || body.isBroken || input.readRoom == 0 { return routeForm(head, body.data) }
       if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
-        note(.timeout, in: .body)
+        recordLimit(of: .timeout, in: .body)
         return .answer(worker.handler.failure(.timeout, as: errorForm(head)))
       }
       switch receive() {

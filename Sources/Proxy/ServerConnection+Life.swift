@@ -7,7 +7,7 @@ import Time
 /// The life of a connection between its requests: the wait for the next head, parking while it is idle, and the end.
 extension ServerConnection {
   /// The time after which an idle connection parks: longer than a busy client waits between two requests.
-  private static let pauseLimit: Milliseconds = 1_000
+  private static let parkDelay: Milliseconds = 1_000
 
   enum HeadOutcome {
     case head(RequestHead)
@@ -49,33 +49,33 @@ extension ServerConnection {
       } else {
         if holdsSecrets { releaseInput() }
         let wake: Wake
-        if state.requests == 0 {
+        if state.requestCount == 0 {
           // The client has just connected, so a drain must not discard a request that may be on its way.
           let until = firstByteDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
           firstByteDeadline = until
           wake = await waiter.wait(socket, .readable, until: until)
         } else {
           if idleDeadline == .never { idleDeadline = poller.deadline(after: settings.configuration.idleTimeout) }
-          // After `pauseLimit` the connection parks, even if few others are idle.
-          let pause = poller.deadline(after: ServerConnection.pauseLimit)
-          wake = await waiter.waitIdle(socket, until: min(pause, idleDeadline))
+          // After `parkDelay` the connection parks, even if few others are idle.
+          let parkTime = poller.deadline(after: ServerConnection.parkDelay)
+          wake = await waiter.waitIdle(socket, until: min(parkTime, idleDeadline))
         }
         switch wake {
         case .ready where !input.hasBlock && !hasMemory:
           if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
           return .closed
         case .ready: break
-        case .timedOut where state.requests > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
+        case .timedOut where state.requestCount > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
           // If the socket is readable by now, no further event would wake a parked connection.
           if socket.satisfies(.readable) { break }
           if poller.isDraining { return .closed }
           park()
           return .parked
         case .timedOut:
-          worker.metrics.recordLimit(state.requests == 0 ? .headerTimeout : .idleTimeout)
+          worker.metrics.recordLimit(state.requestCount == 0 ? .headerTimeout : .idleTimeout)
           return .closed
         case .draining:
-          // Bytes that have already arrived are answered, even if their event is still pending.
+          // A request whose bytes have already arrived is still answered, even if no event has reported them yet.
           guard case .moved = receive() else { return .closed }
           continue
         }
@@ -102,7 +102,7 @@ extension ServerConnection {
 
   /// Receives into `input`.
   func receive() -> Transfer {
-    poller.buffers.fill(input)
+    poller.buffers.ensureBlock(in: input)
     if input.readRoom == 0 { input.compact() }
     return socket.receive(into: input)
   }
@@ -117,7 +117,7 @@ extension ServerConnection {
   // MARK: Parking
 
   func park() {
-    waiter.retire()
+    waiter.cancelDeadline()
     exchange?.release()
     exchange = nil
     releaseInput()
@@ -135,7 +135,7 @@ extension ServerConnection {
     switch state.next {
     case .readHead: close()
     case .close:
-      if mayLoseAnswer { await linger() }
+      if closeMayLoseResponse { await linger() }
       close()
     case .reset:
       release()
@@ -149,24 +149,23 @@ extension ServerConnection {
   /// True if closing immediately could cost the client the end of its response. An unread byte of the request makes
   /// the kernel reset the connection, and response bytes that the client has not received yet are lost (RFC 9112,
   /// section 9.6).
-  private var mayLoseAnswer: Bool {
+  private var closeMayLoseResponse: Bool {
     if case .streams = stage { return false }
     guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
     let mayHaveInput = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
     return mayHaveInput || socket.unacknowledged > 0
   }
 
-  /// Ends the sending side and discards further input until its end. After each bounded part of the input, stops unless
-  /// the client has acknowledged more of the response meanwhile and some of it is still unacknowledged. Stops after
-  /// `bodyTimeout` in any case.
+  /// Ends the sending side and discards further input, in bounded parts. After each part, continues only if the client
+  /// has acknowledged more of the response meanwhile, but not yet all of it. Stops after `bodyTimeout` in any case.
   func linger() async {
     socket.shutdownWrite()
     let end = poller.deadline(after: settings.configuration.bodyTimeout)
-    var taken = socket.acknowledged
+    var acknowledgedBefore = socket.acknowledged
     while await dropInput() {
       let acknowledged = socket.acknowledged
-      guard socket.unacknowledged > 0, acknowledged > taken, !end.hasPassed(at: poller.now) else { return }
-      taken = acknowledged
+      guard socket.unacknowledged > 0, acknowledged > acknowledgedBefore, !end.hasPassed(at: poller.now) else { return }
+      acknowledgedBefore = acknowledged
       await waiter.yieldShare()
     }
   }

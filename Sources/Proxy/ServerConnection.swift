@@ -13,7 +13,7 @@ import Telemetry
 final class ServerConnection: Activity {
   /// The state of the connection.
   enum Stage {
-    /// The connection is not admitted yet: `enter` reads the PROXY header, checks the limits and performs the TLS
+    /// The connection is not admitted yet: `admit` reads the PROXY header, checks the limits and performs the TLS
     /// handshake.
     case accepted(speaksProxyProtocol: Bool)
     /// The first bytes will show whether the client uses HTTP/2.
@@ -34,6 +34,7 @@ final class ServerConnection: Activity {
   private(set) var identity: ClientIdentity
   /// The client that `identity` describes: the socket's peer, or the client named by a trusted proxy.
   private(set) var peer: Address
+  /// The address of the socket's peer: the client, or the proxy through which the client connects.
   let socketPeer: Address
   /// The client named in the header of the PROXY protocol, if any.
   var proxiedClient: ProxyHeader.Client?
@@ -43,14 +44,14 @@ final class ServerConnection: Activity {
   let tls: TLSServer?
   let admission: Admission
   var stage: Stage
-  /// Not `nil` while the reason is sent to a refused client.
-  var refusalPlace: RefusalPlace?
+  /// Not `nil` while an error response is sent to a refused client.
+  var refusalPermit: RefusalPermit?
   /// The number of body bytes that are held for the request in progress.
   var charged = 0
   var state = ConnectionState()
   /// The deadline for the next request, whether the connection is parked or not; `.never` during a request.
   var idleDeadline = Deadline.never
-  /// The states of the client's socket that end a request in progress while it has no response.
+  /// The states of the client's socket that cancel the current request while it has no response.
   private(set) var abandonment: Readiness = .broken
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
@@ -137,22 +138,22 @@ final class ServerConnection: Activity {
   /// Releases the remaining resources; no further stream follows.
   func endStreams() {
     exchange = nil
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 
   /// Adopts the client named by a trusted proxy.
-  func believe(_ client: ProxyHeader.Client) {
+  func adoptProxiedClient(_ client: ProxyHeader.Client) {
     proxiedClient = client
     peer = client.address
-    identify()
+    updateIdentity()
   }
 
   private func followSettings() {
-    if settings !== identitySettings { identify() }
+    if settings !== identitySettings { updateIdentity() }
   }
 
   /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
-  func identify() {
+  func updateIdentity() {
     identitySettings = settings
     if proxiedClient != nil, !settings.configuration.trusts(socketPeer) {
       proxiedClient = nil
@@ -190,9 +191,9 @@ final class ServerConnection: Activity {
 
   func run() async {
     if case .accepted(let speaksProxyProtocol) = stage {
-      // Over TLS, ALPN decides.
+      // Over TLS, ALPN (RFC 7301) chooses the protocol.
       stage = tls == nil && settings.configuration.http2 != nil ? .undecided : .http1
-      switch await enter(speaksProxyProtocol: speaksProxyProtocol) {
+      switch await admit(speaksProxyProtocol: speaksProxyProtocol) {
       case .admitted where socket.layer?.applicationProtocol == "h2": return handOver()
       case .admitted: break
       case .refused(let failure): return await refuse(failure)
@@ -221,7 +222,7 @@ final class ServerConnection: Activity {
         }
         if case .streams = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
-        if !input.isEmpty, state.requests % ServerConnection.yieldAfter == 0 { await waiter.yield() }
+        if !input.isEmpty, state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
       case .http2: return handOver()
       case .parked: return
@@ -235,7 +236,7 @@ final class ServerConnection: Activity {
   /// Passes the socket and the received bytes to an `HTTP2Connection`.
   private func handOver() {
     stage = .http2
-    waiter.retire()
+    waiter.cancelDeadline()
     worker.serveHTTP2(self)
   }
 
@@ -244,7 +245,7 @@ final class ServerConnection: Activity {
     let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
-    if state.requests >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
+    if state.requestCount >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
       worker.metrics.recordLimit(.requestsPerConnection)
       state.refuseFurtherRequests()
     }
@@ -268,8 +269,8 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// True if the client has gone, as far as the current request is concerned: a response that has not begun is not
-  /// needed.
+  /// True if the client has disconnected, or has ended its sending side and that cancels the current request
+  /// (`cancelsHalfClosed`). Only checked until the response begins.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
   /// Returns the exchange object of the connection. Creates it at the first use.
@@ -294,10 +295,10 @@ final class ServerConnection: Activity {
     releaseInput()
     if case .streams = stage {
       stage = .streams(nil)
-      refusalPlace = nil
+      refusalPermit = nil
     } else {
       exchange = nil
-      waiter.retire()
+      waiter.cancelDeadline()
     }
   }
 }

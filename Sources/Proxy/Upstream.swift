@@ -4,7 +4,7 @@ import HTTP1
 import Reactor
 import Telemetry
 
-/// The upstream, for a handler that responds to a request itself: sends the gateway's own requests.
+/// Sends the gateway's own requests to the upstream, for a handler that answers a request in place of the upstream.
 public final class Upstream {
   private let connection: ServerConnection
   private var waiter: Waiter { connection.waiter }
@@ -36,9 +36,9 @@ public final class Upstream {
       let upstream: UpstreamConnection
       do throws(UpstreamFailure) {
         upstream = try await worker.pool.take(
-          mayReuse: mayReuse, isIdempotent: isIdempotent, isReserved: true, for: connection)
+          mayReuse: mayReuse, isIdempotent: isIdempotent, mayUseReserved: true, for: connection)
       } catch {
-        note(error)
+        recordFailure(error)
         throw error
       }
       let wasReused = upstream.isReused
@@ -53,13 +53,13 @@ public final class Upstream {
           mayReuse = false
           continue
         }
-        note(error)
+        recordFailure(error)
         throw error
       }
     }
   }
 
-  private func note(_ failure: UpstreamFailure) {
+  private func recordFailure(_ failure: UpstreamFailure) {
     if case .clientGone = failure { return }
     worker.metrics.upstreamFailed(failure)
     if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.recordLimit(limit) }
@@ -109,8 +109,8 @@ public final class Upstream {
     !text.isEmpty && text.utf8.span.isVisible
   }
 
-  /// Sends head and body in as few pieces as the buffer allows. Each piece costs a system call, and most requests fit
-  /// into one.
+  /// Sends head and body in as few pieces as the buffer allows, because each piece costs a system call. Most requests
+  /// fit into one piece.
   ///
   /// Returns false if the upstream answered, or stopped receiving, before it had the whole request. The caller then
   /// reads the response and does not reuse the connection.
@@ -178,7 +178,7 @@ public final class Upstream {
       // An early response is already in the input.
       if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
         worker.metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
-        let response = worker.values(of: head, upstream.input)
+        let response = worker.response(from: head, upstream.input)
         upstream.input.consume(head.length)
         return UpstreamResponse(response, upstream, head, hasWholeRequest: hasWholeRequest, connection)
       }

@@ -12,7 +12,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
   /// True if a read of the body has filled a block.
-  private(set) var isBulk = false
+  private(set) var hasFilledBlock = false
   /// True if the connection was used by an earlier exchange.
   private(set) var isReused = false
   private let timer = Timer()
@@ -45,7 +45,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
 
   /// Receives into `input`.
   func receive() -> Transfer {
-    pool.poller.buffers.fill(input)
+    pool.poller.buffers.ensureBlock(in: input)
     // Bytes in front of the present ones may have been consumed: those of an interim response, or an earlier part of
     // the body.
     if input.readRoom == 0 { input.compact() }
@@ -55,14 +55,14 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   /// Receives more of a body into `input`. A body that fills a block arrives faster than it is read, so it gets a wide
   /// block; but not with TLS, which returns at most one record at a time.
   func receiveBody() -> Transfer {
-    if isBulk, input.isEmpty { pool.poller.buffers.widen(input) }
+    if hasFilledBlock, input.isEmpty { pool.poller.buffers.widen(input) }
     let result = receive()
-    if case .moved(Buffer.readSize) = result, socket.layer == nil { isBulk = true }
+    if case .moved(Buffer.readSize) = result, socket.layer == nil { hasFilledBlock = true }
     return result
   }
 
   func releaseInput() {
-    isBulk = false
+    hasFilledBlock = false
     pool.poller.buffers.giveBack(input)
   }
 
@@ -83,7 +83,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 }
 
-/// Finds and parses the head of an upstream response; skips interim responses.
+/// Finds and parses the head of an upstream response. Skips interim responses (1xx).
 struct ResponseHeadReader {
   /// The maximum number of interim responses, more than any server sends. Without a limit an upstream could keep an
   /// exchange waiting forever.

@@ -2,8 +2,8 @@ import Reactor
 import TLS
 import Time
 
-/// The upstream connections of one worker: a stack of idle ones, and queues of requests that wait because all are in
-/// use.
+/// The upstream connections of one worker: a stack of idle connections, and queues of the requests that wait because
+/// all connections are in use.
 public final class UpstreamPool {
   let poller: Poller
   private let resolver: Resolver
@@ -47,21 +47,21 @@ public final class UpstreamPool {
   /// The number of connections, idle or in use, including those being established.
   public var openCount: Int { open }
 
-  /// Returns an idle connection that suits the request; `nil` if there is none. A request that must not be sent twice
-  /// gets only a connection that was used a moment ago (`freshReuse`).
+  /// Returns an idle connection that the request may use; `nil` without one. A request that must not be sent twice gets
+  /// only a connection that was last used within `freshReuse`.
   ///
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
   /// response. So the kernel is asked first for a request that must not be sent twice, and for an intercepted request,
   /// whose response contains codes or tokens. It is not asked for other requests, to save the system call.
-  func takeIdle(isIdempotent: Bool, isReserved: Bool) -> UpstreamConnection? {
-    guard mayUseConnection(isReserved) else { return nil }
+  func takeIdle(isIdempotent: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
+    guard mayUseConnection(mayUseReserved) else { return nil }
     while let connection = idle.popLast() {
       // The last one is the most recently used: if it is too old, all are.
       if !isIdempotent, poller.now - connection.idleSince > settings.configuration.freshReuse {
         idle.append(connection)
         return nil
       }
-      if isReserved || !isIdempotent, connection.socket.hasArrived() {
+      if mayUseReserved || !isIdempotent, connection.socket.inputHasArrived() {
         retire(connection)
         continue
       }
@@ -72,22 +72,22 @@ public final class UpstreamPool {
   }
 
   /// True if the request may use a connection now. Passing requests may not use the reserved connections.
-  private func mayUseConnection(_ isReserved: Bool) -> Bool {
-    isReserved
+  private func mayUseConnection(_ mayUseReserved: Bool) -> Bool {
+    mayUseReserved
       || open - idle.count < settings.configuration.upstreamConnections
         - settings.configuration.limits.reservedUpstreamConnections
   }
 
   /// Returns an idle connection if the request may use it, otherwise a new one. Waits in a queue if all are in use.
   ///
-  /// - Parameter isReserved: true if the request may use the reserved connections.
+  /// - Parameter mayUseReserved: true if the request may use the reserved connections.
   func take(
-    mayReuse: Bool, isIdempotent: Bool, isReserved: Bool = false, for client: ServerConnection
+    mayReuse: Bool, isIdempotent: Bool, mayUseReserved: Bool = false, for client: ServerConnection
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if mayUseConnection(isReserved) {
-        if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent, isReserved: isReserved) {
+      if mayUseConnection(mayUseReserved) {
+        if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent, mayUseReserved: mayUseReserved) {
           return connection
         }
         if open < settings.configuration.upstreamConnections { break }
@@ -97,23 +97,24 @@ public final class UpstreamPool {
           continue
         }
       }
-      try await queue(client, isReserved, until: queueDeadline)
+      try await waitInQueue(client, mayUseReserved, until: queueDeadline)
     }
     return try await connect(client)
   }
 
   /// Waits in a queue until a connection may be available.
-  private func queue(
-    _ client: ServerConnection, _ isReserved: Bool, until deadline: Deadline
+  private func waitInQueue(
+    _ client: ServerConnection, _ mayUseReserved: Bool, until deadline: Deadline
   ) async throws(UpstreamFailure) {
     let waiter = client.waiter
     let limit = max(
       UpstreamPool.minimumQueueLimit, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
-    guard (isReserved ? reservedQueue : queue).count < limit else { throw .busy }
-    if isReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
+    guard (mayUseReserved ? reservedQueue : queue).count < limit else { throw .busy }
+    if mayUseReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
     let wake = await waiter.wait(client.socket, client.abandonment, until: deadline)
-    // Wake-up and timeout may occur in the same turn: then the connection is already meant for this waiter.
-    let wasWoken = !removeFromQueue(waiter, isReserved)
+    // Wake-up and timeout may occur in the same turn. Then the waiter is no longer in the queue, and the connection is
+    // meant for it.
+    let wasWoken = !removeFromQueue(waiter, mayUseReserved)
     if client.isAbandoned {
       if wasWoken { wakeNext() }
       throw .clientGone(afterSending: false)
@@ -122,9 +123,11 @@ public final class UpstreamPool {
   }
 
   /// Removes a waiter from its queue. Returns false if it has already been removed.
-  private func removeFromQueue(_ waiter: Waiter, _ isReserved: Bool) -> Bool {
-    guard let index = (isReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else { return false }
-    if isReserved { reservedQueue.remove(at: index) } else { queue.remove(at: index) }
+  private func removeFromQueue(_ waiter: Waiter, _ mayUseReserved: Bool) -> Bool {
+    guard let index = (mayUseReserved ? reservedQueue : queue).firstIndex(where: { $0 === waiter }) else {
+      return false
+    }
+    if mayUseReserved { reservedQueue.remove(at: index) } else { queue.remove(at: index) }
     return true
   }
 
@@ -185,7 +188,7 @@ public final class UpstreamPool {
   private func addresses(
     for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) -> [Address] {
-    if let known = resolver.known(now: poller.now) { return known }
+    if let known = resolver.cachedAddresses(now: poller.now) { return known }
     let current: NameLookUp
     if let lookUp, lookUp.outcome == nil {
       current = lookUp
@@ -212,7 +215,7 @@ public final class UpstreamPool {
     guard connection.input.isEmpty, connection.epoch == epoch, !connection.socket.hasInput(), !poller.isDraining else {
       return retire(connection)
     }
-    if idle.count >= UpstreamPool.bufferedIdleLimit || connection.isBulk { connection.releaseInput() }
+    if idle.count >= UpstreamPool.bufferedIdleLimit || connection.hasFilledBlock { connection.releaseInput() }
     connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
     wakeNext()
@@ -248,7 +251,7 @@ public final class UpstreamPool {
   }
 
   /// Makes all later requests use only connections that are opened from now on.
-  func renew() {
+  func startNewEpoch() {
     epoch += 1
     closeIdle()
   }

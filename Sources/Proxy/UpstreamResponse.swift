@@ -46,15 +46,15 @@ public final class UpstreamResponse {
 
   /// Returns the head with the gateway's origin in place of the upstream's in each of the `locations`, as in a passing
   /// response.
-  public func onThisOrigin() -> Response {
+  public func withGatewayOrigin() -> Response {
     let configuration = server.worker.settings.configuration
     var response = head
     response.headers = Headers(
       head.headers.fields.map { field in
         guard UpstreamResponse.locationNames.contains(where: { field.name.isEqualIgnoringCase(to: $0) }),
-          let moved = LocationRewriter.moved(field.value, configuration)
+          let value = LocationRewriter.replacingOrigin(in: field.value, configuration)
         else { return field }
-        return Headers.Field(name: field.name, value: moved)
+        return Headers.Field(name: field.name, value: value)
       })
     return response
   }
@@ -67,7 +67,7 @@ public final class UpstreamResponse {
   }
 
   /// Passes the connection to the caller, which streams the body.
-  func take() -> UpstreamConnection {
+  func takeConnection() -> UpstreamConnection {
     isTaken = true
     return connection
   }
@@ -99,7 +99,9 @@ public final class UpstreamResponse {
   public func content() async throws(UpstreamFailure) -> [UInt8] {
     let body = try await collect()
     do throws(CompressionError) {
-      guard let coding = try ContentCoding.named(by: head.headers.all("Content-Encoding")) else { return body }
+      guard let coding = try ContentCoding.parse(contentEncoding: head.headers.all("Content-Encoding")) else {
+        return body
+      }
       let limit = server.worker.settings.configuration.collectedBodyLimit
       let content = try Decoder.decode(body, coding, limit: limit)
       guard server.charge(content.count) else {

@@ -6,7 +6,7 @@ import Time
 final class Acceptor: Activity {
   /// The maximum number of connections accepted per turn, so that a flood of new connections cannot starve the
   /// existing ones.
-  private static let perTurn = 64
+  private static let connectionsPerTurn = 64
 
   private let listener: ListeningSocket
   private let socket: Socket
@@ -14,9 +14,9 @@ final class Acceptor: Activity {
   private let poller: Poller
   private let group: WorkerGroup
   /// Called for each connection that this worker serves.
-  private let accepted: (Socket, Address) -> Void
+  private let onAccept: (Socket, Address) -> Void
   /// Called with true when accepting pauses, and with false when it continues.
-  private let paused: (Bool) -> Void
+  private let onPauseChange: (Bool) -> Void
   private var isPaused = false
   private let waiter: Waiter
   /// The number of descriptors that client connections may not use.
@@ -24,15 +24,15 @@ final class Acceptor: Activity {
 
   init(
     _ listener: ListeningSocket, worker: Worker, poller: Poller, group: WorkerGroup, reserve: Int,
-    paused: @escaping (Bool) -> Void, accepted: @escaping (Socket, Address) -> Void
+    onPauseChange: @escaping (Bool) -> Void, onAccept: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
     self.listener = listener
     self.worker = worker
     self.poller = poller
     self.group = group
     self.reserve = reserve
-    self.paused = paused
-    self.accepted = accepted
+    self.onPauseChange = onPauseChange
+    self.onAccept = onAccept
     socket = try poller.register(listener.descriptor)
     waiter = Waiter(poller)
   }
@@ -41,7 +41,7 @@ final class Acceptor: Activity {
     while socket.isOpen {
       _ = await waiter.wait(socket, .readable, until: .never)
       guard socket.isOpen else { break }
-      let outcome = acceptQueued(atMost: Acceptor.perTurn)
+      let outcome = acceptQueued(atMost: Acceptor.connectionsPerTurn)
       reportPause(outcome)
       switch outcome {
       case .drained:
@@ -55,21 +55,21 @@ final class Acceptor: Activity {
       }
     }
     reportPause(.drained)
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 
-  /// Calls `paused` when a pause starts or ends, not for each attempt in between. A pause lasts as long as the process
-  /// is out of descriptors or memory.
+  /// Calls `onPauseChange` when a pause starts or ends, not for each attempt in between. A pause lasts as long as the
+  /// process is out of descriptors or memory.
   private func reportPause(_ outcome: Outcome) {
     guard (outcome == .exhausted) != isPaused else { return }
     isPaused.toggle()
-    paused(isPaused)
+    onPauseChange(isPaused)
   }
 
   private enum Outcome {
     /// No connection is queued.
     case drained
-    /// The limit was reached; more connections may be queued.
+    /// The maximum number of connections was accepted; more may be queued.
     case more
     /// The process is out of descriptors or memory.
     case exhausted
@@ -99,9 +99,8 @@ final class Acceptor: Activity {
     return .more
   }
 
-  /// True if the error concerns only the connection at the front of the queue, not the listening socket. accept(2) on
-  /// Linux returns pending network errors of the new connection, and a firewall may forbid one connection; the next one
-  /// may succeed.
+  /// True if the error concerns only the connection at the front of the queue, so that the next call may succeed.
+  /// accept(2) on Linux returns pending network errors of the new connection, and a firewall may forbid one connection.
   static func isConnectionError(_ error: IOError) -> Bool {
     switch error {
     case .interrupted, .aborted, .protocolViolation, .notPermitted, .networkDown, .noProtocolOption, .hostDown,
@@ -113,14 +112,14 @@ final class Acceptor: Activity {
 
   func adopt(_ descriptor: Int32, _ peer: Address) {
     guard let socket = try? poller.register(descriptor, counter: worker.connections) else { return }
-    accepted(socket, peer)
+    onAccept(socket, peer)
   }
 
-  /// Accepts the queued connections, whose handshakes the kernel has already completed, as far as descriptors suffice,
-  /// and closes the listening socket.
+  /// Accepts the queued connections as far as descriptors suffice, and closes the listening socket. The kernel has
+  /// already completed the TCP handshakes of these connections, so their clients may already have sent requests.
   func close() {
     guard socket.isOpen else { return }
-    while case .more = acceptQueued(atMost: Acceptor.perTurn) {}
+    while case .more = acceptQueued(atMost: Acceptor.connectionsPerTurn) {}
     socket.close()
     waiter.resume(.ready)
   }

@@ -2,6 +2,7 @@ import CLinux
 
 /// An IP address and port.
 @safe public struct Address: Hashable, Sendable, CustomStringConvertible {
+  /// The address in the form that CLinux uses.
   let system: cl_address
 
   init(_ system: cl_address) {

@@ -3,9 +3,10 @@ import Glibc
 /// A byte buffer in one block of fixed size, with a read position and a write position. A buffer without a block has no
 /// capacity.
 ///
-/// Blocks come from a `BufferPool`; the owner of the buffer returns the block when it no longer needs it. Owners keep
-/// the buffer object itself: an optional reference would be retained and released at each use. All access is
-/// bounds-checked: a write that does not fit traps before it touches memory, so callers check `room` first.
+/// Blocks come from a `BufferPool`; the owner of the buffer returns the block when it no longer needs it. The owner
+/// keeps the buffer object even without a block, because an optional reference would be retained and released at each
+/// use. All access is bounds-checked: a write that does not fit traps before it touches memory, so callers check `room`
+/// first.
 @safe public final class Buffer {
   /// The maximum number of bytes of one read into a normal block. A larger size would save no system call for small
   /// messages, and would cost memory on every connection.
@@ -50,7 +51,8 @@ import Glibc
   /// The size of the block in bytes, used or not; 0 without a block.
   public var blockSize: Int { limit }
 
-  func take(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
+  /// Gives a block of `capacity` bytes to this buffer, which must have no block.
+  func attach(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
     precondition(!hasBlock, "a block for a buffer that has one")
     unsafe base = block
     limit = capacity
@@ -58,7 +60,8 @@ import Glibc
     highestEnd = 0
   }
 
-  func releaseBlock() -> UnsafeMutableRawPointer {
+  /// Removes the block and returns it. The content is lost.
+  func detachBlock() -> UnsafeMutableRawPointer {
     precondition(hasBlock, "no block to give back")
     let block = unsafe base
     unsafe base = Block.none
@@ -93,8 +96,8 @@ import Glibc
     end = 0
   }
 
-  /// Drops all readable bytes and overwrites every byte written since the buffer received its block. The compiler does
-  /// not optimise `explicit_bzero` away.
+  /// Drops all readable bytes and overwrites every byte written since the buffer received its block. Uses
+  /// `explicit_bzero`, because the compiler may remove an ordinary write that no code reads.
   func wipe() {
     guard hasBlock else { return }
     clear()

@@ -10,8 +10,8 @@ import CLinux
   private var fittedBytes = 0
   /// The number of bytes held outside of buffers: bodies of requests and responses that are collected as a whole.
   private var charged = 0
-  /// The maximum number of bytes in use: this worker's share of the process limit. Callers check it with `hasRoom`; of
-  /// the methods of the pool, only `widen` respects it.
+  /// The maximum number of bytes in use: this worker's share of the process limit. Callers check it with `hasRoom`,
+  /// because the methods of the pool, except `widen`, allocate blocks regardless of the limit.
   public var limit = Int.max
 
   /// Creates an empty pool. Up to `keep` free normal blocks, `keep` free small blocks and `keep` / 4 free wide blocks
@@ -51,14 +51,14 @@ import CLinux
   /// Returns a new buffer with a block.
   public func take() -> Buffer {
     let buffer = Buffer()
-    fill(buffer)
+    ensureBlock(in: buffer)
     return buffer
   }
 
   /// Gives the buffer a normal block if it has no block.
-  public func fill(_ buffer: Buffer) {
+  public func ensureBlock(in buffer: Buffer) {
     guard !buffer.hasBlock else { return }
-    unsafe buffer.take(normal.pop(), Buffer.capacity)
+    unsafe buffer.attach(normal.pop(), Buffer.capacity)
   }
 
   /// Replaces the block of an empty buffer, if it has one, with a wide one. Does nothing if `limit` does not allow it.
@@ -66,12 +66,12 @@ import CLinux
     guard !buffer.isWide, hasRoom(for: Buffer.wideCapacity) else { return }
     precondition(buffer.isEmpty, "a block that holds something is not exchanged")
     giveBack(buffer)
-    unsafe buffer.take(wide.pop(), Buffer.wideCapacity)
+    unsafe buffer.attach(wide.pop(), Buffer.wideCapacity)
   }
 
-  /// Makes room for `count` more bytes, in a small block if the content of the buffer and these bytes fit into one. The
-  /// room is for `append`. A receive leaves slack at the end of a block, so a small block, or one of exact size, may
-  /// have no room for a receive (`readRoom`).
+  /// Makes room for `append` of `count` more bytes, in a small block if the content of the buffer and these bytes fit
+  /// into one. A receive leaves slack at the end of a block, so a small block, or one of exact size, may have no room
+  /// for a receive (`readRoom`).
   ///
   /// - Parameter isExact: if true, content that needs more than a small block gets a block of exactly its size instead
   ///   of a normal one. Normal blocks are reused without an allocation, but are mostly larger than needed.
@@ -91,13 +91,13 @@ import CLinux
 
   private func fill(_ buffer: Buffer, _ needed: Int, isExact: Bool) {
     if needed <= Buffer.smallCapacity {
-      unsafe buffer.take(small.pop(), Buffer.smallCapacity)
+      unsafe buffer.attach(small.pop(), Buffer.smallCapacity)
     } else if isExact, needed < Buffer.capacity {
       fittedBytes += needed
       fittedBlocks += 1
-      unsafe buffer.take(Buffer.Block.allocateFitted(needed), needed)
+      unsafe buffer.attach(Buffer.Block.allocateFitted(needed), needed)
     } else {
-      fill(buffer)
+      ensureBlock(in: buffer)
     }
   }
 
@@ -105,7 +105,7 @@ import CLinux
   public func giveBack(_ buffer: Buffer) {
     guard buffer.hasBlock else { return }
     let size = buffer.blockSize
-    let block = unsafe buffer.releaseBlock()
+    let block = unsafe buffer.detachBlock()
     switch size {
     case Buffer.capacity: unsafe normal.push(block)
     case Buffer.wideCapacity: unsafe wide.push(block)

@@ -11,7 +11,7 @@ public final class ConnectionCounter: Sendable {
 
   /// The number of open connections.
   public var count: Int { openCount.load(ordering: .relaxed) }
-  /// The number of connections that this worker has served since the start.
+  /// The number of connections of this worker since the start, open and closed ones.
   public var accepted: UInt64 { acceptedCount.load(ordering: .relaxed) }
 
   func add() {

@@ -7,7 +7,7 @@ import Synchronization
 final class CrossThreadValue<Value: Sendable>: Sendable {
   private enum State {
     case empty
-    case given(Value)
+    case delivered(Value)
     /// The task waits; this is its job.
     case awaited(UnownedJob)
   }
@@ -21,9 +21,9 @@ final class CrossThreadValue<Value: Sendable>: Sendable {
   }
 
   /// Delivers the value. Called once, from any thread.
-  func give(_ value: Value) {
+  func deliver(_ value: Value) {
     let job = state.withLock { state -> UnownedJob? in
-      defer { state = .given(value) }
+      defer { state = .delivered(value) }
       if case .awaited(let job) = state { return job } else { return nil }
     }
     if let job { loop.queue(job) }
@@ -31,38 +31,38 @@ final class CrossThreadValue<Value: Sendable>: Sendable {
 
   /// Waits for the value. Called once, on the loop.
   ///
-  /// - Parameter room: the loop's `Suspension`.
-  func take(_ room: Suspension) async -> Value {
+  /// - Parameter suspension: the loop's `Suspension`.
+  func wait(in suspension: Suspension) async -> Value {
     let receiver = JobReceiver(self)
-    unsafe room.door.host = Unmanaged.passUnretained(receiver)
-    await room.enter()
-    // `room` passes the task's job to the receiver while the task is suspended, so the receiver must live until here.
+    unsafe suspension.executor.host = Unmanaged.passUnretained(receiver)
+    await suspension.enter()
+    // The executor of `suspension` passes the task's job to the receiver, so the receiver must live until here.
     withExtendedLifetime(receiver) {}
     return state.withLock { state in
-      guard case .given(let value) = state else { preconditionFailure("a task woke without what it waited for") }
+      guard case .delivered(let value) = state else { preconditionFailure("a task woke without its value") }
       return value
     }
   }
 
-  /// Resumes `job` if the value was given, otherwise stores it for `give`.
-  private func resumeWhenGiven(_ job: UnownedJob) {
-    let isGiven = state.withLock { state in
-      if case .given = state { return true }
+  /// Resumes `job` if the value has been delivered, otherwise stores the job for `deliver`.
+  private func resumeOrStore(_ job: UnownedJob) {
+    let isDelivered = state.withLock { state in
+      if case .delivered = state { return true }
       state = .awaited(job)
       return false
     }
-    if isGiven { loop.resume(job) }
+    if isDelivered { loop.resume(job) }
   }
 
   private final class JobReceiver: JobHost {
-    private let awaited: CrossThreadValue
+    private let value: CrossThreadValue
 
-    init(_ awaited: CrossThreadValue) {
-      self.awaited = awaited
+    init(_ value: CrossThreadValue) {
+      self.value = value
     }
 
     override func receive(_ job: UnownedJob) {
-      awaited.resumeWhenGiven(job)
+      value.resumeOrStore(job)
     }
   }
 }

@@ -16,19 +16,19 @@ public enum Descriptors {
   }
 
   /// The number of sockets that are registered with any worker.
-  public static var open: Int { sockets.load(ordering: .relaxed) }
+  public static var openSockets: Int { sockets.load(ordering: .relaxed) }
 
-  /// True if fewer than `reserve` descriptors are left. Only sockets are counted as used. Client connections may not
-  /// use the reserve.
+  /// True if fewer than `reserve` descriptors are left: then no more client connections are accepted. Only sockets are
+  /// counted as used.
   static func isNearlyExhausted(reserve: Int) -> Bool {
-    open > limit.load(ordering: .relaxed) - reserve
+    openSockets > limit.load(ordering: .relaxed) - reserve
   }
 
-  static func opened() {
+  static func socketOpened() {
     sockets.wrappingAdd(1, ordering: .relaxed)
   }
 
-  static func closed() {
+  static func socketClosed() {
     sockets.wrappingSubtract(1, ordering: .relaxed)
   }
 }

@@ -9,36 +9,37 @@ import Time
 /// until the next deadline. For an event, it queues the job of the task that waits for the event; the job runs in the
 /// next turn. So a task that yields cannot starve the sockets, and the sockets cannot starve the jobs.
 ///
-/// A task gives way (`Waiter.yieldShare`) when it has moved many bytes and has more to move. At most `postponedPerTurn`
-/// of these tasks continue in each turn, in the order in which they gave way; otherwise hundreds of large transfers
-/// would delay every step of a small request.
+/// A task yields (`Waiter.yieldShare`) when it has moved many bytes and has more to move. At most `postponedPerTurn` of
+/// these tasks continue in each turn, in the order in which they yielded; otherwise hundreds of large transfers would
+/// delay every step of a small request.
 ///
 /// A task that is about to send the result of long work joins the send batch (`Waiter.joinSendBatch`): it waits until
-/// the other jobs of the turn, at most `gatheringJobs`, have run. Then all tasks of the batch send, one right after the
-/// other. A peer that receives several of these sends wakes up once instead of once per send (docs/adr/0014).
+/// the other jobs of the turn, at most `sendBatchJobLimit`, have run. Then all tasks of the batch send, one right after
+/// the other. A peer that receives several of these sends wakes up once instead of once per send (docs/adr/0014).
 @safe public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
-  private let wake: Int32
-  /// The start of the current turn in monotonic milliseconds; 0 while the loop waits for events. Read by the watchdog.
+  private let wakeDescriptor: Int32
+  /// The start of the current turn in monotonic milliseconds; 0 while the loop waits for events. Other threads read it
+  /// to detect a blocked loop.
   private let turnBegan = Atomic<UInt64>(0)
   /// The jobs of the next turn. Only the loop's own thread touches this array: `queue` checks `isCurrent` first.
   nonisolated(unsafe) private var ready: [UnownedJob] = []
-  /// Jobs that have given way, in the order in which they did. Only the loop's own thread touches this array.
+  /// The jobs of tasks that called `yieldShare`, in this order. Only the loop's own thread touches this array.
   nonisolated(unsafe) private var postponed: [UnownedJob] = []
 
   /// The jobs of the send batch. Only the loop's own thread touches this array.
   nonisolated(unsafe) private var sendBatch: [UnownedJob] = []
   /// True while a job runs if other jobs of this turn, or jobs of the send batch, have yet to run. Only the loop's own
-  /// thread touches it.
-  nonisolated(unsafe) private(set) var hasOthers = false
+  /// thread touches this property.
+  nonisolated(unsafe) private(set) var otherJobsRemain = false
 
   /// The maximum number of jobs that run before the send batch continues, counted from the first job that joined it.
-  /// This is enough to share one wake-up of the peer, and the first job of the batch does not wait long.
-  static let gatheringJobs = 32
+  /// So many jobs are enough to share one wake-up of the peer, and the first job of the batch does not wait long.
+  static let sendBatchJobLimit = 32
 
-  /// The maximum number of jobs per turn that continue after they gave way. With 64 KiB each, they take about a
-  /// millisecond. A smaller number would need more turns for the same bytes, and each turn costs a system call.
+  /// The maximum number of postponed jobs that continue in a turn. If each moves 64 KiB, they take about a millisecond.
+  /// A smaller number would need more turns for the same bytes, and each turn costs a system call.
   static let postponedPerTurn = 8
 
   /// The poller of the worker while the loop runs, for `Poller.current`. Only the loop's own thread touches it.
@@ -50,25 +51,25 @@ import Time
     unsafe poller = nil
     let created = try IOError.check(cl_epoll_create())
     do throws(IOError) {
-      wake = try IOError.check(cl_eventfd())
+      wakeDescriptor = try IOError.check(cl_eventfd())
     } catch {
       // `deinit` does not run after a failed init, so close it here.
       cl_close(created)
       throw error
     }
     epoll = created
-    _ = try IOError.check(cl_epoll_add_level(epoll, wake, EventLoop.wakeKey))
+    _ = try IOError.check(cl_epoll_add_level(epoll, wakeDescriptor, EventLoop.wakeKey))
   }
 
   deinit {
-    cl_close(wake)
+    cl_close(wakeDescriptor)
     cl_close(epoll)
   }
 
   var descriptor: Int32 { epoll }
 
   /// True if the caller is on this loop's thread.
-  public var isCurrent: Bool { unsafe cl_current() == Unmanaged.passUnretained(self).toOpaque() }
+  public var isCurrent: Bool { unsafe cl_current_loop() == Unmanaged.passUnretained(self).toOpaque() }
 
   /// Queues a job of the worker, from any thread.
   public func enqueue(_ job: consuming ExecutorJob) {
@@ -80,15 +81,16 @@ import Time
     unsafe ready.append(job)
   }
 
-  /// Queues a job that gives way. Called on the loop's own thread.
+  /// Queues a job that continues after the other jobs of this turn or of a later one, because only `postponedPerTurn`
+  /// of these jobs continue in each turn. Called on the loop's own thread.
   func postpone(_ job: UnownedJob) {
     unsafe postponed.append(job)
   }
 
-  /// Queues a job that continues later in this turn, after other jobs. Valid only while `hasOthers` is true. Called on
-  /// the loop's own thread.
+  /// Queues a job that continues later in this turn, after other jobs. Valid only while `otherJobsRemain` is true.
+  /// Called on the loop's own thread.
   func joinSendBatch(_ job: UnownedJob) {
-    assert(unsafe hasOthers, "gathered where nothing will run it")
+    assert(unsafe otherJobsRemain, "no later job of this turn would run the send batch")
     unsafe sendBatch.append(job)
   }
 
@@ -102,7 +104,7 @@ import Time
       jobs.append(job)
       return jobs.count == 1
     }
-    if wasEmpty { cl_eventfd_signal(wake) }
+    if wasEmpty { cl_eventfd_signal(wakeDescriptor) }
   }
 
   /// Traps unless the caller is on the loop's thread.
@@ -122,8 +124,8 @@ import Time
   /// Runs turns until the worker has been stopped and no jobs are queued. Called once; the calling thread becomes the
   /// loop's own thread.
   func run(_ worker: Worker) {
-    unsafe cl_set_current(Unmanaged.passUnretained(self).toOpaque())
-    defer { cl_set_current(nil) }
+    unsafe cl_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
+    defer { cl_set_current_loop(nil) }
     let serial = unsafe asUnownedSerialExecutor()
     let capacity: Int32 = 256
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
@@ -150,7 +152,7 @@ import Time
         for index in 0..<count {
           let key = unsafe cl_event_key(events, index)
           if key == EventLoop.wakeKey {
-            cl_eventfd_clear(wake)
+            cl_eventfd_clear(wakeDescriptor)
             let jobs = inbox.withLock { jobs in
               let taken = jobs
               jobs = []
@@ -162,9 +164,9 @@ import Time
           }
         }
       }
-      if poller.holdsBack { poller.deliverHeldBack() }
+      if poller.hasHeldBackReadiness { poller.deliverHeldBack() }
       poller.expire()
-      if !poller.pending.isEmpty { worker.assumeIsolated { $0.startPending() } }
+      if !poller.pendingActivities.isEmpty { worker.assumeIsolated { $0.startPending() } }
     }
   }
 
@@ -173,16 +175,16 @@ import Time
     for index in batch.indices {
       let isLast = index + 1 == batch.count
       if unsafe sendBatch.isEmpty { batchStart = index }
-      unsafe hasOthers = !isLast || !sendBatch.isEmpty
+      unsafe otherJobsRemain = !isLast || !sendBatch.isEmpty
       unsafe batch[index].runSynchronously(on: serial)
       guard unsafe !sendBatch.isEmpty else { continue }
-      if isLast || index + 1 - batchStart >= EventLoop.gatheringJobs { unsafe runSendBatch(serial) }
+      if isLast || index + 1 - batchStart >= EventLoop.sendBatchJobLimit { unsafe runSendBatch(serial) }
     }
   }
 
   private func runSendBatch(_ serial: UnownedSerialExecutor) {
     // False, so that the jobs of the batch do not join it again.
-    unsafe hasOthers = false
+    unsafe otherJobsRemain = false
     for index in unsafe sendBatch.indices { unsafe sendBatch[index].runSynchronously(on: serial) }
     unsafe sendBatch.removeAll(keepingCapacity: true)
   }

@@ -12,8 +12,8 @@ public struct ListeningSocket: Sendable {
   /// Binds one socket per worker to `address` and listens.
   ///
   /// The first socket binds without `SO_REUSEPORT` and sets the option afterwards. So the call fails with EADDRINUSE if
-  /// another process, or another listener of this process, already uses the address. If the option were set first, both
-  /// would share the connections.
+  /// another process, or another listener of this process, already uses the address. If the option were set first, the
+  /// kernel could share the connections between the two users of the address.
   ///
   /// Throws: the error of the first call that fails, e.g. EADDRINUSE or EACCES.
   public static func bind(_ address: Address, count: Int, id: Int) throws(IOError) -> [ListeningSocket] {

@@ -1,6 +1,6 @@
 import CLinux
 
-/// A detached system thread.
+/// Detached threads of the operating system.
 public enum OSThread {
   private final class Body {
     let run: @Sendable () -> Void
@@ -21,5 +21,5 @@ public enum OSThread {
   }
 
   /// The number of processors that this process may run on.
-  public static var affinityCount: Int { max(1, Int(cl_affinity_count())) }
+  public static var usableProcessorCount: Int { max(1, Int(cl_affinity_count())) }
 }

@@ -6,7 +6,7 @@ extension Poller {
     _ name: String, _ body: @escaping @Sendable () -> Result
   ) async throws(IOError) -> Result {
     let value = CrossThreadValue<Result>(loop)
-    try OSThread.start(name) { value.give(body()) }
-    return await value.take(room)
+    try OSThread.start(name) { value.deliver(body()) }
+    return await value.wait(in: suspension)
   }
 }

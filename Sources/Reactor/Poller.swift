@@ -7,10 +7,10 @@ import Time
 @safe public final class Poller {
   private let epoll: Int32
   let loop: EventLoop
-  let room: Suspension
+  let suspension: Suspension
   /// The sockets, indexed by descriptor. Each is retained once here, so that an event needs no reference counting.
   private var slots: [Unmanaged<Socket>?] = unsafe []
-  /// The generation of the socket that was registered last.
+  /// The generation of the socket that was registered last (`Socket.generation`).
   private var generation: UInt32 = 0
   let wheel: TimerWheel
   /// The tasks that wait for the next request of a connection.
@@ -18,8 +18,9 @@ import Time
   /// The entries that `expire` handles, kept to reuse the array's memory.
   private var due: [TimerEntry] = []
   /// The activities that are to be started as tasks.
-  var pending: [any Activity] = []
-  /// Readiness that was taken from sockets, and is returned to them after the next poll for events.
+  var pendingActivities: [any Activity] = []
+  /// The readiness that `Socket.holdBackReading` has removed from sockets. It is delivered after the next poll for
+  /// events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
   /// The time of this turn, read once per turn.
   public private(set) var now: MonotonicTime
@@ -36,7 +37,7 @@ import Time
   init(_ loop: EventLoop) {
     epoll = loop.descriptor
     self.loop = loop
-    room = Suspension(loop)
+    suspension = Suspension(loop)
     now = SystemClock.monotonicTime()
     wheel = TimerWheel(now: now)
   }
@@ -64,10 +65,10 @@ import Time
 
   /// Opens a connection and waits until it is established.
   ///
-  /// - Parameter other: the socket of the client for which the connection is opened; the attempt ends if that socket is
-  ///   broken.
+  /// - Parameter client: the socket of the client for which the connection is opened; the attempt ends if that socket
+  ///   is broken.
   public func connect(
-    to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy other: Socket? = nil
+    to address: Address, with waiter: Waiter, until deadline: Deadline, abandonedBy client: Socket? = nil
   ) async throws(ConnectError)
     -> Socket
   {
@@ -87,12 +88,12 @@ import Time
       throw .failed(error)
     }
     let wake: Wake
-    if let other {
-      wake = await waiter.wait(socket, .writable, other, .broken, until: deadline)
+    if let client {
+      wake = await waiter.wait(socket, .writable, client, .broken, until: deadline)
     } else {
       wake = await waiter.wait(socket, .writable, until: deadline)
     }
-    if let other, other.readiness.contains(.broken) {
+    if let client, client.readiness.contains(.broken) {
       socket.close()
       throw .abandoned
     }
@@ -112,7 +113,8 @@ import Time
     try register(try IOError.check(unsafe cl_connect_unix(path)))
   }
 
-  func forget(_ socket: Socket) {
+  /// Removes a socket that is being closed, so that no event is delivered to it.
+  func unregister(_ socket: Socket) {
     let slot = Int(socket.descriptor)
     guard let entry = unsafe slots.indices.contains(slot) ? slots[slot] : nil,
       unsafe entry.takeUnretainedValue() === socket
@@ -124,7 +126,7 @@ import Time
 
   /// Starts `activity` as a task of this worker, at the latest at the end of the turn.
   public func start(_ activity: any Activity) {
-    pending.append(activity)
+    pendingActivities.append(activity)
   }
 
   // MARK: The loop's side
@@ -156,14 +158,14 @@ import Time
   }
 
   func millisecondsToNextDeadline() -> Int32 {
-    pending.isEmpty && heldBack.isEmpty ? wheel.millisecondsToNext(from: now) : 0
+    pendingActivities.isEmpty && heldBack.isEmpty ? wheel.millisecondsToNext(from: now) : 0
   }
 
   func deliverInNextTurn(_ bits: Readiness, to socket: Socket) {
     heldBack.append((socket, bits))
   }
 
-  var holdsBack: Bool { !heldBack.isEmpty }
+  var hasHeldBackReadiness: Bool { !heldBack.isEmpty }
 
   /// Delivers the readiness that was held back.
   func deliverHeldBack() {
@@ -233,7 +235,7 @@ public enum ConnectError: Error, Equatable, Sendable {
   case timedOut
   /// A system call failed, or the peer refused the connection.
   case failed(IOError)
-  /// The connection of the client for which this one is opened has broken.
+  /// The client for which the connection was opened has disconnected.
   case abandoned
 }
 
@@ -243,7 +245,7 @@ public protocol Activity: AnyObject {
   func run() async
 }
 
-/// A deadline that calls its owner.
+/// A timer that calls its owner when its deadline has passed.
 public final class Timer: TimerEntry {
   /// Retained only while armed. A weak reference would slow down every use of the owner.
   fileprivate var owner: (any TimerOwner)?

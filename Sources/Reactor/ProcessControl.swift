@@ -7,7 +7,8 @@ public enum ProcessControl {
     cl_ignore_sigpipe()
   }
 
-  /// Forbids core dumps, and debuggers without CAP_SYS_PTRACE, because the process holds secrets (`I-secrets`).
+  /// Forbids core dumps, and debuggers without CAP_SYS_PTRACE, because they would reveal the secrets in memory
+  /// (promise `I-secrets` in docs/threat-model.md).
   public static func forbidDumps() {
     cl_set_undumpable()
   }

@@ -20,7 +20,7 @@ public struct Readiness: OptionSet, Sendable {
   public static let broken = Readiness(rawValue: UInt8(CL_BROKEN))
   /// The peer has sent urgent data: a read stops in front of the urgent byte, even if bytes follow.
   public static let urgent = Readiness(rawValue: UInt8(CL_URGENT))
-  /// If one of these is set, a short read does not mean that the kernel's queue is empty.
+  /// The states in which a short read does not mean that the kernel's queue is empty.
   public static let mayHideMore: Readiness = [.readClosed, .broken, .urgent]
 }
 

@@ -1,8 +1,8 @@
-/// A layer between a socket and its user that transforms the bytes: TLS.
+/// A layer between a socket and its user that transforms the bytes. The only one is TLS.
 ///
 /// A socket without a layer is plaintext. With a layer, `Socket.readiness` contains the operations that the *layer* can
-/// do: a method that finds an operation impossible removes it, and `readiness(after:)` returns the operations that an
-/// event makes possible again.
+/// do. A method that would block removes its operation from there, and `readiness(after:)` returns the operations that
+/// an event makes possible again.
 public protocol RecordLayer: AnyObject {
   /// The protocol chosen by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }
@@ -19,6 +19,6 @@ public protocol RecordLayer: AnyObject {
   func hasInput(_ socket: Socket) -> Bool
   /// Announces to the peer that no more data follows.
   func announceEnd()
-  /// Makes the layer end without an announcement to the peer.
+  /// Makes the layer send no announcement of the end when the socket is closed.
   func abandon()
 }

@@ -17,14 +17,14 @@ public final class Resolver: Sendable {
     var waiting: [CrossThreadValue<Result<[Address], ResolveError>>] = []
   }
 
-  /// The function that looks a name up; it blocks.
+  /// A function that looks a name up; it blocks.
   package typealias LookUp = @Sendable (_ host: String, _ port: Int) -> Result<[Address], ResolveError>
 
   /// The host name or address literal.
   public let host: String
   /// The TCP port of the returned addresses.
   public let port: Int
-  private let ask: LookUp
+  private let lookUpFunction: LookUp
   private let literal: Address?
   private let state = Mutex(State())
 
@@ -33,17 +33,17 @@ public final class Resolver: Sendable {
     self.init(host: host, port: port) { Resolver.lookUp($0, $1) }
   }
 
-  package init(host: String, port: Int, ask: @escaping LookUp) {
+  package init(host: String, port: Int, lookUp: @escaping LookUp) {
     self.host = host
     self.port = port
-    self.ask = ask
+    lookUpFunction = lookUp
     literal = Address(literal: host, port: port)
   }
 
-  /// Returns the addresses if they are known without a look-up: a literal or a cached answer; otherwise `nil`.
+  /// Returns the address if the host is a literal, or the cached answer; `nil` without either.
   ///
   /// Starts a look-up in the background if the cached answer is no longer fresh.
-  public func known(now: MonotonicTime) -> [Address]? {
+  public func cachedAddresses(now: MonotonicTime) -> [Address]? {
     if let literal { return [literal] }
     let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in
       let isStale = !state.isRunning && now > state.resolvedAt + Resolver.freshness
@@ -57,7 +57,7 @@ public final class Resolver: Sendable {
 
   /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
-    if let known = known(now: poller.now) { return known }
+    if let cached = cachedAddresses(now: poller.now) { return cached }
     let answer = CrossThreadValue<Result<[Address], ResolveError>>(poller.loop)
     let starts = state.withLock { state in
       state.waiting.append(answer)
@@ -65,13 +65,13 @@ public final class Resolver: Sendable {
       return !state.isRunning
     }
     if starts { lookUp() }
-    return try await answer.take(poller.room).get()
+    return try await answer.wait(in: poller.suspension).get()
   }
 
   private func lookUp() {
     do throws(IOError) {
       // `isRunning` limits each name to one thread at a time.
-      try OSThread.start("resolver") { self.finish(self.ask(self.host, self.port)) }
+      try OSThread.start("resolver") { self.finish(self.lookUpFunction(self.host, self.port)) }
     } catch {
       finish(.failure(ResolveError(host: host, reason: error.description)))
     }
@@ -85,7 +85,7 @@ public final class Resolver: Sendable {
       defer { state.waiting = [] }
       return state.waiting
     }
-    for answer in waiting { answer.give(result) }
+    for answer in waiting { answer.deliver(result) }
   }
 
   private static func lookUp(_ host: String, _ port: Int) -> Result<[Address], ResolveError> {

@@ -10,9 +10,9 @@ public enum SecretFile {
     try write(path, bytes, replaces: 0)
   }
 
-  /// Replaces a file atomically: readers see either the old content or the new one. Owner, group and their permissions
-  /// to read and write stay; all other users lose access. If this process may not set the owner and group, the new file
-  /// has mode 0600.
+  /// Replaces a file atomically: readers see either the old content or the new one. The owner, the group, and their
+  /// permissions to read and write are kept; all other users lose access. If this process may not set the owner and
+  /// group, the new file has mode 0600.
   public static func replace(_ path: String, _ bytes: [UInt8]) throws(IOError) {
     try write(path, bytes, replaces: 1)
   }

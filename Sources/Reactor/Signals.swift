@@ -1,8 +1,8 @@
 import CLinux
 
-/// The signals of the process as events of a worker: TERM, INT, HUP and USR1.
+/// Delivers the signals TERM, INT, HUP and USR1 of the process as events of a worker.
 ///
-/// Created once before any thread starts, so that every thread inherits the set of blocked signals.
+/// Created once, before any thread starts, so that every thread inherits the set of blocked signals.
 public struct Signals: Sendable {
   /// A handled signal.
   public enum Signal: Sendable {

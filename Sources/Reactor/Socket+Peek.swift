@@ -30,9 +30,9 @@ extension Socket {
     return .moved(Int(received))
   }
 
-  /// True if input has arrived, even if no event has reported it yet: bytes, an end or an error. Also true for a
-  /// closed, aborted or broken socket. Costs a system call.
-  public func hasArrived() -> Bool {
+  /// True if bytes, an end or an error have arrived, even if no event has reported them yet. Also true for a closed,
+  /// aborted or broken socket. Costs a system call.
+  public func inputHasArrived() -> Bool {
     guard descriptor >= 0, !isAborted, !readiness.contains(.broken) else { return true }
     if let layer { return layer.hasInput(self) }
     var byte: UInt8 = 0

@@ -20,8 +20,8 @@ import CLinux
   /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
   /// this flag a truncated message would look complete.
   var hasFailed = false
-  /// True if the last send announced that more follows.
-  private var holdsBack = false
+  /// True if the last send was made with `more`, so that the kernel may hold bytes back.
+  private var mayHoldBackBytes = false
   /// The total number of bytes sent without a layer.
   var written = 0
   /// The number of bytes that a layer sends at once: one TLS record.
@@ -46,7 +46,7 @@ import CLinux
     self.counter = counter
     unsafe waiter = nil
     counter?.add()
-    Descriptors.opened()
+    Descriptors.socketOpened()
   }
 
   /// Creates a closed socket without a descriptor. `open` connects it to a stream of a multiplexed connection, so that
@@ -75,7 +75,7 @@ import CLinux
       // The poller retains a registered socket until it is closed, so this only prevents the leak of a descriptor after
       // a mistake.
       cl_close(descriptor)
-      Descriptors.closed()
+      Descriptors.socketClosed()
       counter?.remove()
     }
   }
@@ -85,8 +85,8 @@ import CLinux
 
   /// True if a wait for `wanted` would return immediately: always for a broken socket, unless `wanted` is empty.
   ///
-  /// With an empty `wanted`, a wait for two sockets can ignore one that is broken but of no use to the caller yet;
-  /// otherwise the wait would never suspend the caller.
+  /// A wait for two sockets passes an empty `wanted` for a socket whose events the caller cannot handle yet. If that
+  /// socket is broken, the wait must still suspend the caller, or the caller would loop.
   public func satisfies(_ wanted: Readiness) -> Bool {
     if readiness.contains(.broken) { return !wanted.isEmpty }
     if wanted.contains(.readable), readiness.contains(.readClosed) { return true }
@@ -113,7 +113,8 @@ import CLinux
   /// A short read means that the kernel's queue is empty, so no second call is needed to get EAGAIN. There are two
   /// exceptions: after a hang-up, an end or error may follow the bytes, and urgent data ends a read early.
   ///
-  /// A broken socket never returns `wouldBlock`: a wait for it returns at once, so the caller would loop.
+  /// For a broken socket the result is a failure instead of `wouldBlock`: a wait for a broken socket returns at once,
+  /// so the caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
     if isAborted || descriptor < 0 { return receiveFromStream(buffer) }
     let room = buffer.readRoom
@@ -150,12 +151,12 @@ import CLinux
     if let layer {
       let more = more || count > Socket.recordSize
       let result = unlessBroken(layer.send(buffer, upTo: count, more: more, self))
-      if case .moved = result { holdsBack = more }
+      if case .moved = result { mayHoldBackBytes = more }
       return result
     }
     let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count, more) }
     guard sent >= 0 else { return handleSendError(sent) }
-    holdsBack = more
+    mayHoldBackBytes = more
     written += Int(sent)
     if sent < count { readiness.remove(.writable) }
     buffer.consume(Int(sent))
@@ -173,7 +174,7 @@ import CLinux
       unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count, more) }
     }
     guard sent >= 0 else { return handleSendError(sent) }
-    holdsBack = more
+    mayHoldBackBytes = more
     written += Int(sent)
     if sent < headCount + count { readiness.remove(.writable) }
     head.consume(min(Int(sent), headCount))
@@ -221,8 +222,8 @@ import CLinux
   /// Makes the kernel send the bytes that it holds back after a send with `more`, because the next bytes do not follow
   /// yet.
   public func push() {
-    guard holdsBack else { return }
-    holdsBack = false
+    guard mayHoldBackBytes else { return }
+    mayHoldBackBytes = false
     if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
@@ -242,13 +243,13 @@ import CLinux
   /// Closes the socket. Harmless if it is closed already.
   public func close() {
     guard descriptor >= 0 else { return closeStream(isReset: false) }
-    poller.forget(self)
+    poller.unregister(self)
     observer = nil
     layer?.announceEnd()
     layer = nil
     cl_close(descriptor)
     descriptor = -1
-    Descriptors.closed()
+    Descriptors.socketClosed()
     counter?.remove()
   }
 

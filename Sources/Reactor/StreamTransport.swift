@@ -8,6 +8,7 @@ public protocol StreamTransport: AnyObject {
   func send(_ buffer: Buffer, upTo count: Int) -> Transfer
   /// Ends the sending side; bytes that still arrive are discarded.
   func shutdownWrite()
-  /// Called when the socket is closed. `isReset`: the peer must not accept the sent bytes as a complete message.
+  /// Called when the socket is closed. `isReset` is true if the peer must not accept the sent bytes as a complete
+  /// message.
   func close(isReset: Bool)
 }

@@ -1,21 +1,21 @@
-/// The actor on which the tasks of one loop wait ("room" in names). Its executor runs no jobs.
+/// The actor on which the tasks of one loop wait. Its executor runs no jobs.
 ///
 /// Theory of operation. A task that waits calls `enter`, so the runtime enqueues the task's job on the executor of this
-/// actor (`Door`). The executor passes the job to the host, an object such as the `Waiter` of the task. The host keeps
-/// the job until the awaited event has happened. Then it queues the job on the loop, which runs it as a job of the
-/// worker, so the switch back costs nothing. A continuation would do the same. But it would cost four locks, an entry
-/// in the task's status records and 2,000 more instructions per proxied request, because the runtime looks up the
-/// executor of the resumed task three times (docs/adr/0007).
+/// actor (`SuspensionExecutor`). The executor passes the job to the host, an object such as the `Waiter` of the task.
+/// The host keeps the job until the awaited event has happened. Then it queues the job on the loop, which runs it as a
+/// job of the worker, so the switch back to the worker costs nothing. A continuation would have the same effect. But it
+/// would cost four locks, an entry in the task's status records and 2,000 more instructions per proxied request,
+/// because the runtime looks up the executor of the resumed task three times (docs/adr/0007).
 ///
 /// This is sound because this actor and the loop share one thread: their code never runs at the same time. The actor
 /// owns no state that a task could touch.
 actor Suspension {
-  nonisolated let door: Door
+  nonisolated let executor: SuspensionExecutor
 
-  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe door.asUnownedSerialExecutor() }
+  nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
   init(_ loop: EventLoop) {
-    door = Door(loop)
+    executor = SuspensionExecutor(loop)
   }
 
   /// Suspends the calling task until its host queues its job.
@@ -26,11 +26,11 @@ actor Suspension {
     _ = entered
   }
 
-  private var entered: Bool { door.isCurrent }
+  private var entered: Bool { executor.isCurrent }
 }
 
 /// The executor of a `Suspension`: passes the job of each arriving task to its host.
-@safe final class Door: SerialExecutor {
+@safe final class SuspensionExecutor: SerialExecutor {
   private let loop: EventLoop
   /// The host of the next task. Set immediately before the task calls `Suspension.enter`, on the loop's thread, and
   /// used only there.
@@ -60,6 +60,6 @@ actor Suspension {
 /// An object that keeps the job of a waiting task, and queues it when the wait is over.
 @safe public class JobHost: TimerEntry {
   func receive(_ job: UnownedJob) {
-    preconditionFailure("a host must say what becomes of its suspendedJob")
+    preconditionFailure("a subclass of JobHost must override `receive`")
   }
 }

@@ -10,17 +10,18 @@ extension Deadline {
   public static var never: Deadline { Deadline(milliseconds: .max) }
 }
 
-/// The two system clocks: deadlines use the monotonic one, sealed and logged times the real one.
+/// The two system clocks: deadlines use the monotonic clock; times in sealed values and in the log use the real-time
+/// clock.
 public enum SystemClock {
-  /// Nanoseconds since an arbitrary point; never goes back.
+  /// The monotonic time in nanoseconds since an arbitrary point; it never goes back.
   public static func monotonicNanoseconds() -> UInt64 { cl_monotonic() }
 
-  /// The time of the clock that never goes back.
+  /// The monotonic time in milliseconds since the same point.
   public static func monotonicTime() -> MonotonicTime { MonotonicTime(milliseconds: cl_monotonic() / 1_000_000) }
 
-  /// The time of the real clock in milliseconds, for logs.
+  /// The real time in milliseconds, for logs.
   public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }
 
-  /// The time of the real clock in whole seconds.
+  /// The real time in whole seconds.
   public static func unixTime() -> UnixTime { UnixTime(seconds: Int64(cl_realtime() / 1_000_000_000)) }
 }

@@ -11,20 +11,20 @@ import Time
 /// less than half a revolution away. Without the list, a process whose connections only wait for distant deadlines
 /// would wake up once per revolution for each of them.
 @safe final class TimerWheel {
-  /// The duration of a slot. Entries expire up to this many milliseconds after their deadlines: early enough for a
-  /// connect timeout, and late enough to handle several deadlines in one wake-up.
+  /// The duration of a slot, by which an entry may expire too late. It is short enough for a connect timeout, and long
+  /// enough to handle several deadlines in one wake-up.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
   /// The index of the list of distant entries, after the slots.
-  private static let far = slotCount
+  private static let distantSlot = slotCount
 
   /// The first entry of each slot and, at the end, of the list of distant entries. Unretained, as all links are.
   private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount + 1)
   /// A lower bound of the ticks of all distant entries; `.max` without entries.
-  private var firstFar = UInt64.max
+  private var earliestDistantTick = UInt64.max
   /// One bit for each slot that has entries.
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
-  /// The last tick (a time in slots) that was processed.
+  /// The last tick that was processed. A tick is a time in units of `slotMilliseconds`.
   private var currentTick: UInt64
   private(set) var count = 0
 
@@ -53,9 +53,9 @@ import Time
   }
 
   private func link(_ entry: TimerEntry, tick: UInt64) {
-    let isFar = tick - currentTick >= UInt64(TimerWheel.slotCount)
-    let slot = isFar ? TimerWheel.far : Int(tick % UInt64(TimerWheel.slotCount))
-    if isFar { firstFar = min(firstFar, tick) }
+    let isDistant = tick - currentTick >= UInt64(TimerWheel.slotCount)
+    let slot = isDistant ? TimerWheel.distantSlot : Int(tick % UInt64(TimerWheel.slotCount))
+    if isDistant { earliestDistantTick = min(earliestDistantTick, tick) }
     if entry.wheel == nil { entry.wheel = self }
     entry.tick = tick
     entry.slot = Int16(slot)
@@ -63,7 +63,7 @@ import Time
     unsafe entry.next = slots[slot]?._withUnsafeGuaranteedRef { $0 }
     unsafe entry.next?.previous = entry
     unsafe slots[slot] = Unmanaged.passUnretained(entry)
-    if !isFar { occupied[slot / 64] |= 1 << UInt64(slot % 64) }
+    if !isDistant { occupied[slot / 64] |= 1 << UInt64(slot % 64) }
     count += 1
   }
 
@@ -75,8 +75,8 @@ import Time
       unsafe slots[slot] = Unmanaged.passUnretained(next)
     } else {
       unsafe slots[slot] = nil
-      if slot == TimerWheel.far {
-        firstFar = .max
+      if slot == TimerWheel.distantSlot {
+        earliestDistantTick = .max
       } else {
         occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
       }
@@ -102,14 +102,14 @@ import Time
       if occupied[slot / 64] & (1 << UInt64(slot % 64)) != 0 { collect(slot, now, &due) }
       tick += 1
     }
-    if firstFar < target + UInt64(TimerWheel.slotCount / 2) { collectFar(now, &due) }
+    if earliestDistantTick < target + UInt64(TimerWheel.slotCount / 2) { collectDistant(now, &due) }
   }
 
   /// Moves distant entries that are less than one revolution away to their slots, and those whose deadline has passed
   /// to `due`.
-  private func collectFar(_ now: MonotonicTime, _ due: inout [TimerEntry]) {
-    firstFar = .max
-    var next = unsafe slots[TimerWheel.far]?.takeUnretainedValue()
+  private func collectDistant(_ now: MonotonicTime, _ due: inout [TimerEntry]) {
+    earliestDistantTick = .max
+    var next = unsafe slots[TimerWheel.distantSlot]?.takeUnretainedValue()
     while let entry = next {
       next = unsafe entry.next
       unlink(entry)
@@ -117,6 +117,8 @@ import Time
     }
   }
 
+  /// Moves the entries of the slot whose deadline has passed to `due`, and entries whose deadline was moved to a later
+  /// time to their new slots.
   private func collect(_ slot: Int, _ now: MonotonicTime, _ due: inout [TimerEntry]) {
     var next = unsafe slots[slot]?.takeUnretainedValue()
     while let entry = next {
@@ -140,11 +142,11 @@ import Time
       let word = occupied[slot / 64] >> UInt64(slot % 64)
       if word != 0 {
         distance += word.trailingZeroBitCount
-        return TimerWheel.milliseconds(from: now, to: min(currentTick + UInt64(distance), firstFar))
+        return TimerWheel.milliseconds(from: now, to: min(currentTick + UInt64(distance), earliestDistantTick))
       }
       distance += 64 - slot % 64
     }
-    return firstFar == .max ? -1 : TimerWheel.milliseconds(from: now, to: firstFar)
+    return earliestDistantTick == .max ? -1 : TimerWheel.milliseconds(from: now, to: earliestDistantTick)
   }
 
   private static func milliseconds(from now: MonotonicTime, to tick: UInt64) -> Int32 {
@@ -163,8 +165,8 @@ import Time
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?
   fileprivate var wheel: TimerWheel?
-  /// The index of the slot; -1 if the entry is not linked. A small type in the last place, so that it shares a word
-  /// with the small properties of the subclass for parked connections.
+  /// The index of the slot; -1 if the entry is not linked. A small type and the last property, so that it shares a word
+  /// of memory with the small properties of the subclass for parked connections.
   fileprivate var slot: Int16 = -1
 
   /// Creates an entry that is not armed.

@@ -18,13 +18,14 @@ public enum Wake: Equatable, Sendable {
 @safe public final class Waiter: JobHost {
   /// The job of the task while it waits.
   private var suspendedJob: UnownedJob?
+  /// The reason why the last wait ended.
   private var wake = Wake.ready
-  /// The reason of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
-  private var pause: Pause?
+  /// The kind of a wait that only lets other jobs run first; `nil` for a wait that an event or `resume` ends.
+  private var yieldKind: YieldKind?
   private let poller: Poller
   // The parts of the poller that a wait uses, cached to avoid a retain and release per use.
   private let loop: EventLoop
-  private let room: Suspension
+  private let suspension: Suspension
   private let wheel: TimerWheel
   private let idle: IdleList
   // The links of the list of idle waits, oldest first. Unretained: a waiter is in the list only while its task waits,
@@ -33,7 +34,7 @@ public enum Wake: Equatable, Sendable {
   fileprivate var idlePrevious: Unmanaged<Waiter>?
   var isIdle = false
 
-  private enum Pause {
+  private enum YieldKind {
     case yield
     case yieldShare
     case joinSendBatch
@@ -45,7 +46,7 @@ public enum Wake: Equatable, Sendable {
     unsafe idlePrevious = nil
     self.poller = poller
     loop = poller.loop
-    room = poller.room
+    suspension = poller.suspension
     wheel = poller.wheel
     idle = poller.idle
   }
@@ -95,44 +96,44 @@ public enum Wake: Equatable, Sendable {
     return wake
   }
 
-  /// Waits for a call of `resume`; the deadline of an earlier wait may end it too.
-  public func waitForReuse() async {
+  /// Waits for a call of `resume`. If the deadline of an earlier wait is still armed, it may end this wait too.
+  public func waitForResume() async {
     await suspend()
   }
 
   /// Lets the jobs that are already queued run first.
   public func yield() async {
-    pause = .yield
+    yieldKind = .yield
     await suspend()
   }
 
   /// Like `yield`, for a task that has moved many bytes and has more to move: only a few of these tasks continue in a
-  /// turn, in the order in which they gave way.
+  /// turn, in the order of their calls.
   public func yieldShare() async {
-    pause = .yieldShare
+    yieldKind = .yieldShare
     await suspend()
   }
 
   /// Lets other jobs of this turn run first. For a task that is about to send the result of long work: all such tasks
   /// then send together. Returns at once if no other jobs of this turn remain.
   public func joinSendBatch() async {
-    guard unsafe loop.hasOthers else { return }
-    pause = .joinSendBatch
+    guard unsafe loop.otherJobsRemain else { return }
+    yieldKind = .joinSendBatch
     await suspend()
   }
 
   private func suspend() async {
-    unsafe room.door.host = Unmanaged.passUnretained(self)
-    await room.enter()
+    unsafe suspension.executor.host = Unmanaged.passUnretained(self)
+    await suspension.enter()
   }
 
   override func receive(_ job: UnownedJob) {
-    guard let pause else {
+    guard let yieldKind else {
       suspendedJob = job
       return
     }
-    self.pause = nil
-    switch pause {
+    self.yieldKind = nil
+    switch yieldKind {
     case .yield: loop.resume(job)
     case .yieldShare: loop.postpone(job)
     case .joinSendBatch: loop.joinSendBatch(job)
@@ -162,7 +163,7 @@ public enum Wake: Equatable, Sendable {
   }
 
   /// Cancels the deadline, because the task ends.
-  public func retire() {
+  public func cancelDeadline() {
     wheel.disarm(self)
   }
 }

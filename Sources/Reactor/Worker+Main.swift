@@ -3,8 +3,8 @@ import Time
 extension Worker {
   /// Runs the loop on the calling thread with `main` as its first task, until `stop`.
   ///
-  /// For a program without threads of its own: `main`, and what it starts or awaits on this worker, runs on this thread
-  /// and never resumes on the runtime's global thread pool.
+  /// For a program that starts no threads: `main`, and all tasks that it starts on this worker, run on this thread and
+  /// never resume on the runtime's global thread pool.
   public nonisolated func runOnCurrentThread(_ main: @escaping @Sendable (isolated Worker) async -> Void) {
     Task.immediate { await main(self) }
     runOnCurrentThread()
@@ -22,23 +22,23 @@ extension Worker {
   }
 
   func handsOverTasksImmediately(
-    _ hop: @escaping @Sendable (isolated Worker, CrossThreadProbe) async -> Void
+    _ hop: @escaping @Sendable (isolated Worker, HandoverProbe) async -> Void
   ) -> Bool {
-    let probe = CrossThreadProbe()
+    let probe = HandoverProbe()
     Task.immediate { await hop(self, probe) }
     guard let job = probe.job else { return false }
     loop.resume(job)
     return true
   }
 
-  private func visit(_ probe: CrossThreadProbe) async {
-    unsafe poller.room.door.host = Unmanaged.passUnretained(probe)
-    await poller.room.enter()
+  private func visit(_ probe: HandoverProbe) async {
+    unsafe poller.suspension.executor.host = Unmanaged.passUnretained(probe)
+    await poller.suspension.enter()
   }
 }
 
-/// A host that keeps the job of the task that arrives.
-final class CrossThreadProbe: JobHost {
+/// A host that keeps the job that it receives, so that `handsOverTasksImmediately` can check that there is one.
+final class HandoverProbe: JobHost {
   private(set) var job: UnownedJob?
 
   override func receive(_ job: UnownedJob) { self.job = job }
@@ -49,6 +49,6 @@ extension Poller {
   public func pause(_ time: Milliseconds) async {
     let waiter = Waiter(self)
     _ = await waiter.sleep(until: deadline(after: time))
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 }

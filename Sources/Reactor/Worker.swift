@@ -13,7 +13,7 @@ public actor Worker {
   public nonisolated let connections = ConnectionCounter()
   /// The I/O state of this worker.
   public let poller: Poller
-  /// Objects that live as long as the worker, e.g. the proxy with its pool and a handler.
+  /// Objects that live as long as the worker, e.g. the `ProxyWorker`.
   private var residents: [AnyObject] = []
 
   /// The event loop.
@@ -63,14 +63,14 @@ public actor Worker {
   }
 
   func startPending() {
-    while !poller.pending.isEmpty {
-      let activities = poller.pending
-      poller.pending = []
+    while !poller.pendingActivities.isEmpty {
+      let activities = poller.pendingActivities
+      poller.pendingActivities = []
       for activity in activities { run(activity) }
     }
   }
 
-  /// Registers a descriptor that another worker has accepted for this one, and passes the socket to the `accepted`
+  /// Registers a descriptor that another worker has accepted for this one, and passes the socket to the `onAccept`
   /// closure of the listener.
   func adopt(_ descriptor: Int32, _ peer: Address, for listener: Int) {
     guard let acceptor = acceptors[listener] else { return cl_close(descriptor) }
@@ -79,45 +79,46 @@ public actor Worker {
   }
 
   private var acceptors: [Int: Acceptor] = [:]
-  private var prepared: [Acceptor] = []
+  private var preparedAcceptors: [Acceptor] = []
 
   /// The number of descriptors reserved for upstream connections and logs when descriptors run out.
   public static let descriptorReserve = 64
 
-  /// Starts to accept connections of `listener`; `accepted` runs on this worker for each.
+  /// Starts to accept connections of `listener`; `onAccept` runs on this worker for each.
   ///
   /// - Parameters:
   ///   - reserve: the number of descriptors left to other uses; accepting pauses when no more are free.
-  ///   - paused: called with true when accepting pauses and with false when it continues.
+  ///   - onPauseChange: called with true when accepting pauses and with false when it continues.
   public func accept(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
-    paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void
+    onPauseChange: @escaping (Bool) -> Void = { _ in }, onAccept: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
-    run(try acceptor(of: listener, group: group, reserve: reserve, paused: paused, accepted: accepted))
+    run(try acceptor(of: listener, group: group, reserve: reserve, onPauseChange: onPauseChange, onAccept: onAccept))
   }
 
   /// Like `accept`, but this worker accepts nothing itself until `beginAccepting`. It already adopts connections that
   /// other workers of the group accept for it. The caller prepares all workers before the first begins to accept.
   public func prepareAccepting(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,
-    paused: @escaping (Bool) -> Void = { _ in }, accepted: @escaping (Socket, Address) -> Void
+    onPauseChange: @escaping (Bool) -> Void = { _ in }, onAccept: @escaping (Socket, Address) -> Void
   ) throws(IOError) {
-    prepared.append(
-      try acceptor(of: listener, group: group, reserve: reserve, paused: paused, accepted: accepted))
+    preparedAcceptors.append(
+      try acceptor(of: listener, group: group, reserve: reserve, onPauseChange: onPauseChange, onAccept: onAccept))
   }
 
   /// Starts to accept on the prepared listeners.
   public func beginAccepting() {
-    for acceptor in prepared { run(acceptor) }
-    prepared = []
+    for acceptor in preparedAcceptors { run(acceptor) }
+    preparedAcceptors = []
   }
 
   private func acceptor(
-    of listener: ListeningSocket, group: WorkerGroup, reserve: Int, paused: @escaping (Bool) -> Void,
-    accepted: @escaping (Socket, Address) -> Void
+    of listener: ListeningSocket, group: WorkerGroup, reserve: Int, onPauseChange: @escaping (Bool) -> Void,
+    onAccept: @escaping (Socket, Address) -> Void
   ) throws(IOError) -> Acceptor {
     let acceptor = try Acceptor(
-      listener, worker: self, poller: poller, group: group, reserve: reserve, paused: paused, accepted: accepted)
+      listener, worker: self, poller: poller, group: group, reserve: reserve, onPauseChange: onPauseChange,
+      onAccept: onAccept)
     acceptors[listener.id] = acceptor
     return acceptor
   }
@@ -148,7 +149,7 @@ public actor Worker {
   public func stop() {
     // Acceptors refer to this worker: this breaks the reference cycle.
     acceptors = [:]
-    prepared = []
+    preparedAcceptors = []
     poller.stop()
   }
 }

@@ -8,8 +8,8 @@ public struct WorkerGroup: Sendable {
     self.workers = workers
   }
 
-  /// Returns the worker that should serve a connection that `own` accepted: the one with the fewest connections if it
-  /// has clearly fewer than `own`, otherwise `own`.
+  /// Returns the worker that should serve a connection that `own` accepted. This is the worker with the fewest
+  /// connections if `own` has clearly more: at least two more, and over an eighth more. Otherwise it is `own`.
   ///
   /// The kernel distributes connections by a hash of the addresses, so a few connections may all arrive at one worker.
   func target(from own: Worker) -> Worker {

@@ -1,8 +1,8 @@
 public import OAuth
 
 extension AuthorizationTransaction: Sealable {
-  /// Version 1 is not read any more: a transaction is valid only for minutes, so no transaction of version 1 is still
-  /// valid.
+  /// The only version that is read. A transaction is valid for a few minutes, so all transactions of version 1 have
+  /// expired.
   private static let formatVersion: UInt8 = 2
 
   /// `.state`, because the gateway sends a transaction to the upstream as the `state` parameter.

@@ -1,34 +1,37 @@
 internal import OAuth
 
-/// The first byte of the payload of a binding. It says whether `redirectURIWasSent` is true, which optional fields are
-/// present, and which upstream fields are omitted because they equal the client's.
+/// The first byte of an encoded `FlowBinding` (the values that a transaction and its code have in common). It contains
+/// the value of `redirectURIWasSent`, a bit for each optional field that is present, and a bit for each upstream field
+/// that is omitted because it equals the client's field.
 private struct Flags: OptionSet {
   let rawValue: UInt8
 
   static let redirectURIWasSent = Flags(rawValue: 1)
   static let hasScope = Flags(rawValue: 2)
-  static let sameClientID = Flags(rawValue: 4)
-  static let sameRedirectURI = Flags(rawValue: 8)
+  static let upstreamClientIDIsSame = Flags(rawValue: 4)
+  static let upstreamRedirectURIIsSame = Flags(rawValue: 8)
   static let hasVerifier = Flags(rawValue: 16)
-  static let all: Flags = [redirectURIWasSent, hasScope, sameClientID, sameRedirectURI, hasVerifier]
+  static let all: Flags = [
+    redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier,
+  ]
 }
 
 extension PayloadWriter {
-  /// Appends the fields of a binding. Omits absent fields, and upstream fields that equal the client's.
+  /// Appends the fields of a binding. Omits absent fields, and upstream fields that equal the client's fields.
   mutating func writeBinding(_ binding: FlowBinding) {
     var flags: Flags = []
     if binding.redirectURIWasSent { flags.insert(.redirectURIWasSent) }
     if binding.client.scope != nil { flags.insert(.hasScope) }
-    if binding.client.upstreamClientID == binding.client.clientID { flags.insert(.sameClientID) }
-    if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.sameRedirectURI) }
+    if binding.client.upstreamClientID == binding.client.clientID { flags.insert(.upstreamClientIDIsSame) }
+    if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.upstreamRedirectURIIsSame) }
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
     writeText(binding.client.clientID.rawValue)
     writeText(binding.redirectURI.text)
     if let scope = binding.client.scope { writeText(scope.text) }
-    if !flags.contains(.sameClientID) { writeText(binding.client.upstreamClientID.rawValue) }
-    if !flags.contains(.sameRedirectURI) { writeText(binding.upstreamRedirectURI) }
+    if !flags.contains(.upstreamClientIDIsSame) { writeText(binding.client.upstreamClientID.rawValue) }
+    if !flags.contains(.upstreamRedirectURIIsSame) { writeText(binding.upstreamRedirectURI) }
     if let verifier = binding.upstreamVerifier { writeBytes(withoutLength: verifier.bytes) }
   }
 }
@@ -36,13 +39,13 @@ extension PayloadWriter {
 extension PayloadReader {
   /// Reads a binding. Throws `PayloadError` for bytes that `writeBinding(_:)` does not write.
   mutating func readBinding() throws(PayloadError) -> FlowBinding {
-    let flags = try readFlags(Flags.all)
+    let flags = try readFlags(allowed: Flags.all)
     let challenge = try readChallenge()
     let clientID = ClientID(try readText())
     let redirectURI = try readRedirectURI()
     let scope = flags.contains(.hasScope) ? try readScope() : nil
-    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try readText())
-    let upstreamRedirectURI = flags.contains(.sameRedirectURI) ? redirectURI.text : try readText()
+    let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try readText())
+    let upstreamRedirectURI = flags.contains(.upstreamRedirectURIIsSame) ? redirectURI.text : try readText()
     let upstreamVerifier = flags.contains(.hasVerifier) ? try readUpstreamVerifier() : nil
     return FlowBinding(
       clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: flags.contains(.redirectURIWasSent),

@@ -12,17 +12,17 @@ extension KeyFile {
       number += 1
       let fields = KeyFile.words(of: line)
       guard let first = fields.first else { continue }
-      var found: [(column: Int, message: String)] = []
-      if let key = KeyFile.parseKey(fields, &found) {
+      var lineProblems: [(column: Int, message: String)] = []
+      if let key = KeyFile.parseKey(fields, &lineProblems) {
         if keys.contains(where: { $0.id == key.id }) {
-          found.append((first.column, "key id `\(key.id)` is in the file twice"))
+          lineProblems.append((first.column, "key id `\(key.id)` is in the file twice"))
         } else if key.state != .retired, keys.contains(where: { constantTimeEqual($0.secret, key.secret) }) {
-          found.append((fields[2].column, "this key is in the file twice, under different ids"))
+          lineProblems.append((fields[2].column, "this key is in the file twice, under different ids"))
         } else {
           keys.append(key)
         }
       }
-      problems += found.map { KeyFileError.Problem(line: number, column: $0.column, message: $0.message) }
+      problems += lineProblems.map { KeyFileError.Problem(line: number, column: $0.column, message: $0.message) }
     }
     if problems.isEmpty, KeyRing.sealingKey(of: keys) == nil {
       problems.append(
@@ -36,7 +36,7 @@ extension KeyFile {
 
   private typealias Field = (column: Int, text: Substring)
 
-  /// Returns the words of a line up to its comment, with their columns in bytes.
+  /// Returns the words of a line in front of its comment. The column of a word is a number of bytes, from 1.
   private static func words(of line: Substring) -> [Field] {
     let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
     var fields: [Field] = []

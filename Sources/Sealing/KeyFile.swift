@@ -2,13 +2,14 @@ internal import ByteText
 internal import Cryptography
 public import Time
 
-/// A file of sealing keys, which all replicas share. It contains comments, and one key per line:
+/// A file of sealing keys, which all replicas share. To seal is to encrypt and authenticate; to open is to verify and
+/// decrypt. The file contains comments, and one key per line:
 ///
 ///     # id       created               key                                          state
 ///     3f9a01c2   2026-11-21T08:30:00Z  AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8  seals
 ///
-/// A key is 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. This type reads
-/// and writes no file: the caller passes and receives the text.
+/// A key is 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. The caller reads
+/// and writes the file itself; this type parses and creates its text.
 public struct KeyFile: Sendable {
   /// All keys in the order of the file, including the retired ones.
   public private(set) var keys: [SealingKey]
@@ -57,8 +58,8 @@ public struct KeyFile: Sendable {
     case promoted(KeyID)
   }
 
-  /// Performs the next step of a rotation: adds a key that only opens values or, if the previous step has added one,
-  /// lets this key seal.
+  /// Performs the next step of a rotation. The first step adds a key that only opens values. The second step gives this
+  /// key the state `seals`.
   ///
   /// A rotation has two steps because every replica must have loaded a key before any replica seals with it. Otherwise
   /// a sign-in could fail at a replica that does not know the key.
@@ -66,21 +67,21 @@ public struct KeyFile: Sendable {
   /// - Parameter now: the current time.
   public mutating func rotate(now: UnixTime) -> Rotation {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
-    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. It is in front of
-    // the sealing key in the file, or older, so the search skips it.
+    // Finds the key that the first step added. A key that an earlier rotation replaced also has the state `opens`, but
+    // must not seal again; the conditions exclude it, because it is older than the sealing key or in front of it.
     let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
-    let waitingKey = keys.indices.last {
+    let addedKey = keys.indices.last {
       $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].created >= sealingKeyCreated
     }
-    guard let waitingKey else {
+    guard let addedKey else {
       var key = SealingKey.generate(created: max(now, sealingKeyCreated), state: .opens)
       while keys.contains(where: { $0.id == key.id }) { key = SealingKey.generate(created: key.created, state: .opens) }
       keys.append(key)
       return .added(key.id)
     }
     for index in keys.indices where keys[index].state == .seals { keys[index].state = .opens }
-    keys[waitingKey].state = .seals
-    return .promoted(keys[waitingKey].id)
+    keys[addedKey].state = .seals
+    return .promoted(keys[addedKey].id)
   }
 
   /// Retires a key and erases its secret. Returns `false`, and changes nothing, for an unknown key and for the key that

@@ -2,8 +2,8 @@ public import Time
 
 /// The sealing keys of a deployment. One key seals new values, and every key that is not retired opens values.
 ///
-/// A ring is immutable; a reload replaces it. Its initialiser ensures that one key seals, and `KeyFile` ensures that no
-/// two keys have the same id.
+/// To seal is to encrypt and authenticate; to open is to verify and decrypt. A ring is immutable; a reload replaces it.
+/// Its initialiser ensures that one key seals, and `KeyFile` ensures that no two keys have the same id.
 public struct KeyRing: Sendable {
   /// All keys in the order of the file, including retired ones.
   public let keys: [SealingKey]
@@ -34,8 +34,8 @@ public struct KeyRing: Sendable {
   /// The id of the key that seals.
   public var sealingKeyID: KeyID { sealingKey.id }
 
-  /// Returns the newest key in the state `seals`; the last of them in the file if several were created at the same
-  /// time; `nil` if no key has this state.
+  /// Returns the newest key in the state `seals`; `nil` if no key has this state. If several were created at the same
+  /// time, returns the last of them.
   static func sealingKey(of keys: [SealingKey]) -> SealingKey? {
     var newest: SealingKey?
     for key in keys where key.state == .seals && key.created >= (newest?.created ?? UnixTime(seconds: .min)) {

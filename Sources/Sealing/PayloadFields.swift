@@ -4,12 +4,12 @@ internal import Time
 
 // The encodings of OAuth values in a payload.
 
-/// The bit that is set in the byte of the response mode if a `state` follows.
+/// The bit of the response mode's byte that is set if the client sent a `state`, which the payload then contains.
 private let stateBit: UInt8 = 4
 
 extension PayloadWriter {
-  /// Appends a byte for the form of the challenge, and then the challenge. The byte is 0 for no challenge. An S256
-  /// challenge is stored as the 32 bytes of its digest, which is 11 bytes shorter than its text.
+  /// Appends a byte for the form of the challenge, and then the challenge. The byte is 0 for no challenge. The text of
+  /// an S256 challenge is decoded to its digest of 32 bytes if possible, which saves 11 bytes.
   mutating func writeChallenge(_ challenge: CodeChallenge?) {
     guard let challenge else { return writeByte(0) }
     switch challenge.method {
@@ -17,7 +17,7 @@ extension PayloadWriter {
       writeByte(1)
       writeText(challenge.text)
     case .s256:
-      // `Base64URL` decodes only one text to each digest, so the reader gets this text when it encodes the digest.
+      // `Base64URL` decodes only canonical text, so the reader restores the same text when it encodes the digest.
       if let digest = Base64URL.decode(challenge.text), digest.count == 32 {
         writeByte(2)
         writeBytes(withoutLength: digest)
@@ -93,10 +93,12 @@ extension PayloadReader {
     return scope
   }
 
-  /// Reads a byte of flags. Throws for a bit that is not in `all`.
-  mutating func readFlags<Flags: OptionSet>(_ all: Flags) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
+  /// Reads a byte of flags. Throws if a bit is set that is not in `allowed`.
+  mutating func readFlags<Flags: OptionSet>(
+    allowed: Flags
+  ) throws(PayloadError) -> Flags where Flags.RawValue == UInt8 {
     let bits = try readByte()
-    guard bits & ~all.rawValue == 0 else { throw PayloadError() }
+    guard bits & ~allowed.rawValue == 0 else { throw PayloadError() }
     return Flags(rawValue: bits)
   }
 

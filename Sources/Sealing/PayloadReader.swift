@@ -6,11 +6,12 @@ public struct PayloadError: Error, Hashable, Sendable {
   public init() {}
 }
 
-/// A strict reader of the bytes of a `PayloadWriter`. It accepts only one encoding of each value, and no missing or
-/// additional bytes. Its methods throw `PayloadError`.
+/// A strict reader of the bytes of a `PayloadWriter`. It accepts only the encoding that the writer uses for a value,
+/// and no missing or additional bytes. Its methods throw `PayloadError`.
 public struct PayloadReader: Sendable {
   private var bytes: [UInt8]
-  private var next = 0
+  /// The index of the next byte to read.
+  private var position = 0
 
   /// Creates a reader that starts at the first byte.
   public init(_ bytes: [UInt8]) {
@@ -19,9 +20,9 @@ public struct PayloadReader: Sendable {
 
   /// Reads one byte.
   public mutating func readByte() throws(PayloadError) -> UInt8 {
-    guard next < bytes.count else { throw PayloadError() }
-    defer { next += 1 }
-    return bytes[next]
+    guard position < bytes.count else { throw PayloadError() }
+    defer { position += 1 }
+    return bytes[position]
   }
 
   /// Reads a number of variable length, as `PayloadWriter.writeNumber(_:)` writes it.
@@ -44,9 +45,9 @@ public struct PayloadReader: Sendable {
 
   /// Reads `count` bytes.
   public mutating func readBytes(count: Int) throws(PayloadError) -> [UInt8] {
-    guard count >= 0, count <= bytes.count - next else { throw PayloadError() }
-    defer { next += count }
-    return Array(bytes[next..<next + count])
+    guard count >= 0, count <= bytes.count - position else { throw PayloadError() }
+    defer { position += count }
+    return Array(bytes[position..<position + count])
   }
 
   /// Reads a count and then that number of bytes.
@@ -57,20 +58,22 @@ public struct PayloadReader: Sendable {
 
   /// Reads a text. Throws if it is not valid UTF-8.
   public mutating func readText() throws(PayloadError) -> String {
-    guard let count = Int(exactly: try readNumber()), count <= bytes.count - next else { throw PayloadError() }
-    defer { next += count }
-    guard let text = try? UTF8Span(validating: bytes.span.extracting(next..<next + count)) else { throw PayloadError() }
+    guard let count = Int(exactly: try readNumber()), count <= bytes.count - position else { throw PayloadError() }
+    defer { position += count }
+    guard let text = try? UTF8Span(validating: bytes.span.extracting(position..<position + count)) else {
+      throw PayloadError()
+    }
     return String(copying: text)
   }
 
   /// Throws if there are bytes after the last field that was read.
   public func finish() throws(PayloadError) {
-    guard next == bytes.count else { throw PayloadError() }
+    guard position == bytes.count else { throw PayloadError() }
   }
 
   /// Overwrites the payload with zeros.
   mutating func wipe() {
     Cryptography.wipe(&bytes)
-    next = 0
+    position = 0
   }
 }

@@ -6,7 +6,8 @@ public struct PayloadWriter: Sendable {
 
   /// Creates an empty payload.
   public init() {
-    // 512 bytes are enough for a typical transaction. An array that grows leaves copies of secrets in freed memory.
+    // 512 bytes are enough for a typical transaction, so the array rarely grows. Growing would leave copies of secrets
+    // in freed memory.
     bytes.reserveCapacity(512)
   }
 
@@ -26,7 +27,7 @@ public struct PayloadWriter: Sendable {
     bytes.append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Appends bytes without their number. The reader must know the number.
+  /// Appends bytes without their number, for fields whose length is fixed by the format.
   public mutating func writeBytes(withoutLength value: [UInt8]) {
     bytes.append(contentsOf: value)
   }

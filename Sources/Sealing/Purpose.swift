@@ -17,15 +17,15 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
-  /// Tokens in the store, kept so that the gateway can revoke them or repeat the response to a refresh.
-  case kept = 8
+  /// Tokens that the store keeps, so that the gateway can revoke them or repeat the response to a refresh.
+  case storedTokens = 8
   /// A pushed authorization request in the store.
   case pushed = 9
   /// The authorization request in a link with which the user can start the sign-in again, for example in another
   /// browser.
   case start = 10
 
-  /// The first part of the `info` from which the message key is derived (RFC 5869, section 3.2).
+  /// The first part of the `info` (RFC 5869, section 3.2) from which the key of one value, the message key, is derived.
   var info: [UInt8] {
     switch self {
     case .state: Info.state
@@ -35,7 +35,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     case .device: Info.device
     case .consent: Info.consent
     case .cookie: Info.cookie
-    case .kept: Info.kept
+    case .storedTokens: Info.storedTokens
     case .pushed: Info.pushed
     case .start: Info.start
     }
@@ -49,7 +49,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     static let device = Array("proofgate device".utf8)
     static let consent = Array("proofgate consent".utf8)
     static let cookie = Array("proofgate cookie".utf8)
-    static let kept = Array("proofgate kept".utf8)
+    static let storedTokens = Array("proofgate kept".utf8)
     static let pushed = Array("proofgate pushed".utf8)
     static let start = Array("proofgate start".utf8)
   }

@@ -1,28 +1,29 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
-  /// The byte after the format version. It says whether the scope is present, and whether the upstream client id is
-  /// omitted because it equals the client's.
+  /// The byte after the format version: a bit that is set if the scope is present, and a bit that is set if the
+  /// upstream client id is omitted because it equals the client id at the gateway.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
     static let hasScope = Flags(rawValue: 1)
-    static let sameClientID = Flags(rawValue: 2)
-    static let all: Flags = [hasScope, sameClientID]
+    static let upstreamClientIDIsSame = Flags(rawValue: 2)
+    static let all: Flags = [hasScope, upstreamClientIDIsSame]
   }
 
-  /// The format version that `write(to:)` uses. Version 1, which had no epoch, can still be read, because refresh
-  /// tokens are valid for months.
+  /// The format version that `write(to:)` uses. Version 1, which has no epoch (see `EpochID`), can still be read,
+  /// because refresh tokens are valid for months.
   private static let formatVersion: UInt8 = 2
 
   /// `.refresh`, because the sealed value is the refresh token that the client receives.
   public static var purpose: Purpose { .refresh }
 
-  /// Appends the fields in format version 2. Omits an absent scope, and an upstream client id that equals the client's.
+  /// Appends the fields in format version 2. Omits an absent scope, and an upstream client id that equals the client id
+  /// at the gateway.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if binding.scope != nil { flags.insert(.hasScope) }
-    if binding.upstreamClientID == binding.clientID { flags.insert(.sameClientID) }
+    if binding.upstreamClientID == binding.clientID { flags.insert(.upstreamClientIDIsSame) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -32,14 +33,14 @@ extension RefreshGrant: Sealable {
     payload.writeText(binding.clientID.rawValue)
     payload.writeText(upstreamRefreshToken.reveal())
     if let scope = binding.scope { payload.writeText(scope.text) }
-    if !flags.contains(.sameClientID) { payload.writeText(binding.upstreamClientID.rawValue) }
+    if !flags.contains(.upstreamClientIDIsSame) { payload.writeText(binding.upstreamClientID.rawValue) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
     let version = try payload.readByte()
     guard (1...RefreshGrant.formatVersion).contains(version) else { throw PayloadError() }
-    let flags = try payload.readFlags(Flags.all)
+    let flags = try payload.readFlags(allowed: Flags.all)
     let family = try payload.readTransactionID()
     guard let generation = Int(exactly: try payload.readNumber()) else { throw PayloadError() }
     let issuedAt = try payload.readTime()
@@ -47,7 +48,7 @@ extension RefreshGrant: Sealable {
     let clientID = ClientID(try payload.readText())
     let upstreamRefreshToken = Secret(try payload.readText())
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
-    let upstreamClientID = flags.contains(.sameClientID) ? clientID : ClientID(try payload.readText())
+    let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try payload.readText())
     self.init(
       family: family, generation: generation, epoch: epoch,
       binding: ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID),

@@ -3,8 +3,8 @@ internal import Cryptography
 /// A value that can be written in a binary form and then sealed (encrypted and authenticated).
 ///
 /// The form is short, because some upstreams fail on a long `state`: numbers have a variable length, and repeated
-/// values are omitted. The form of each type in this module begins with a format version, so that a version of the
-/// gateway can recognise the form of an earlier one.
+/// values are omitted. The form of each type in this module begins with a format version, by which the gateway
+/// recognises values that an earlier version of it has written.
 public protocol Sealable {
   /// The purpose for which values of this type are sealed.
   static var purpose: Purpose { get }

@@ -4,28 +4,28 @@ public import Cryptography
 /// Seals values that leave the gateway and come back later, and opens them again. To seal is to encrypt and
 /// authenticate; to open is to verify and decrypt.
 ///
-///     base64url( version | mark | key id | salt | AES-256-GCM ciphertext and tag )
-///          bytes:    1       3       4      16            n + 16
+///     base64url( version | magic | key id | salt | AES-256-GCM ciphertext and tag )
+///          bytes:    1        3       4      16            n + 16
 ///
 /// Each value is encrypted with a key of its own, the message key. It is derived with HKDF-SHA256 from the key of the
 /// ring, the purpose, the salt and the secret of a binding (docs/adr/0015). The nonce is the first 12 bytes of the
 /// salt.
 ///
 /// Version, key id, purpose, issuer and the data of a binding are associated data. The salt is authenticated too,
-/// because key and nonce depend on it. The mark distinguishes sealed values from other texts: a random text has the
-/// right version and mark with a probability of 2^-32. Only a text with both can fail with `OpenError.unknownKey`, for
-/// which the gateway answers 503.
+/// because key and nonce depend on it. The magic bytes distinguish sealed values from other texts: a random text has
+/// the right version and magic bytes with a probability of 2^-32. Only a text with both can fail with
+/// `OpenError.unknownKey`, for which the gateway answers 503.
 ///
 /// A sealer is not `Sendable`: its OpenSSL contexts must be used on one thread only, so each worker has a sealer of its
 /// own.
 public final class Sealer {
   private static let version: UInt8 = 1
   /// Three bytes that were chosen at random and never change.
-  private static let mark: [UInt8] = [0x9d, 0x5c, 0xe3]
+  private static let magic: [UInt8] = [0x9d, 0x5c, 0xe3]
   /// The byte between the issuer and the data of a binding. An issuer cannot contain this byte, so associated data with
   /// a binding never equals associated data of another issuer.
   private static let bindingSeparator: UInt8 = 0
-  private static let keyOffset = 1 + mark.count
+  private static let keyOffset = 1 + magic.count
   private static let saltLength = 16
   /// The range of the nonce in the salt.
   private static let nonceRange = 0..<AES256GCM.nonceLength
@@ -40,9 +40,9 @@ public final class Sealer {
   /// The extracted key (RFC 5869, section 2.2) of each key that is not retired. These keys are kept because extracting
   /// one takes longer than all other steps of sealing.
   private let extractedKeys: [(id: KeyID, hkdf: HKDFSHA256)]
-  /// The associated data of the last value, without the data of its binding. It is kept because its issuer is the same
-  /// for all values.
-  private var valueData: [UInt8]
+  /// The associated data of the last value, without the data of its binding. It is reused for the next value: only the
+  /// key id and the purpose differ.
+  private var associatedDataPrefix: [UInt8]
   /// The `info` of the last derivation, kept to reuse its memory.
   private var info: [UInt8] = []
   private let cipher = AES256GCM()
@@ -58,7 +58,7 @@ public final class Sealer {
     self.keyRing = keyRing
     extractedKeys = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
     self.random = random
-    valueData = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
+    associatedDataPrefix = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
 
   /// Returns the length, in characters, of a sealed payload of `count` bytes.
@@ -75,7 +75,7 @@ public final class Sealer {
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.minimumEnvelopeLength + payload.count)
     envelope.append(Sealer.version)
-    envelope.append(copying: Sealer.mark.span)
+    envelope.append(copying: Sealer.magic.span)
     envelope.append(copying: key.id.bytes.span)
     envelope.append(copying: salt.span)
     cipher.seal(
@@ -92,7 +92,7 @@ public final class Sealer {
     // work.
     let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.maximumLength
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
-      envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.mark)
+      envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.magic)
     else { throw .malformed }
     let saltOffset = Sealer.keyOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
@@ -139,9 +139,9 @@ public final class Sealer {
   /// issuer have fixed lengths for each purpose, and a separator follows the issuer, so two values have the same
   /// associated data only if all parts are equal.
   private func associatedData(_ id: KeyID, _ purpose: Purpose, _ binding: SealBinding?) -> [UInt8] {
-    for index in 0..<KeyID.byteCount { valueData[1 + index] = id.bytes[index] }
-    valueData[1 + KeyID.byteCount] = purpose.rawValue
-    guard let binding else { return valueData }
-    return valueData + [Sealer.bindingSeparator] + binding.data
+    for index in 0..<KeyID.byteCount { associatedDataPrefix[1 + index] = id.bytes[index] }
+    associatedDataPrefix[1 + KeyID.byteCount] = purpose.rawValue
+    guard let binding else { return associatedDataPrefix }
+    return associatedDataPrefix + [Sealer.bindingSeparator] + binding.data
   }
 }

@@ -6,11 +6,11 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   /// The permitted use of a key.
   ///
   /// The first key of a file begins in the state `seals`. A rotation has two steps: the first adds a key in the state
-  /// `opens`. The second changes this key to `seals`, and the key that sealed until then to `opens`. A key that no longer
-  /// seals can be retired. Every replica must have loaded a change before the next one is made, so that no replica gets
-  /// a value that it cannot open.
+  /// `opens`. The second changes this key to `seals`, and the key that sealed until then to `opens`. A key that no
+  /// longer seals can be retired. Every replica must have loaded a change before the next one is made, so that no
+  /// replica gets a value that it cannot open.
   public enum State: String, Sendable, CaseIterable {
-    /// The key opens values, but does not seal.
+    /// The key opens (verifies and decrypts) values, but does not seal (encrypt and authenticate) them.
     case opens
     /// The key seals and opens values. If several keys have this state, only the newest one seals.
     case seals

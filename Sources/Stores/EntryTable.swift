@@ -28,7 +28,7 @@ package struct EntryTable: Sendable {
     var newest = EntryTable.none
   }
 
-  /// Represents the absence of an entry, where the number of an entry (its index in `entries`) is expected.
+  /// The value for "no entry" in place of the number of an entry, which is an index of `entries`.
   private static let none = UInt32.max
   /// The number of entries of a holder that cannot be evicted in favour of other holders.
   package static let spared = 16
@@ -41,14 +41,15 @@ package struct EntryTable: Sendable {
 
   /// The maximum number of bytes of all entries.
   private let share: Int
-  /// The number of bytes above which a limited holder with 16 entries or more loses its oldest ones.
+  /// The maximum number of bytes of a limited holder with 16 entries or more. Its oldest entries are evicted if a new
+  /// entry would exceed it.
   private let perHolder: Int
   private let capacity: Int
   private var entries: [Entry?] = []
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
   private var holders: [UInt64: Holder] = [:]
-  /// The holders with more than `spared` entries, of which other holders can evict some.
+  /// The holders with more than `spared` entries. Their oldest entries may be evicted in favour of other holders.
   private var largeHolders: Set<UInt64> = []
   private var wheel: ExpiryWheel
   private(set) var bytes = 0

@@ -8,8 +8,8 @@ public import Time
 /// longer exists once `now` has reached its `expiry`. The caller seals (encrypts) values that contain tokens.
 ///
 /// A claim is an entry by which one request reserves the use of a code or token. Its value contains a random nonce of
-/// the request. By the nonce, a request can recognise its own claim if the answer of the store was lost. Each change of
-/// a claim compares the nonce in the same operation.
+/// the request. If the answer of the store was lost, the request can recognise its own claim by the nonce. Each
+/// operation that changes a claim also compares the nonce.
 public protocol EphemeralStore: Sendable {
   /// The time by which an entry must outlive the object that it protects. The clocks of replicas may differ, and any
   /// clock may be set back by a few seconds.
@@ -48,7 +48,7 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool
 
-  /// Returns the value and keeps the entry; `nil` without an entry.
+  /// Returns the value and keeps the entry; `nil` if there is no entry.
   func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]?
 
   /// Returns the value and removes the entry, so that only one of several callers gets it.

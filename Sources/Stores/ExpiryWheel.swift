@@ -3,8 +3,8 @@ internal import Time
 /// A timer wheel, which finds expired records in constant time per record. Time is divided into slots, and each slot
 /// has a list of the records that expire in it.
 ///
-/// There are 1,024 slots. A record that expires after the last of them is inserted into the last one, and again when
-/// that slot has passed. This is rare, because the slots together cover the usual lifetime of the kind.
+/// There are 1,024 slots. A record that expires after the last slot is inserted into the last slot, and inserted again
+/// when that slot has passed. This is rare, because the slots together cover the usual lifetime of the kind.
 struct ExpiryWheel: Sendable {
   private struct Link: Sendable {
     var next = ExpiryWheel.none
@@ -12,7 +12,7 @@ struct ExpiryWheel: Sendable {
     var previous = ExpiryWheel.none
   }
 
-  /// Represents the absence of a record, where the number of a record is expected.
+  /// The value for "no record" in place of the number of a record.
   static let none = UInt32.max
   private static let slotCount = 1_024
   private static let slotFlag: UInt32 = 0x8000_0000
@@ -24,7 +24,7 @@ struct ExpiryWheel: Sendable {
   private var links = ChunkedArray<Link>(Link())
   /// The number of records in the wheel.
   private var count = 0
-  /// The next slot to be checked, counted from 1970.
+  /// The number of the next slot to be checked. Slot 0 begins at 1970; the list of slot n is `firstRecords[n % 1024]`.
   private var nextSlot: Int64 = 0
 
   init(tick: Seconds) {

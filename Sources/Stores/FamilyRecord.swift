@@ -30,7 +30,7 @@ struct FamilyRecord: Equatable, Sendable {
   /// The generation of `token`. In an ended family: the tokens of all lower generations have been revoked upstream, or
   /// are being revoked.
   var generation: UInt32 = 0
-  /// The end of the current claim.
+  /// The time at which the claim on a busy family ends by itself.
   var leaseEnd: UnixTime = 0
   /// The time of the first use of `previous`.
   var firstUse: UnixTime = 0

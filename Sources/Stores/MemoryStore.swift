@@ -7,8 +7,8 @@ public import Time
 /// and never across an `await`.
 ///
 /// Operations complete without suspending. No timer removes expired entries: each `put` and `reserve` removes a few of
-/// them. Each kind of entry has a share of the size (``StoreKind``), and each holder (``StoreHolder``) may use a part
-/// of that share.
+/// them. Each kind of entry (``StoreKind``) has a share of the store's size, and each holder (``StoreHolder``) may use
+/// a part of that share.
 public final class MemoryStore: EphemeralStore {
   /// The default size: 128 MiB, enough for 650,000 families of refresh tokens.
   public static let defaultSize = 128 << 20
@@ -86,8 +86,8 @@ public final class MemoryStore: EphemeralStore {
   /// 5 seconds: one process has one clock, which a time server may set back by seconds.
   public var clockTolerance: Seconds { 5 }
 
-  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` for a value of the wrong length
-  /// if all values of the kind have the same length.
+  /// Stores `value` if there is no entry. Throws `.full` or `.tooLong`. If all values of the kind have the same length,
+  /// throws `.unavailable` for a value of another length.
   public func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
@@ -141,8 +141,8 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  /// Replaces the value `old` with `new`. Throws `.full`, or `.unavailable` for a value of the wrong length if all
-  /// values of the kind have the same length.
+  /// Replaces the value `old` with `new`. Throws `.full`. If all values of the kind have the same length, throws
+  /// `.unavailable` for a value of another length.
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {

@@ -38,8 +38,8 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
-  /// A 64-bit code that is the same on every replica. Different prefixes of addresses have different codes if their
-  /// lengths are equal.
+  /// A 64-bit number for the prefix, the same on every replica. If two prefixes of addresses were created with
+  /// the same numbers of significant bits and differ, their codes differ too.
   var code: UInt64 {
     switch family {
     // The bits of IPv6 are inverted. So the code of every IPv6 prefix in use begins with ones, and that of an IPv4

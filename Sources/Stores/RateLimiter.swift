@@ -23,7 +23,7 @@ public final class RateLimiter: Sendable {
   private static let slotsPerSet = 8
   private static let shardCount = 16
 
-  /// The rate for calls that pass no rate.
+  /// The rate for calls without an argument for the rate.
   public let rate: TokenBucket.Rate
   private let shards: [Shard]
   private let setsPerShard: Int

@@ -24,7 +24,8 @@ public final class RecentChallenges: Sendable {
     slots = Mutex([Slot](repeating: Slot(), count: capacity))
   }
 
-  /// Remembers that the challenge came from this browser. Returns true if its last request came from another browser.
+  /// Remembers that the challenge came from this browser. Returns true if the last request with the same challenge came
+  /// from another browser.
   ///
   /// - Parameter browser: a hash that identifies the browser; only its first 8 bytes are used.
   public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {

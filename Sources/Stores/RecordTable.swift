@@ -6,7 +6,9 @@ internal import Time
 /// Entries are never evicted. They are found through a hash index with 4 bytes per slot (open addressing, linear
 /// probing, deletion by backward shift). The seed of the hash differs in every process.
 struct RecordTable: Sendable {
-  /// The fixed part of a record. `expiry` is 0 for a free record, and `low` is then the number of the next free one.
+  /// The part of a record in front of its value: the key (`high` and `low`), the expiry in seconds since 1970, and the
+  /// result of `HolderCharges.charge`. In a free record, `expiry` is 0, and `low` is the number of the next free
+  /// record.
   private struct Head: Sendable {
     var high: UInt64 = 0
     var low: UInt64 = 0
@@ -17,11 +19,12 @@ struct RecordTable: Sendable {
     var end: UnixTime { UnixTime(seconds: Int64(expiry)) }
   }
 
-  /// Represents the absence of a record, where the number of a record is expected.
+  /// The value for "no record" in place of the number of a record.
   private static let none = UInt32.max
   /// The maximum number of expired records that a write removes if there is room, so that no write takes long.
   private static let expiredPerWrite = 8
-  private static let smallestIndex = 64
+  /// The number of slots that the index has at first.
+  private static let initialIndexSize = 64
 
   private let kind: StoreKind
   private let length: Int
@@ -155,7 +158,7 @@ struct RecordTable: Sendable {
   // MARK: The index
 
   /// Returns the slot of the index in which the search for a key begins.
-  private func home(_ high: UInt64, _ low: UInt64) -> Int {
+  private func firstSlot(_ high: UInt64, _ low: UInt64) -> Int {
     var hasher = Hasher()
     hasher.combine(high)
     hasher.combine(low)
@@ -164,7 +167,7 @@ struct RecordTable: Sendable {
 
   private func slot(of key: StoreKey) -> Int? {
     guard !index.isEmpty else { return nil }
-    var slot = home(key.high, key.low)
+    var slot = firstSlot(key.high, key.low)
     while index[slot] != RecordTable.none {
       let head = heads[index[slot]]
       if head.high == key.high, head.low == key.low { return slot }
@@ -175,13 +178,13 @@ struct RecordTable: Sendable {
 
   private mutating func addToIndex(_ record: UInt32) {
     let head = heads[record]
-    var slot = home(head.high, head.low)
+    var slot = firstSlot(head.high, head.low)
     while index[slot] != RecordTable.none { slot = (slot + 1) & (index.count - 1) }
     index[slot] = record
   }
 
   private mutating func grow() {
-    let size = max(RecordTable.smallestIndex, index.count * 2)
+    let size = max(RecordTable.initialIndexSize, index.count * 2)
     index = [UInt32](repeating: RecordTable.none, count: size)
     for record in 0..<UInt32(allocatedCount) where heads[record].expiry != 0 { addToIndex(record) }
   }
@@ -198,7 +201,7 @@ struct RecordTable: Sendable {
     var next = (slot + 1) & (index.count - 1)
     while index[next] != RecordTable.none {
       let head = heads[index[next]]
-      let distance = (next - home(head.high, head.low)) & (index.count - 1)
+      let distance = (next - firstSlot(head.high, head.low)) & (index.count - 1)
       if distance >= (next - gap) & (index.count - 1) {
         index[gap] = index[next]
         gap = next

@@ -174,7 +174,7 @@ public struct RedemptionLedger: Sendable {
     text.reserveCapacity(TransactionID.byteCount + 4 + client.rawValue.utf8.count + verifier.utf8.count)
     text += transaction.bytes
     // The transaction id has a fixed length, and the length of the client id is written in front of the client id. So
-    // two different triples never give the same text.
+    // different transactions, clients or verifiers never give the same text.
     var length = UInt32(client.rawValue.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))

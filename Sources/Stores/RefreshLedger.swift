@@ -209,7 +209,9 @@ public struct RefreshLedger: Sendable {
       isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
-  /// Returns true if the last response may be repeated (`I-renewal`).
+  /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.window`, at
+  /// most `maximumRepeats` times, and to the same network. The network does not matter if the policy accepts any
+  /// network or if the first use was a moment ago (`handover`).
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
     let firstUse = record.firstUse
     let now = use.arrival ?? now

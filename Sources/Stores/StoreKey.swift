@@ -1,8 +1,8 @@
 internal import Cryptography
 public import OAuth
 
-/// The name of an entry: a kind and 128 bits. Names for secrets are hashes, so that no name in a dump of the store can
-/// be redeemed (RFC 6819, section 5.1.4.1.3).
+/// The name of an entry: a kind and 128 bits. The name for a secret is a hash of it, so that no name in a dump of the
+/// store can be redeemed as a code or handle (RFC 6819, section 5.1.4.1.3).
 public struct StoreKey: Hashable, Sendable {
   /// The length of a key without its kind: 16 bytes.
   public static let byteCount = 16

@@ -23,7 +23,7 @@ extension StoreKind {
   public enum Size: Hashable, Sendable {
     /// All values have this length. The entries are in a flat table without an allocation per entry.
     case fixed(Int)
-    /// The values vary in length and have at most this one.
+    /// The values vary in length and have at most this length.
     case upTo(Int)
   }
 

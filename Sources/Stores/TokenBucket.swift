@@ -1,6 +1,6 @@
 public import Time
 
-/// A token bucket: permits a burst of requests and then a steady rate.
+/// A token bucket, which permits a burst of requests and then a steady rate. Each request takes one token.
 public struct TokenBucket: Hashable, Sendable {
   /// The size of a bucket and the rate at which it refills.
   public struct Rate: Hashable, Sendable {

@@ -11,10 +11,14 @@ public final class HandshakeGate: Activity {
   public static let stepsPerTurn = 8
 
   private let poller: Poller
+  /// The number of the turn to which `stepsInTurn` refers.
   private var turn: UInt64 = 0
   private var stepsInTurn = 0
+  /// The waiters of the handshakes that exceed the limit, in order of arrival.
   private var queue: [Waiter] = []
+  /// True while `run` is active.
   private var isRunning = false
+  /// Suspends `run` until the next turn.
   private let waiter: Waiter
 
   /// Creates the gate of the worker that owns `poller`.
@@ -24,7 +28,7 @@ public final class HandshakeGate: Activity {
   }
 
   /// Waits until the limit permits another handshake step.
-  func pass(_ waiter: Waiter) async {
+  func waitForStep(_ waiter: Waiter) async {
     if turn != poller.turn {
       turn = poller.turn
       stepsInTurn = 0
@@ -41,7 +45,7 @@ public final class HandshakeGate: Activity {
     _ = await waiter.sleep(until: .never)
   }
 
-  /// Resumes the waiting handshakes, up to the limit in each turn, until the queue is empty.
+  /// Resumes the handshakes in the queue, at most `stepsPerTurn` in each turn, until the queue is empty.
   public func run() async {
     while !queue.isEmpty {
       await waiter.yield()

@@ -1,8 +1,8 @@
 /// The limits on the number of TLS records that one connection may read.
 ///
-/// A record without application data (a KeyUpdate, a refused renegotiation, an alert) costs the peer about 27 bytes,
-/// but makes this side change keys or respond. Neither RFC 8446, section 4.6.3, nor OpenSSL limits the number of
-/// KeyUpdates. A legitimate peer sends one only after gigabytes of data.
+/// A peer can send a record without application data (a KeyUpdate, a refused renegotiation, an alert) with about 27
+/// bytes, but this side then has to change keys or respond. Neither RFC 8446, section 4.6.3, nor OpenSSL limits the
+/// number of KeyUpdates. A legitimate peer sends one only after gigabytes of data.
 struct RecordBudget {
   /// The maximum number of consecutive records without application data. One more such record ends the connection.
   static let recordsWithoutDataLimit = 32
@@ -40,16 +40,16 @@ struct SocketReads {
 
   /// The number of further reads that the current call may make; `Int32.max` means no limit, as in a handshake.
   private var remaining = Int32.max
-  /// True if the last read has returned all bytes that the kernel had, and no event has reported others since.
+  /// True if the last read has returned all bytes that the kernel had, and no event has reported new bytes since.
   var isDrained = false
   /// True if a read of this call found no bytes.
-  var foundNothing = false
+  var foundNoBytes = false
 
-  /// Limits the reads of the next call. Without a limit, OpenSSL could continue to read in the same call after a record
-  /// without application data.
+  /// Limits the reads of the next call. Without a limit, OpenSSL could read record after record in one call if they
+  /// contain no application data.
   mutating func setLimit() {
     remaining = SocketReads.readsPerCall
-    foundNothing = false
+    foundNoBytes = false
   }
 
   mutating func removeLimit() { remaining = .max }

@@ -10,7 +10,8 @@ internal import Synchronization
   /// The name for SNI; `nil` if the name of the server is an IP address (RFC 6066, section 3).
   let serverName: String?
   /// The latest session from the server. The next connection tries to resume it, which needs no certificate and no
-  /// private key operation. The certificate of the session was verified with the settings of this object.
+  /// private key operation. This is safe, because the server's certificate was verified when the session began, with
+  /// the settings of this object.
   private let session = Mutex<TLSSession?>(nil)
 
   /// Creates a client. Throws `TLSError` if an argument cannot be used.
@@ -62,7 +63,7 @@ internal import Synchronization
 @safe final class TLSSession: Sendable {
   nonisolated(unsafe) let pointer: OpaquePointer
 
-  /// Takes over the caller's reference.
+  /// Takes over the caller's reference to the session.
   fileprivate init(_ pointer: OpaquePointer) {
     unsafe self.pointer = unsafe pointer
   }

@@ -29,8 +29,8 @@ public struct TLSIdentity: Sendable {
     "ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256", "ECDHE-ECDSA-AES256-GCM-SHA384",
     "ECDHE-RSA-AES256-GCM-SHA384", "ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305",
   ]
-  /// Two lists of key exchange groups, of which the first that OpenSSL accepts is used. The hybrid group with ML-KEM
-  /// needs OpenSSL 3.5 or later.
+  /// Two lists of key exchange groups. The second list is used if OpenSSL does not accept the first one: the hybrid
+  /// group with ML-KEM needs OpenSSL 3.5 or later.
   private static let groups = ["X25519MLKEM768:X25519:P-256:P-384", "X25519:P-256:P-384"]
 
   enum Role {
@@ -40,15 +40,15 @@ public struct TLSIdentity: Sendable {
 
   /// Creates a context. Throws `TLSError` if OpenSSL does not know a cipher suite or cannot create the context.
   ///
-  /// - Parameter ciphers: The OpenSSL names of cipher suites for TLS 1.2 and 1.3. If there is none for a version, the
-  ///   defaults for that version apply.
+  /// - Parameter ciphers: The OpenSSL names of cipher suites for TLS 1.2 and 1.3. If the list contains no suite for a
+  ///   version, the defaults for that version apply.
   init(_ role: Role, minimum: TLSVersion, ciphers: [String]) throws(TLSError) {
     TLSLibrary.start()
     let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
     guard let context = unsafe SSL_CTX_new(method) else { throw TLSError(TLSLibrary.lastReason()) }
     unsafe pointer = unsafe context
-    // Level 2 requires a security strength of 112 bits, as RFC 9325, section 4, does. The defaults of distributions
-    // differ.
+    // Level 2 requires a security strength of 112 bits, as RFC 9325, section 4, does. It is set here because the
+    // default level differs between Linux distributions.
     unsafe SSL_CTX_set_security_level(context, 2)
     unsafe co_set_modes(context)
     unsafe co_set_no_auto_retry(context)

@@ -23,15 +23,15 @@ extension TLSClient {
   ///
   /// Throws `TLSFailure`. The caller must then close the socket, which has no TLS layer.
   ///
-  /// - Parameter other: The socket of the client for whose request the connection is opened. The handshake stops if the
-  ///   connection of that client breaks.
+  /// - Parameter client: The socket of the client for whose request the connection is opened. The handshake stops if
+  ///   the connection of that client breaks.
   @discardableResult
   public func connect(
     _ socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline,
-    abandonedBy other: Socket? = nil
+    abandonedBy client: Socket? = nil
   ) async throws(TLSFailure) -> TLSLayer {
     let layer = try TLSLayer(self, socket)
-    try await layer.establish(on: socket, with: waiter, gate: gate, until: deadline, abandonedBy: other)
+    try await layer.establish(on: socket, with: waiter, gate: gate, until: deadline, abandonedBy: client)
     return layer
   }
 }
@@ -39,35 +39,36 @@ extension TLSClient {
 extension TLSLayer {
   fileprivate func establish(
     on socket: Socket, with waiter: Waiter, gate: HandshakeGate, until deadline: Deadline,
-    abandonedBy other: Socket? = nil
+    abandonedBy client: Socket? = nil
   ) async throws(TLSFailure) {
     while true {
-      await gate.pass(waiter)
+      await gate.waitForStep(waiter)
       // While the handshake waited in the queue, the worker may have stopped, or the deadline may have passed.
       if socket.isAborted || !socket.isOpen { throw .closed }
       switch try handshake(socket) {
       case .done:
         socket.adopt(self)
         return
-      case .wants(let readiness):
-        if try await waitForReadiness(socket, readiness, waiter, deadline, other) == .timedOut { throw .timedOut }
+      case .waitsFor(let readiness):
+        if try await waitForReadiness(socket, readiness, waiter, deadline, client) == .timedOut { throw .timedOut }
       }
     }
   }
 
   private func waitForReadiness(
-    _ socket: Socket, _ readiness: Readiness, _ waiter: Waiter, _ deadline: Deadline, _ other: Socket?
+    _ socket: Socket, _ readiness: Readiness, _ waiter: Waiter, _ deadline: Deadline, _ client: Socket?
   ) async throws(TLSFailure) -> Wake {
-    guard let other else { return await waiter.wait(socket, readiness, until: deadline) }
-    let wake = await waiter.wait(socket, readiness, other, .broken, until: deadline)
-    if other.readiness.contains(.broken) { throw .abandoned }
+    guard let client else { return await waiter.wait(socket, readiness, until: deadline) }
+    let wake = await waiter.wait(socket, readiness, client, .broken, until: deadline)
+    if client.readiness.contains(.broken) { throw .abandoned }
     return wake
   }
 
   /// The result of one step of a handshake.
   enum Step {
     case done
-    case wants(Readiness)
+    /// The next step is possible when the socket has this readiness.
+    case waitsFor(Readiness)
   }
 
   /// Continues the handshake as far as the socket permits. Throws `TLSFailure`.
@@ -81,10 +82,10 @@ extension TLSLayer {
     switch unsafe SSL_get_error(connection, result) {
     case SSL_ERROR_WANT_READ:
       socket.readiness.subtract([.readable, .readClosed])
-      return .wants(.readable)
+      return .waitsFor(.readable)
     case SSL_ERROR_WANT_WRITE:
       socket.readiness.remove(.writable)
-      return .wants(.writable)
+      return .waitsFor(.writable)
     default:
       isBroken = true
       throw failure()
@@ -117,7 +118,7 @@ extension TLSLayer {
     var count: UInt32 = 0
     unsafe SSL_get0_alpn_selected(connection, &start, &count)
     guard let start = unsafe start, count > 0 else { return nil }
-    // Valid as long as the connection exists.
+    // Sound: the pointer is valid as long as the connection exists.
     return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(count)), as: UTF8.self)
   }
 }

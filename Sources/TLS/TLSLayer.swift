@@ -4,10 +4,10 @@ public import Reactor
 /// The TLS layer of one socket, based on OpenSSL.
 ///
 /// Theory of operation. OpenSSL reads ahead and may buffer complete records. So if OpenSSL returns fewer bytes than the
-/// caller has room for, the socket may still contain more. The socket stays marked as readable until OpenSSL needs
-/// bytes that the socket does not have, or until OpenSSL has no buffered bytes and the kernel has no bytes either,
-/// which `TLSTransport` detects. A read may have to write first, e.g. during a key update, and a write may have to read
-/// first. The operation then becomes ready again when the kernel reports that the other direction is ready.
+/// caller has room for, there may still be more. The socket stays marked as readable until OpenSSL needs bytes that the
+/// kernel does not have, or until neither OpenSSL nor the kernel has any bytes (`SocketReads.isDrained`). A read may
+/// have to write first, e.g. during a key update, and a write may have to read first. The operation then becomes ready
+/// again when the kernel reports that the other direction is ready.
 ///
 /// Records without application data are counted, and a peer that sends too many consecutive ones is disconnected
 /// (`RecordBudget`). After the maximum number of records in one turn of the event loop, reading continues in the next
@@ -16,7 +16,7 @@ public import Reactor
 /// Used only on the worker of its socket.
 @safe public final class TLSLayer: RecordLayer {
   let connection: OpaquePointer
-  /// Retains the object that the callbacks of the connection refer to.
+  /// The `TLSServer` or `TLSClient`, retained because the callbacks of the connection use it.
   private let owner: AnyObject
   /// The descriptor of the socket. The socket closes it.
   let descriptor: Int32
@@ -73,7 +73,7 @@ public import Reactor
     unsafe co_set_message_argument(connection, Unmanaged.passUnretained(self).toOpaque())
     unsafe SSL_set_msg_callback(connection) { isWritten, _, kind, bytes, count, _, layer in
       guard isWritten == 0, count > 0, let bytes = unsafe bytes, let layer = unsafe layer else { return }
-      // OpenSSL calls this only within a function of the layer.
+      // Sound: OpenSSL calls this only within a function of the layer, so the layer exists.
       unsafe Unmanaged<TLSLayer>.fromOpaque(layer)._withUnsafeGuaranteedRef {
         $0.countRecord(kind, unsafe bytes.load(as: UInt8.self))
       }
@@ -124,8 +124,8 @@ public import Reactor
     return .moved(Int(received))
   }
 
-  /// Returns true if `receive` would return application data, an end or a failure. Processes records without
-  /// application data that precede it.
+  /// Returns true if `receive` would return application data, an end or a failure. Processes the records without
+  /// application data that were received before.
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
     budget.begin(turn: socket.poller.turn)
@@ -146,7 +146,7 @@ public import Reactor
         budget.receivedData()
         return result
       }
-      let isStopped = reads.foundNothing || reads.isLimitReached || budget.isFlooded || budget.isUsedUpThisTurn
+      let isStopped = reads.foundNoBytes || reads.isLimitReached || budget.isFlooded || budget.isUsedUpThisTurn
       guard !isStopped, unsafe SSL_get_error(connection, result) == SSL_ERROR_WANT_READ else { return result }
     }
   }
@@ -158,7 +158,7 @@ public import Reactor
       return fail(socket)
     }
     switch unsafe SSL_get_error(connection, result) {
-    case SSL_ERROR_WANT_READ where !reads.foundNothing:
+    case SSL_ERROR_WANT_READ where !reads.foundNoBytes:
       // The socket or OpenSSL may have more bytes, but the kernel will report no event for them.
       socket.holdBackReading()
       return .wouldBlock
@@ -235,8 +235,8 @@ public import Reactor
   /// Returns the operations that wait for the other direction and become possible when the kernel reports `bits`.
   public func readiness(after bits: Readiness) -> Readiness {
     var ready: Readiness = []
-    // The kernel has bytes again. Otherwise a `receive` that takes the rest of a record from OpenSSL, without a read,
-    // would rely on the last read and clear the readiness, and no further event would come.
+    // The kernel has bytes again. If `isDrained` stayed true, a `receive` that gets the rest of a record from OpenSSL
+    // without a read of the socket would clear the readiness, and no further event would report these bytes.
     if bits.contains(.readable) { reads.isDrained = false }
     if writeWantsRead, !bits.isDisjoint(with: [.readable, .readClosed, .broken]) {
       writeWantsRead = false

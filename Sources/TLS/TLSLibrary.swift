@@ -1,7 +1,8 @@
 internal import COpenSSL
 internal import Cryptography
 
-/// The setup of OpenSSL's libssl for this process. As in `CryptographyLibrary`, OpenSSL reads no configuration file.
+/// The setup of OpenSSL's libssl for this process, and its error queue. As with `CryptographyLibrary`, OpenSSL reads no
+/// configuration file.
 enum TLSLibrary {
   /// Initialises the library on the first call.
   static func start() { _ = started }

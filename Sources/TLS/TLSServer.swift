@@ -33,9 +33,12 @@ public struct TLSServerSettings: Sendable {
   public let handshakeTimeout: Milliseconds
   /// The certificates that clients receive, the default first.
   public let certificates: [CertificateChain]
+  /// The context with the default certificate.
   let context: TLSContext
-  private let byName: [String: TLSContext]
+  /// The contexts by the names in their certificates, e.g. `gw.example` or `*.gw.example`.
+  private let contextsByHostName: [String: TLSContext]
   private let tickets: TicketKeys
+  /// The protocols for ALPN as bytes, the preferred one first.
   private let protocols: [[UInt8]]
 
   /// Creates the configuration. Throws `TLSError` if a certificate, a key or a cipher suite cannot be used.
@@ -47,10 +50,10 @@ public struct TLSServerSettings: Sendable {
     var byName: [String: TLSContext] = [:]
     for (index, identity) in settings.identities.enumerated() {
       let identityContext = index == 0 ? context : try TLSServer.context(identity, settings)
-      // If several certificates contain the same name, the first of them is used, in the order of the policy.
+      // If several certificates contain the same name, the first one in the policy is used.
       for name in identity.chain.hostNames where byName[name] == nil { byName[name] = identityContext }
     }
-    self.byName = byName
+    contextsByHostName = byName
     self.tickets = tickets
     protocols = settings.applicationProtocols.map { Array($0.utf8) }
     unsafe co_set_server_name_callback(context.pointer, chooseCertificate)
@@ -64,8 +67,7 @@ public struct TLSServerSettings: Sendable {
     let context = try TLSContext(.server, minimum: settings.minimumVersion, ciphers: settings.ciphers)
     let pointer = unsafe context.pointer
     try context.use(identity)
-    // The server stores no sessions, because a ticket contains the whole session. So every worker can resume every
-    // session.
+    // The server stores no sessions: a ticket contains the whole session, so every worker can resume every session.
     unsafe co_set_session_cache_off(pointer)
     unsafe SSL_CTX_set_timeout(pointer, TicketKeys.sessionLifetime.count)
     unsafe SSL_CTX_set_alpn_select_cb(pointer, chooseProtocol, nil)
@@ -89,9 +91,9 @@ public struct TLSServerSettings: Sendable {
   /// wildcard in place of the first label, then the default.
   func context(for name: String) -> TLSContext {
     let name = name.lowercased()
-    if let identityContext = byName[name] { return identityContext }
+    if let identityContext = contextsByHostName[name] { return identityContext }
     guard let dot = name.firstIndex(of: ".") else { return context }
-    return byName["*" + name[dot...]] ?? context
+    return contextsByHostName["*" + name[dot...]] ?? context
   }
 
   /// Returns the `TLSServer` of a connection, for a callback. The layer of the connection retains the server as long as
@@ -163,6 +165,7 @@ private let ticketKeyCallback:
       let cipher = unsafe cipher, let authentication = unsafe authentication
     else { return -1 }
     let answer = unsafe server.prepareTicket(name, vector, cipher, authentication, isEncrypting: isEncrypting == 1)
-    // A client should use a ticket of TLS 1.3 only once (RFC 8446, appendix C.4), so it gets a new ticket each time.
+    // A client should use a ticket of TLS 1.3 only once (RFC 8446, appendix C.4). So the answer 1 (continue) becomes 2
+    // (continue and replace the ticket).
     return unsafe answer == 1 && isEncrypting == 0 && SSL_version(connection) == TLS1_3_VERSION ? 2 : answer
   }

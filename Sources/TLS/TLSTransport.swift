@@ -4,8 +4,9 @@ import Reactor
 
 /// The transport (`BIO`) through which OpenSSL reads and writes the socket of a connection.
 ///
-/// OpenSSL's own socket transport does not report whether a read has returned all bytes of the socket. This one does,
-/// so that after a complete message no second read is needed to find that there are no more bytes.
+/// OpenSSL's own socket transport does not report whether a read has returned all bytes of the socket. This transport
+/// records it in `SocketReads.isDrained`. So after a complete message, no second read is needed to find that there are
+/// no more bytes.
 enum TLSTransport {
   // Sound: the method is created once and then only read.
   private nonisolated(unsafe) static let method: OpaquePointer? = {
@@ -39,7 +40,7 @@ enum TLSTransport {
     guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
       return -1
     }
-    // OpenSSL calls this only within a function of the layer.
+    // Sound: OpenSSL calls this only within a function of the layer, so the layer exists.
     let layer = unsafe Unmanaged<TLSLayer>.fromOpaque(data)
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     let mayRead = unsafe layer._withUnsafeGuaranteedRef { $0.reads.countRead() }
@@ -56,7 +57,7 @@ enum TLSTransport {
       return 0
     }
     if IOError(code: Int32(-received)) == .wouldBlock {
-      unsafe layer._withUnsafeGuaranteedRef { $0.reads.foundNothing = true }
+      unsafe layer._withUnsafeGuaranteedRef { $0.reads.foundNoBytes = true }
       unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
     }
     return -1
@@ -66,7 +67,7 @@ enum TLSTransport {
     guard let transport = unsafe transport, let bytes = unsafe bytes, let data = unsafe BIO_get_data(transport) else {
       return -1
     }
-    // OpenSSL calls this only within a function of the layer.
+    // Sound: OpenSSL calls this only within a function of the layer, so the layer exists.
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     let sent = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef { layer in
       let sent = unsafe cl_send(layer.descriptor, bytes, Int(count), layer.sendsMore)

@@ -7,6 +7,7 @@ public enum TLSVersion: Sendable {
   /// TLS 1.3 (RFC 8446).
   case v13
 
+  /// The number by which OpenSSL identifies the version.
   var code: Int32 {
     switch self {
     case .v12: TLS1_2_VERSION

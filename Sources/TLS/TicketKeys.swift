@@ -8,8 +8,8 @@ internal import Time
 /// session can be resumed on every worker and after a reload.
 ///
 /// A key encrypts tickets for an hour, and decrypts them until the last of its tickets has expired. An expired key is
-/// discarded when the next ticket is created, so that its tickets can never be decrypted again. A timer would wake up
-/// an idle process, so none is used.
+/// discarded when the next ticket is created, so that its tickets can never be decrypted again. No timer discards it
+/// earlier, because a timer would wake up an idle process.
 public final class TicketKeys: Sendable {
   /// The time for which a key encrypts new tickets.
   static let encryptionPeriod: Seconds = 3_600
@@ -17,8 +17,11 @@ public final class TicketKeys: Sendable {
   static let sessionLifetime: Seconds = 7_200
 
   struct Key {
+    /// 16 random bytes, by which a ticket names its key.
     let name: [UInt8]
+    /// The AES-256 key.
     let encryption: [UInt8]
+    /// The HMAC key.
     let authentication: [UInt8]
     let created: MonotonicTime
 
@@ -78,7 +81,8 @@ extension TicketKeys {
   /// Prepares the encryption or decryption of a ticket. Returns a number for OpenSSL: 1 to continue, 2 to continue and
   /// replace the ticket, 0 for an unknown key, -1 to fail.
   ///
-  /// `name` has 16 bytes, and `vector` has room for the initialisation vector, as OpenSSL documents for this callback.
+  /// `name` has 16 bytes: the key name to be written or found. `vector` has room for the initialisation vector. Both
+  /// lengths are those that OpenSSL documents for this callback.
   func prepare(
     _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
     _ authentication: OpaquePointer, isEncrypting: Bool

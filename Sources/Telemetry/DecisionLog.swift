@@ -7,8 +7,8 @@ public import Time
 /// Each worker appends records to its own buffer and does not wait. One thread, the writer, empties the buffers and
 /// writes the lines. It sleeps until it is signalled, so an idle process does not wake up. If a buffer is full, new
 /// records are dropped, and a line of the log reports their number. If the sink does not accept lines (e.g. because the
-/// disk is full), the writer keeps the lines and tries again when the next record is appended. It does not empty the
-/// buffers until it succeeds.
+/// disk is full), the writer keeps the lines and tries again when the next record is appended. Until a write succeeds,
+/// the writer does not empty the buffers.
 ///
 /// The lines are in the order in which the workers appended the records. A record is appended before the response to
 /// its request is sent. So the lines of one sign-in are in the order of its requests, even if several workers handled
@@ -107,25 +107,25 @@ public final class DecisionLog: Sendable {
   private func run<Sink: LogSink>(_ writer: inout Writer<Sink>) {
     while true {
       signal.wait()
-      let isLast = shouldStop.load(ordering: .acquiring)
+      let isLastPass = shouldStop.load(ordering: .acquiring)
       let reopens = shouldReopen.exchange(false, ordering: .acquiringAndReleasing)
       // Records that were appended before the signal belong to the old file.
-      drainBuffers(&writer, isLast: isLast)
+      drainBuffers(&writer, isLastPass: isLastPass)
       if reopens { writer.sink.reopen() }
-      if isLast { return }
+      if isLastPass { return }
     }
   }
 
-  private func drainBuffers<Sink: LogSink>(_ writer: inout Writer<Sink>, isLast: Bool) {
+  private func drainBuffers<Sink: LogSink>(_ writer: inout Writer<Sink>, isLastPass: Bool) {
     // The lines of a failed write are written first. As long as the sink fails, newer records stay in the buffers.
     guard flush(&writer), writeRecords(&writer) else { return }
-    // The end of this pass (see `RecordMerge`) is read before the first buffer is emptied. The last pass takes all
+    // The limit of this pass (see `RecordMerge`) is read before the first buffer is emptied. The last pass writes all
     // records.
-    writer.merge.begin(below: isLast ? .max : counter.next)
+    writer.merge.beginPass(below: isLastPass ? .max : counter.next)
     for buffer in buffers { writer.dropped += writer.merge.collect(buffer) }
     writer.merge.sort()
     guard writeRecords(&writer) else { return }
-    // Records at or above the end remain for the next pass. Their workers may have sent the signal already, so the
+    // Records at or above the limit remain for the next pass. Their workers may have sent the signal already, so the
     // writer signals itself.
     if writer.merge.unwrittenCount > 0 { signal.signal() }
   }

@@ -5,7 +5,7 @@ public import Time
 /// Codes, tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1). The only members with text from
 /// the request are `client`, `path` and `observed`.
 ///
-/// This type is a class, because a worker passes the record to the writer through a buffer, and each copy of a struct
+/// This type is a class, because the record is copied through a buffer to the writer thread, and each copy of a struct
 /// would retain every string.
 public final class DecisionRecord: Sendable {
   /// The time at which the record was created, just before the response.
@@ -20,7 +20,7 @@ public final class DecisionRecord: Sendable {
   public let endpoint: DecisionEndpoint
   /// The client id in the request, which may be unknown to the policy. The line contains at most 256 bytes of it.
   public let client: String?
-  /// The decision.
+  /// The gateway's decision.
   public let decision: DecisionKind
   /// The id of the rule that refused the request, or would have refused it in enforce mode; `nil` if there is no such
   /// rule.

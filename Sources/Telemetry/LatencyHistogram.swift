@@ -14,7 +14,7 @@ struct LatencyHistogram: ~Copyable, Sendable {
 
   /// Counts one duration. Call it only on the thread that fills the histogram.
   func observe(nanoseconds: UInt64) {
-    buckets[LatencyHistogram.bucket(nanoseconds)].add(1)
+    buckets[LatencyHistogram.bucketIndex(nanoseconds)].add(1)
     sum.add(nanoseconds)
   }
 
@@ -25,7 +25,7 @@ struct LatencyHistogram: ~Copyable, Sendable {
 
   /// Returns the index of the bucket for a duration. A duration that equals a bound is in the bucket with that upper
   /// bound.
-  private static func bucket(_ nanoseconds: UInt64) -> Int {
+  private static func bucketIndex(_ nanoseconds: UInt64) -> Int {
     switch nanoseconds {
     case ...100_000: 0
     case ...250_000: 1

@@ -11,7 +11,7 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case body
   /// The time in which a client must send a header section.
   case headerTimeout = "header_timeout"
-  /// The time without progress of a body, in either direction.
+  /// The time in which a body may make no progress, in either direction.
   case bodyTimeout = "body_timeout"
   /// The time between two requests on a connection.
   case idleTimeout = "idle_timeout"
@@ -43,7 +43,8 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case connectTimeout = "connect_timeout"
   /// The time in which the upstream must respond.
   case responseTimeout = "response_timeout"
-  /// Not a numeric limit: a peer must not use the PROXY protocol, or uses it incorrectly.
+  /// Not a numeric limit: on a listener with the PROXY protocol, the peer is not a trusted proxy, or it sends no valid
+  /// PROXY header in time.
   case proxyProtocol = "proxy_protocol"
   /// The rate of token requests of one client.
   case tokenRequestsPerClient = "token_requests_per_client"

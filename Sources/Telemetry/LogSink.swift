@@ -2,7 +2,7 @@
 public protocol LogSink: SendableMetatype {
   /// Writes all bytes. Returns false if this fails. Some of the bytes may have been written nevertheless.
   mutating func write(_ bytes: [UInt8]) -> Bool
-  /// Opens the file again, after it was moved away.
+  /// Opens the destination again, because the log file was moved away.
   mutating func reopen()
 }
 

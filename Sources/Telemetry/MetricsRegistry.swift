@@ -38,15 +38,15 @@ public final class MetricsRegistry: Sendable {
   }
 
   /// Replaces the list of certificates that the gateway presents. Equal entries are listed only once.
-  public func certificatesServed(_ served: [CertificateExpiry]) {
+  public func setCertificates(_ certificates: [CertificateExpiry]) {
     var listed: Set<CertificateExpiry> = []
-    let unique = served.filter { listed.insert($0).inserted }
-    certificates.withLock { $0 = unique }
+    let unique = certificates.filter { listed.insert($0).inserted }
+    self.certificates.withLock { $0 = unique }
   }
 
   /// Sets the function that measures the memory use of the store. The function is called whenever metrics are
   /// collected.
-  public func measureStore(_ measure: @escaping @Sendable () -> [StoreSeries]) {
+  public func setStoreMeasurement(_ measure: @escaping @Sendable () -> [StoreSeries]) {
     store.withLock { $0 = measure }
   }
 

@@ -1,6 +1,6 @@
 /// The values of all metrics at one moment, summed over the workers.
 public struct MetricsSnapshot: Equatable, Sendable {
-  /// Requests that have ended.
+  /// The number of requests that have ended.
   public internal(set) var requests: [Handling: UInt64] = [:]
   /// The time from a request's head to the last byte of its response.
   public internal(set) var durations: [Handling: HistogramSnapshot] = [:]
@@ -9,46 +9,46 @@ public struct MetricsSnapshot: Equatable, Sendable {
   /// The time until the response head of the upstream: from the head of a forwarded request, or from the moment at
   /// which the gateway sends a request of its own.
   public internal(set) var upstreamDurations = HistogramSnapshot()
-  /// Requests to which the upstream sent no complete response.
+  /// The number of requests to which the upstream sent no complete response.
   public internal(set) var upstreamErrors: [UpstreamErrorKind: UInt64] = [:]
   /// The number of times that each limit was reached.
   public internal(set) var limits: [LimitKind: UInt64] = [:]
-  /// Connections that clients have opened.
+  /// The number of connections that clients have opened.
   public internal(set) var connectionsAccepted: UInt64 = 0
-  /// Open connections from clients.
+  /// The number of open connections from clients.
   public internal(set) var connections: UInt64 = 0
-  /// Completed TLS handshakes with clients, including resumed ones.
+  /// The number of completed TLS handshakes with clients, including resumed ones.
   public internal(set) var handshakes: UInt64 = 0
-  /// TLS handshakes that resumed a session.
+  /// The number of TLS handshakes that resumed a session.
   public internal(set) var resumptions: UInt64 = 0
-  /// TLS handshakes with clients that failed.
+  /// The number of TLS handshakes with clients that failed.
   public internal(set) var failedHandshakes: UInt64 = 0
-  /// Open connections to the upstream.
+  /// The number of open connections to the upstream.
   public internal(set) var upstreamConnections: UInt64 = 0
-  /// Connections that the gateway has opened to the upstream.
+  /// The number of connections that the gateway has opened to the upstream.
   public internal(set) var upstreamConnectionsOpened: UInt64 = 0
-  /// Connections that spoke HTTP/2.
+  /// The number of connections that spoke HTTP/2.
   public internal(set) var http2Connections: UInt64 = 0
-  /// Requests that came on HTTP/2 streams.
+  /// The number of requests that came on HTTP/2 streams.
   public internal(set) var http2Streams: UInt64 = 0
-  /// Header fields that the gateway removed because only a trusted proxy may send them. They are counted only if the
-  /// policy observes some requests.
+  /// The number of header fields that the gateway removed because only a trusted proxy may send them. They are counted
+  /// only if the policy observes some requests.
   public internal(set) var identityFieldsDropped: UInt64 = 0
   /// The number of times that a listener stopped accepting connections for a while, for lack of descriptors or memory.
   public internal(set) var acceptPauses: UInt64 = 0
-  /// Listeners that are paused now. Each worker counts its own pause of a listener.
+  /// The number of listeners that are paused now. Each worker counts its own pause of a listener.
   public internal(set) var listenersPaused: UInt64 = 0
   /// The number of event loops.
   public internal(set) var workers = 0
-  /// Event loops that are stalled.
+  /// The number of event loops that have been busy or blocked for a second.
   public internal(set) var workersStalled = 0
-  /// Judged requests (those to which rules were applied), and log lines about removed header fields.
+  /// The number of judged requests (those to which rules were applied), and log lines about removed header fields.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
   /// The version of the policy in force.
   public internal(set) var policyVersion = ""
-  /// Reloads that took effect.
+  /// The number of reloads that took effect.
   public internal(set) var policyReloads: UInt64 = 0
-  /// Reloads that failed, so that the old policy stayed in force.
+  /// The number of reloads that failed, so that the old policy stayed in force.
   public internal(set) var policyReloadFailures: UInt64 = 0
   /// The certificates that the gateway presents.
   public internal(set) var certificates: [CertificateExpiry] = []
@@ -56,8 +56,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var store: [StoreSeries] = []
   /// The operations of a store in another process or on a disk; `nil` for a store in memory.
   public internal(set) var storeActivity: StoreActivitySeries?
-  /// Decision-log records that were dropped because a buffer was full.
+  /// The number of decision-log records that were dropped because a buffer was full.
   public internal(set) var logLinesDropped: UInt64 = 0
-  /// Writes to the decision log that failed.
+  /// The number of writes to the decision log that failed.
   public internal(set) var logWriteFailures: UInt64 = 0
 }

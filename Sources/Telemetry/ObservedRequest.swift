@@ -1,5 +1,5 @@
-/// The part of a decision-log line that describes an observed request. The commands `proofgate learn` and `proofgate
-/// readiness` read it.
+/// The part of a decision-log line that describes an observed request, i.e. a request whose rules are evaluated in
+/// observe mode. The commands `proofgate learn` and `proofgate readiness` read it.
 ///
 /// The texts come from the request, and a text of more than 256 bytes is cut. No text is a secret: a redirect URI is
 /// logged without query, fragment and loopback port, and a code only as a digest.

@@ -28,16 +28,16 @@ public struct PrometheusText: Sendable {
   }
 
   private mutating func writeRequests(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_requests_total", "counter", "Requests by how they were handled.")
+    writeMetric("proofgate_requests_total", "counter", "Requests by how they were handled.")
     for handling in Handling.allCases {
       writeSample("proofgate_requests_total", [("handling", handling.rawValue)], snapshot.requests[handling] ?? 0)
     }
-    writeFamily(
+    writeMetric(
       "proofgate_responses_total", "counter", "Responses by class of status; none: the client got no response.")
     for (index, count) in snapshot.responses.enumerated() {
       writeSample("proofgate_responses_total", [("class", index == 0 ? "none" : "\(index)xx")], count)
     }
-    writeFamily(
+    writeMetric(
       "proofgate_request_duration_seconds", "histogram", "From a request's head to its response's last byte.")
     for handling in Handling.allCases {
       writeHistogram(
@@ -47,7 +47,7 @@ public struct PrometheusText: Sendable {
   }
 
   private mutating func writeDecisions(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_decisions_total", "counter", "Judged requests by endpoint, client, rule and decision.")
+    writeMetric("proofgate_decisions_total", "counter", "Judged requests by endpoint, client, rule and decision.")
     for (labels, count) in snapshot.decisions.sorted(by: { $0.key < $1.key }) {
       writeSample(
         "proofgate_decisions_total",
@@ -59,72 +59,72 @@ public struct PrometheusText: Sendable {
   }
 
   private mutating func writeLimits(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_limits_total", "counter", "Number of times that each limit was reached.")
+    writeMetric("proofgate_limits_total", "counter", "Number of times that each limit was reached.")
     for kind in LimitKind.allCases {
       writeSample("proofgate_limits_total", [("limit", kind.rawValue)], snapshot.limits[kind] ?? 0)
     }
-    writeFamily(
+    writeMetric(
       "proofgate_identity_fields_dropped_total", "counter",
       "Removed request fields that only a trusted proxy may send, while a client is observed.")
     writeSample("proofgate_identity_fields_dropped_total", [], snapshot.identityFieldsDropped)
   }
 
   private mutating func writeConnections(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_connections_accepted_total", "counter", "Connections from clients.")
+    writeMetric("proofgate_connections_accepted_total", "counter", "Connections from clients.")
     writeSample("proofgate_connections_accepted_total", [], snapshot.connectionsAccepted)
-    writeFamily("proofgate_connections", "gauge", "Open connections from clients.")
+    writeMetric("proofgate_connections", "gauge", "Open connections from clients.")
     writeSample("proofgate_connections", [], snapshot.connections)
-    writeFamily("proofgate_accept_pauses_total", "counter", "Pauses of accepting, for lack of descriptors or memory.")
+    writeMetric("proofgate_accept_pauses_total", "counter", "Pauses of accepting, for lack of descriptors or memory.")
     writeSample("proofgate_accept_pauses_total", [], snapshot.acceptPauses)
-    writeFamily("proofgate_listeners_paused", "gauge", "Listeners that pause accepting, counted for each worker.")
+    writeMetric("proofgate_listeners_paused", "gauge", "Listeners that pause accepting, counted for each worker.")
     writeSample("proofgate_listeners_paused", [], snapshot.listenersPaused)
-    writeFamily("proofgate_http2_connections_total", "counter", "Connections that spoke HTTP/2.")
+    writeMetric("proofgate_http2_connections_total", "counter", "Connections that spoke HTTP/2.")
     writeSample("proofgate_http2_connections_total", [], snapshot.http2Connections)
-    writeFamily("proofgate_http2_streams_total", "counter", "Requests that came on HTTP/2 streams.")
+    writeMetric("proofgate_http2_streams_total", "counter", "Requests that came on HTTP/2 streams.")
     writeSample("proofgate_http2_streams_total", [], snapshot.http2Streams)
-    writeFamily("proofgate_tls_handshakes_total", "counter", "TLS handshakes with clients.")
+    writeMetric("proofgate_tls_handshakes_total", "counter", "TLS handshakes with clients.")
     writeSample("proofgate_tls_handshakes_total", [("result", "ok")], snapshot.handshakes)
     writeSample("proofgate_tls_handshakes_total", [("result", "failed")], snapshot.failedHandshakes)
-    writeFamily("proofgate_tls_resumptions_total", "counter", "TLS handshakes that resumed a session.")
+    writeMetric("proofgate_tls_resumptions_total", "counter", "TLS handshakes that resumed a session.")
     writeSample("proofgate_tls_resumptions_total", [], snapshot.resumptions)
-    writeFamily("proofgate_workers", "gauge", "Event loops.")
+    writeMetric("proofgate_workers", "gauge", "Event loops.")
     writeSample("proofgate_workers", [], UInt64(snapshot.workers))
-    writeFamily("proofgate_workers_stalled", "gauge", "Event loops that have been busy or blocked for a second.")
+    writeMetric("proofgate_workers_stalled", "gauge", "Event loops that have been busy or blocked for a second.")
     writeSample("proofgate_workers_stalled", [], UInt64(snapshot.workersStalled))
   }
 
   private mutating func writeUpstream(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_upstream_connections_opened_total", "counter", "Connections opened to the upstream.")
+    writeMetric("proofgate_upstream_connections_opened_total", "counter", "Connections opened to the upstream.")
     writeSample("proofgate_upstream_connections_opened_total", [], snapshot.upstreamConnectionsOpened)
-    writeFamily("proofgate_upstream_connections", "gauge", "Open connections to the upstream.")
+    writeMetric("proofgate_upstream_connections", "gauge", "Open connections to the upstream.")
     writeSample("proofgate_upstream_connections", [], snapshot.upstreamConnections)
-    writeFamily("proofgate_upstream_errors_total", "counter", "Requests that the upstream did not answer.")
+    writeMetric("proofgate_upstream_errors_total", "counter", "Requests that the upstream did not answer.")
     for kind in UpstreamErrorKind.allCases {
       writeSample("proofgate_upstream_errors_total", [("kind", kind.rawValue)], snapshot.upstreamErrors[kind] ?? 0)
     }
-    writeFamily(
+    writeMetric(
       "proofgate_upstream_response_seconds", "histogram", "Time until the head of the upstream's response.")
     writeHistogram("proofgate_upstream_response_seconds", [], snapshot.upstreamDurations)
   }
 
   private mutating func writeStore(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_store_entries", "gauge", "Entries of the store, by kind.")
+    writeMetric("proofgate_store_entries", "gauge", "Entries of the store, by kind.")
     for series in snapshot.store {
       writeSample("proofgate_store_entries", [("kind", series.kind)], UInt64(series.entries))
     }
-    writeFamily("proofgate_store_bytes", "gauge", "Bytes that the entries use.")
+    writeMetric("proofgate_store_bytes", "gauge", "Bytes that the entries use.")
     for series in snapshot.store {
       writeSample("proofgate_store_bytes", [("kind", series.kind)], UInt64(series.bytes))
     }
-    writeFamily("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
+    writeMetric("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
     for series in snapshot.store {
       writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(series.share))
     }
-    writeFamily("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
+    writeMetric("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
     for series in snapshot.store {
       writeSample("proofgate_store_evictions_total", [("kind", series.kind)], series.evictions)
     }
-    writeFamily("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
+    writeMetric("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
     for series in snapshot.store {
       writeSample("proofgate_store_refusals_total", [("kind", series.kind)], series.refusals)
     }
@@ -145,49 +145,51 @@ public struct PrometheusText: Sendable {
   }
 
   private mutating func writePolicy(_ snapshot: MetricsSnapshot) {
-    writeFamily("proofgate_policy_info", "gauge", "The policy in force.")
+    writeMetric("proofgate_policy_info", "gauge", "The policy in force.")
     writeSample("proofgate_policy_info", [("version", snapshot.policyVersion)], 1)
-    writeFamily("proofgate_policy_reloads_total", "counter", "Attempts to load another policy.")
+    writeMetric("proofgate_policy_reloads_total", "counter", "Attempts to load another policy.")
     writeSample("proofgate_policy_reloads_total", [("result", "ok")], snapshot.policyReloads)
     writeSample("proofgate_policy_reloads_total", [("result", "failed")], snapshot.policyReloadFailures)
     let expiryName = "proofgate_certificate_expiry_timestamp_seconds"
-    writeFamily(expiryName, "gauge", "Expiry of each certificate that the gateway presents, in seconds since 1970.")
+    writeMetric(expiryName, "gauge", "Expiry of each certificate that the gateway presents, in seconds since 1970.")
     for certificate in snapshot.certificates {
       writeLine(
         expiryName,
-        [("listener", certificate.place), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
+        [("listener", certificate.listener), ("name", certificate.name), ("fingerprint", certificate.fingerprint)],
         String(certificate.end.seconds))
     }
-    writeFamily(
+    writeMetric(
       "proofgate_log_lines_dropped_total", "counter", "Decision-log lines that were dropped for lack of room.")
     writeSample("proofgate_log_lines_dropped_total", [], snapshot.logLinesDropped)
-    writeFamily("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")
+    writeMetric("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")
     writeSample("proofgate_log_write_failures_total", [], snapshot.logWriteFailures)
   }
 
   private mutating func writeProcess(_ facts: ProcessFacts, version: String, startTime: Timestamp) {
-    writeFamily("proofgate_build_info", "gauge", "The program's version.")
+    writeMetric("proofgate_build_info", "gauge", "The program's version.")
     writeSample("proofgate_build_info", [("version", version)], 1)
-    writeFamily("process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.")
+    writeMetric("process_start_time_seconds", "gauge", "Start of the process, in seconds since 1970.")
     writeLine("process_start_time_seconds", [], PrometheusText.decimal(startTime.milliseconds, places: 3))
     if let bytes = facts.residentBytes {
-      writeFamily("process_resident_memory_bytes", "gauge", "Resident memory.")
+      writeMetric("process_resident_memory_bytes", "gauge", "Resident memory.")
       writeSample("process_resident_memory_bytes", [], bytes)
     }
     if let files = facts.openFiles {
-      writeFamily("process_open_fds", "gauge", "Open file descriptors.")
+      writeMetric("process_open_fds", "gauge", "Open file descriptors.")
       writeLine("process_open_fds", [], String(files))
     }
     if let files = facts.maximumFiles {
-      writeFamily("process_max_fds", "gauge", "File descriptors that the process may open.")
+      writeMetric("process_max_fds", "gauge", "File descriptors that the process may open.")
       writeSample("process_max_fds", [], files)
     }
   }
 
-  private mutating func writeFamily(_ name: String, _ type: String, _ help: String) {
+  /// Writes the HELP and TYPE lines of a metric, which precede its samples.
+  private mutating func writeMetric(_ name: String, _ type: String, _ help: String) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
 
+  /// Writes the value of one series of a metric.
   private mutating func writeSample(_ name: String, _ labels: [(String, String)], _ value: UInt64) {
     writeLine(name, labels, String(value))
   }

@@ -52,8 +52,8 @@ final class RecordBuffer: Sendable {
     }
   }
 
-  /// Moves all records into `entries`, whose content is replaced. Returns the number of records that were dropped since
-  /// the last call.
+  /// Replaces the content of `entries` by all records of the buffer, and empties the buffer. Returns the number of
+  /// records that were dropped since the last call.
   ///
   /// The buffer exchanges its storage with that of `entries`, so nothing is allocated once both arrays have reached
   /// their usual size.
@@ -69,7 +69,7 @@ final class RecordBuffer: Sendable {
 
 /// The sequence numbers of the records of all workers. A record that is appended later has a higher number.
 ///
-/// To take a number is one relaxed atomic addition. Requests without a record take no number.
+/// Taking a number costs one relaxed atomic addition. A request without a record takes no number.
 final class SequenceCounter: Sendable {
   private let nextNumber = Atomic<UInt64>(0)
 

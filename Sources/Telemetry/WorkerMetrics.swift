@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// The metrics of one worker. Only that worker changes them, except for the mark of a stalled event loop. Any thread
-/// may read them.
+/// The metrics of one worker. Only that worker changes them, except for the state that `setStalled` sets. Any
+/// thread may read them.
 ///
 /// Counting a request that is not judged (checked by rules) takes only relaxed loads and stores. The table of decisions
 /// has a lock, for which the worker waits only while metrics are collected.
@@ -70,7 +70,7 @@ public final class WorkerMetrics: Sendable {
   public func identityFieldDropped() { identityFieldsDropped.add(1) }
   /// Counts that a listener stopped accepting connections for a while.
   public func acceptingPaused() { pauses.add(1) }
-  /// Counts that such a listener accepts connections again or was closed.
+  /// Counts that a listener that had stopped accepts connections again or was closed.
   public func acceptingResumed() { pausesEnded.add(1) }
 
   /// Counts a completed TLS handshake with a client.
@@ -87,7 +87,8 @@ public final class WorkerMetrics: Sendable {
   /// Counts a connection to the upstream that ended.
   public func upstreamConnectionClosed() { upstreamClosed.add(1) }
 
-  /// Marks the event loop of this worker as stalled or as running. May be called on any thread.
+  /// Records whether the event loop of this worker is stalled, i.e. has been busy or blocked for a second. May be
+  /// called on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
   /// Counts a judged request, or a log line about a removed header field.
@@ -116,8 +117,8 @@ public final class WorkerMetrics: Sendable {
       snapshot.upstreamErrors[kind, default: 0] += upstreamErrors[WorkerMetrics.index(kind)].value
     }
     for kind in LimitKind.allCases { snapshot.limits[kind, default: 0] += limits[kind.index].value }
-    // Of each pair, the count of ends is read first. Otherwise a connection that begins and ends between the two reads
-    // could make the difference negative.
+    // Of each pair of counts (opened and closed, or paused and resumed), the second is read first. Otherwise a
+    // connection that begins and ends between the two reads could make the difference negative.
     let closedCount = closed.value
     let acceptedCount = accepted.value
     snapshot.connectionsAccepted += acceptedCount

@@ -1,7 +1,7 @@
 /// A day of the Gregorian calendar.
 ///
-/// The calculations let a year begin in March, so that the leap day is the last day of a year. 400 years have 146,097
-/// days, and there are 719,468 days from 1 March of year 0 to 1 January 1970.
+/// In the calculations a year begins in March, so that the leap day is the last day of a year. An era has 400 years, or
+/// 146,097 days. From 1 March of year 0 to 1 January 1970 there are 719,468 days.
 public struct GregorianDate: Hashable, Sendable {
   /// The year.
   public let year: Int

@@ -1,4 +1,4 @@
-/// Converts a point in time to text as in RFC 3339, section 5.6, in UTC, and back: `2026-11-21T08:30:00Z`.
+/// Converts a point in time to text in UTC (RFC 3339, section 5.6), e.g. `2026-11-21T08:30:00Z`, and back.
 enum RFC3339 {
   /// Returns the text of a time in the years 1970 to 9999.
   ///
@@ -22,8 +22,8 @@ enum RFC3339 {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns the time that a text means; `nil` if `text(_:)` would not return exactly this text for it.
-  static func time(_ text: some StringProtocol) -> UnixTime? {
+  /// Parses the text of a time without milliseconds; `nil` for each text that `text` would not return.
+  static func parse(_ text: some StringProtocol) -> UnixTime? {
     let bytes = Array(text.utf8)
     guard bytes.count == 20, let year = number(bytes[0..<4]), let month = number(bytes[5..<7]),
       let day = number(bytes[8..<10]), let hour = number(bytes[11..<13]), let minute = number(bytes[14..<16]),
@@ -60,9 +60,9 @@ extension UnixTime {
   /// The time in UTC as RFC 3339 writes it, e.g. `2026-11-21T08:30:00Z`. The time must be in the years 1970 to 9999.
   public var text: String { RFC3339.text(self) }
 
-  /// Parses the text of a time. The result is `nil` for any other notation than that of ``text``.
+  /// Parses the text of a time; `nil` for each text that ``text`` would not return.
   public init?(parsing text: some StringProtocol) {
-    guard let time = RFC3339.time(text) else { return nil }
+    guard let time = RFC3339.parse(text) else { return nil }
     self = time
   }
 }

@@ -1,5 +1,5 @@
-/// A point in time of the system clock, in milliseconds since 1970, for logs and for the time at which the process
-/// started.
+/// A point in time of the system clock, in milliseconds since 1970. Used for log lines and for the start of the
+/// process.
 @frozen
 public struct Timestamp: Hashable, Sendable, ExpressibleByIntegerLiteral {
   /// The milliseconds since 1970-01-01, 00:00 UTC, without leap seconds.

@@ -1,5 +1,5 @@
-/// Builds a document from the events of a YAML parser, without calls of libyaml. Throws an error for features that the
-/// policy format does not allow.
+/// Builds a document from the events of a YAML parser. It does not call libyaml itself. Its methods throw an error for
+/// features that the policy format does not allow.
 struct YAMLBuilder {
   /// A sequence or mapping whose end has not been parsed yet.
   private struct OpenCollection {
@@ -27,9 +27,9 @@ struct YAMLBuilder {
   }
 
   mutating func addScalar(_ bytes: Span<UInt8>, style: YAMLNode.Style, at mark: YAMLMark) throws(YAMLError) {
-    var hasControl = false
-    for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { hasControl = true }
-    try add(.scalar, style: style, hasControl: hasControl, textLength: bytes.count, at: mark)
+    var hasControlCharacters = false
+    for index in bytes.indices where bytes[index] < 0x20 || bytes[index] == 0x7f { hasControlCharacters = true }
+    try add(.scalar, style: style, hasControlCharacters: hasControlCharacters, textLength: bytes.count, at: mark)
     let page = pages.count - 1
     // Sound: the array copies the bytes before the closure returns. Copying byte by byte would take three times as
     // long.
@@ -67,7 +67,8 @@ struct YAMLBuilder {
   }
 
   private mutating func add(
-    _ kind: YAMLNode.Kind, style: YAMLNode.Style, hasControl: Bool = false, textLength: Int, at mark: YAMLMark
+    _ kind: YAMLNode.Kind, style: YAMLNode.Style, hasControlCharacters: Bool = false, textLength: Int,
+    at mark: YAMLMark
   ) throws(YAMLError) {
     guard nodeCount < limits.nodes else { throw error(.tooManyNodes(limit: limits.nodes), at: mark) }
     let column = UInt32(min(mark.column, 0x7ff_ffff))
@@ -80,14 +81,14 @@ struct YAMLBuilder {
     let textStart = pages[page].text.count
     pages[page].records.append(
       YAMLDocument.Record(
-        kindAndColumn: kind.rawValue | style.rawValue << 2 | (hasControl ? 16 : 0) | column << 5,
+        kindAndColumn: kind.rawValue | style.rawValue << 2 | (hasControlCharacters ? 16 : 0) | column << 5,
         line: UInt32(clamping: mark.line), textStartOrEnd: UInt32(textStart), count: UInt32(textLength)))
     nodeCount += 1
     if !openCollections.isEmpty { openCollections[openCollections.count - 1].childCount += 1 }
   }
 
-  /// Throws if a key of a mapping occurs twice. In a small mapping, all pairs of keys are compared. The keys of a large
-  /// one are sorted, so that no file takes quadratic time.
+  /// Throws if a key of a mapping occurs twice. In a small mapping, all pairs of keys are compared. In a large mapping,
+  /// the keys are sorted first, because comparing all pairs would take quadratic time.
   ///
   /// - Parameter start: The index of the first key.
   private func refuseRepeatedKeys(from start: Int) throws(YAMLError) {

@@ -7,8 +7,8 @@
 public final class YAMLDocument {
   /// A node in 16 bytes.
   struct Record {
-    /// Bits 0 and 1: kind. Bits 2 and 3: style. Bit 4: 1 if the text has control characters. All higher bits: column,
-    /// or the highest number that fits.
+    /// Bits 0 and 1: kind. Bits 2 and 3: style. Bit 4: 1 if the text has control characters. The other 27 bits: the
+    /// column; a column that does not fit is stored as the highest number that fits.
     var kindAndColumn: UInt32
     /// The line, from 1.
     var line: UInt32
@@ -20,8 +20,8 @@ public final class YAMLDocument {
 
   /// A number of consecutive nodes and the texts of their scalars.
   struct Page {
-    /// The number of nodes in a page. It is so large that a document has few pages, and so small that a page with its
-    /// text is usually below the size from which the allocator makes a system call for each block.
+    /// The number of nodes in a page. With a smaller number, a document would have more pages. With a larger number, a
+    /// page with its text would often be so large that the allocator makes a system call for each block.
     static let length = 2048
 
     var records: [Record] = []
@@ -31,7 +31,7 @@ public final class YAMLDocument {
   /// The name of the file, for diagnostics.
   public let file: String
   private var pages: [Page]
-  /// The index of the next page that `forget(_:through:)` may free.
+  /// The index of the next page that `freeItems(of:through:)` may free.
   private var nextPageToFree = 0
 
   init(file: String, pages: [Page]) {
@@ -56,10 +56,10 @@ public final class YAMLDocument {
   /// The outermost value of the document.
   public var root: YAMLNode { YAMLNode(document: self, index: 0) }
 
-  /// Frees the pages that contain only items of `list` up to and including `item`, and descendants of these items. The
-  /// caller must not use these nodes afterwards. All other nodes of the document stay valid.
-  public func forget(_ list: YAMLNode, through item: YAMLNode) {
-    // The page of `list` and the page after the last freed node stay, because they may contain other nodes.
+  /// Frees the pages in which every node is one of the items of `list` up to and including `item`, or a descendant of
+  /// these items. The caller must not use these items and descendants afterwards. All other nodes stay valid.
+  public func freeItems(of list: YAMLNode, through item: YAMLNode) {
+    // The page of `list` and the page of the first node after `item` stay, because they may contain other nodes.
     nextPageToFree = max(nextPageToFree, list.index / Page.length + 1)
     let end = item.end / Page.length
     while nextPageToFree < end {
@@ -69,7 +69,7 @@ public final class YAMLDocument {
   }
 
   /// Frees all pages. The caller must not use any node afterwards.
-  public func forget() {
+  public func freeAll() {
     pages = []
   }
 

@@ -1,6 +1,6 @@
 import CYAML
 
-/// Runs the event parser of libyaml. Only this file accesses libyaml's memory.
+/// Parses a file with libyaml and passes the events to a `YAMLBuilder`. Only this file accesses libyaml's memory.
 enum YAMLEvents {
   static func read(_ bytes: [UInt8], file: String, into builder: inout YAMLBuilder) throws(YAMLError) {
     // A byte order mark, which some editors write, is removed. libyaml would treat it as text, because the encoding is
@@ -65,6 +65,7 @@ enum YAMLEvents {
     }
   }
 
+  /// Throws an error if the node has an anchor or a tag, which the policy format does not allow.
   private static func refuse(
     anchor: UnsafeMutablePointer<yaml_char_t>?, tag: UnsafeMutablePointer<yaml_char_t>?, _ builder: YAMLBuilder,
     at mark: YAMLMark
@@ -83,8 +84,8 @@ enum YAMLEvents {
     return unsafe String(cString: pointer)
   }
 
-  /// Returns the error for a problem that libyaml reports. The most common problems are described without terms of the
-  /// YAML grammar, and with the position at which the author of the file must change something.
+  /// Returns the error for a syntax error that libyaml reports. For the most common errors, the text avoids terms of
+  /// the YAML grammar, and the position is where the author of the file must change something.
   ///
   /// - Parameters:
   ///   - context: The construct that libyaml was parsing, in its words.
@@ -110,6 +111,7 @@ enum YAMLEvents {
     }
   }
 
+  /// Returns the error with which `parser` has stopped.
   private static func failure(_ parser: yaml_parser_t, bytes: [UInt8], file: String) -> YAMLError {
     switch unsafe parser.error {
     case YAML_MEMORY_ERROR:

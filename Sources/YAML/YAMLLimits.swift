@@ -1,7 +1,7 @@
 /// The limits on a file, so that an untrusted file cannot exhaust memory.
 public struct YAMLLimits: Sendable {
-  /// The maximum number of levels of nesting. The policy format needs 6. A limit is necessary because the time that
-  /// libyaml takes for a node in flow style grows with the depth.
+  /// The maximum number of levels of nesting. The policy format needs 6. Without a limit, a file could take very long
+  /// to parse, because the time that libyaml takes for a node in flow style (`[...]`, `{...}`) grows with the depth.
   public var depth: Int
   /// The maximum number of nodes. 100,000 clients with 40 nodes each need 4 million. A node takes 16 bytes in addition
   /// to its text.

@@ -10,7 +10,7 @@ public struct YAMLNode {
     case mapping
   }
 
-  /// The notation of a scalar, because a reader may interpret `yes` and `"yes"` differently.
+  /// The notation of a scalar. A reader of the document may interpret `yes` and `"yes"` differently.
   public enum Style: UInt32, Sendable {
     /// Without quotes.
     case plain
@@ -41,7 +41,7 @@ public struct YAMLNode {
   /// True if a scalar has control characters, including line ends, so that its text does not fit on one line.
   public var hasControlCharacters: Bool { record.kindAndColumn & 16 != 0 }
 
-  /// True for a plain scalar without text, e.g. the value of a key after whose colon nothing follows.
+  /// True for a plain scalar without text, for example the value of `key:` if nothing follows the colon.
   public var isEmpty: Bool { kind == .scalar && style == .plain && record.count == 0 }
 
   /// The number of items of a sequence, of entries of a mapping, or of bytes of a scalar.

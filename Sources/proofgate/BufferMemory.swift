@@ -2,9 +2,9 @@ import Policy
 
 /// The default value of the setting `max_buffer_memory`, and a message to the operator about the setting.
 ///
-/// Clients can make the gateway use all of this memory. If the process exceeds the memory limit of its control group,
-/// the kernel kills it. The default is therefore at most a quarter of this limit, but at least 1 MiB. The rest is for
-/// the program, its policy and its store.
+/// Clients can make the gateway use all of its buffer memory. If the process exceeds the memory limit of its control
+/// group, the kernel kills it. The default is therefore at most a quarter of this limit, but at least 1 MiB. The other
+/// three quarters are for the program, its policy and its store.
 struct BufferMemory {
   /// The default of `max_buffer_memory`, in bytes.
   let defaultValue: Int
@@ -16,8 +16,8 @@ struct BufferMemory {
 
   /// - Parameters:
   ///   - limit: The memory limit of the control group, in bytes; `nil` if there is none.
-  ///   - configured: The value in the policy, in bytes; `nil` if the policy does not set it.
-  init(limit: Int?, configured: Int?) {
+  ///   - configured: The value of the setting in the policy, in bytes; `nil` if the policy does not set it.
+  init(memoryLimit limit: Int?, configuredValue configured: Int?) {
     let usual = LimitSettings.defaultBufferMemory
     // 1 MiB is the smallest value that the setting may have.
     defaultValue = limit.map { min(usual, max(1 << 20, $0 / 4)) } ?? usual

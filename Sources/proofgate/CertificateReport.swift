@@ -3,16 +3,18 @@ import Gateway
 import HTTP
 import Time
 
-/// The messages about the certificates that the gateway presents, for its start and for a reload.
+/// The messages about the certificates that the gateway presents, for the start of the gateway and for a reload.
 struct CertificateReport {
-  /// One line for each new certificate: one that its listener, or the gateway to the upstream, did not present before.
+  /// One line for each new certificate. A certificate is new if it was not presented before the reload on the same
+  /// listener, or to the upstream.
   let lines: [String]
-  /// The number of certificates and of new ones, as a part of the last message of a reload; empty if there are none.
+  /// The number of certificates and the number of new certificates, as a part of the last message of a reload; empty if
+  /// the gateway presents no certificate.
   let summary: String
 
-  /// - Parameter before: The certificates before the reload; empty at the start.
-  init(_ served: [ServedCertificate], before: [ServedCertificate]) {
-    let known = Set(before.map(CertificateReport.key))
+  /// - Parameter previous: The certificates before the reload; empty at the start.
+  init(_ served: [ServedCertificate], previous: [ServedCertificate]) {
+    let known = Set(previous.map(CertificateReport.key))
     let new = served.filter { !known.contains(CertificateReport.key($0)) }
     lines = new.map(CertificateReport.line)
     let count = "\(served.count) certificate\(served.count == 1 ? "" : "s")"
@@ -20,7 +22,7 @@ struct CertificateReport {
   }
 
   private static func key(_ certificate: ServedCertificate) -> [String] {
-    [certificate.place, certificate.chain.fingerprint]
+    [certificate.presentedOn, certificate.chain.fingerprint]
   }
 
   private static func line(_ certificate: ServedCertificate) -> String {
@@ -32,8 +34,8 @@ struct CertificateReport {
     let hosts = names.isEmpty ? "" : " for \(firstNames)\(others)"
     let end = HTTPDate.format(max(0, chain.validity.upperBound))
     let subject = chain.subject.isEmpty ? "without subject" : chain.subject
-    let place = certificate.place == "upstream" ? "to the upstream" : "on \(certificate.place)"
-    return "certificate \(place): \(subject)\(hosts), until \(end), SHA-256 \(chain.fingerprint)"
+    let peer = certificate.presentedOn == "upstream" ? "to the upstream" : "on \(certificate.presentedOn)"
+    return "certificate \(peer): \(subject)\(hosts), until \(end), SHA-256 \(chain.fingerprint)"
   }
 
   /// Replaces all characters except printable ASCII by `?`.

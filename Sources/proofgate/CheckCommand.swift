@@ -44,10 +44,10 @@ struct CheckCommand: ParsableCommand {
   }
 
   func run() throws {
-    let readsInput = files.contains(PolicySources.standardInputPath)
+    let readsStandardInput = files.contains(PolicySources.standardInputPath)
     let sources = PolicySources(
       environment: ProcessInfo.processInfo.environment,
-      standardInput: readsInput ? Array(InputFile.readStandardInput().utf8) : nil, readsSecrets: !skipsSecrets)
+      standardInput: readsStandardInput ? Array(InputFile.readStandardInput().utf8) : nil, readsSecrets: !skipsSecrets)
     let report = CheckReport(paths: files, sources)
     switch format {
     case .text:

@@ -7,6 +7,7 @@ import Stores
 
 /// The report of `proofgate check`, as text and as JSON.
 struct CheckReport {
+  /// One policy with the result of reading it.
   private struct CheckedPolicy {
     let path: String
     let outcome: PolicyFile.Outcome
@@ -127,7 +128,7 @@ struct CheckReport {
 
     struct Item: Encodable {
       let title: String
-      /// The reason why the policy does not meet the point; absent if it does.
+      /// The reason why the policy does not meet the point; absent if the policy meets it.
       let failure: String?
     }
 
@@ -147,6 +148,7 @@ struct CheckReport {
 
     let ok: Bool
     let policies: [Entry]
+    /// The findings about conflicts between policies.
     let between: [Finding]
   }
 }

@@ -20,14 +20,14 @@ struct Configuration: Sendable {
 
   /// Reads a policy and its key file. This blocks the calling thread.
   ///
-  /// - Parameter ephemeral: The key ring for a policy that names no key file. The caller passes the same ring at each
-  ///   reload, so that a reload does not end sign-ins in progress.
+  /// - Parameter ephemeralKeyRing: The key ring for a policy without `sealing_keys`. The caller passes the same ring at
+  ///   each reload, so that a reload does not end sign-ins in progress.
   static func load(
-    _ path: String, environment: [String: String], ephemeral: KeyRing
+    _ path: String, environment: [String: String], ephemeralKeyRing: KeyRing
   ) -> Result<Configuration, Failure> {
     let outcome = PolicyFile.load(path: path, environment: environment)
     var findings = outcome.diagnostics + outcome.unsupported
-    var keyRing = ephemeral
+    var keyRing = ephemeralKeyRing
     if let reference = outcome.sealingKeys {
       do throws(KeySource.Failure) {
         keyRing = try KeySource.readKeyRing(reference.path)

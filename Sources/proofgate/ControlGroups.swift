@@ -2,11 +2,11 @@
 struct ControlGroups {
   /// The directory in which the hierarchies of control groups are mounted.
   private let root: String
-  /// The content of `/proc/self/cgroup`, which names the groups of the process.
+  /// The content of `/proc/self/cgroup`, which lists the groups of the process.
   private let membership: String
 
   /// The control groups of this process.
-  static var own: ControlGroups {
+  static var ofThisProcess: ControlGroups {
     ControlGroups(root: "/sys/fs/cgroup", membership: (try? InputFile.read("/proc/self/cgroup")) ?? "")
   }
 
@@ -17,15 +17,17 @@ struct ControlGroups {
 
   /// The limit on processor time as a number of processors, rounded up; `nil` if there is no limit.
   var processors: Int? {
-    let version2 = contents("cpu.max", of: nil).compactMap { ControlGroups.count(quota: $0) }
-    let version1 = zip(contents("cpu.cfs_quota_us", of: "cpu"), contents("cpu.cfs_period_us", of: "cpu"))
-      .compactMap { ControlGroups.count(quota: "\($0) \($1)") }
+    let version2 = contents("cpu.max", controller: nil).compactMap { ControlGroups.processorCount(quota: $0) }
+    let version1 = zip(
+      contents("cpu.cfs_quota_us", controller: "cpu"), contents("cpu.cfs_period_us", controller: "cpu")
+    )
+    .compactMap { ControlGroups.processorCount(quota: "\($0) \($1)") }
     return (version2 + version1).min()
   }
 
   /// The memory limit in bytes; `nil` if there is no limit.
   var memory: Int? {
-    (contents("memory.max", of: nil) + contents("memory.limit_in_bytes", of: "memory"))
+    (contents("memory.max", controller: nil) + contents("memory.limit_in_bytes", controller: "memory"))
       .compactMap { Int($0.prefix { $0 != "\n" }) }
       // In version 1, a value near the largest `Int` means that there is no limit. Version 2 uses the text `max`.
       .filter { $0 > 0 && $0 < 1 << 60 }.min()
@@ -35,7 +37,7 @@ struct ControlGroups {
   ///
   /// - Parameter text: The content of `cpu.max`: the processor time per period, or `max`, and the length of a period,
   ///   both in microseconds.
-  static func count(quota text: String) -> Int? {
+  static func processorCount(quota text: String) -> Int? {
     let words = text.split { $0 == " " || $0 == "\n" }
     guard words.count == 2, let quota = Int(words[0]), let period = Int(words[1]), quota > 0, period > 0 else {
       return nil
@@ -43,9 +45,11 @@ struct ControlGroups {
     return max(1, quota / period + (quota % period > 0 ? 1 : 0))
   }
 
-  /// Returns the contents of a file in the group of the process and in all its parent groups. Each group may have a
-  /// limit.
-  private func contents(_ file: String, of controller: String?) -> [String] {
+  /// Returns the contents of a file in the group of the process and in all its parent groups, because each group may
+  /// have a limit.
+  ///
+  /// - Parameter controller: A controller of version 1; `nil` for version 2.
+  private func contents(_ file: String, controller: String?) -> [String] {
     mountPoints(of: controller).flatMap { directory in
       ControlGroups.groups(of: membership, controller: controller)
         .compactMap { try? InputFile.read("\(root)\(directory)\($0)/\(file)") }

@@ -56,7 +56,7 @@ struct DemoCommand: ParsableCommand {
     let client = LoopbackClient(poller)
     if headless {
       let isColoured = ProcessControl.writesToTerminal
-      let isAsExpected = await DemoStory.run(stage.cast, isColoured: isColoured) { address, request in
+      let isAsExpected = await DemoStory.run(stage.participants, isColoured: isColoured) { address, request in
         try await client.send(address, request)
       } print: {
         Console.writeOutput($0)

@@ -9,7 +9,7 @@ extension ExitCode {
 }
 
 extension [Diagnostic] {
-  /// The exit code for these errors: `systemFailure` if all are about missing or unreadable files or variables,
-  /// otherwise `policyErrors`.
+  /// The exit code for the errors among these findings: `systemFailure` if each error is about a missing or unreadable
+  /// file or variable, otherwise `policyErrors`.
   var errorExitCode: ExitCode { errorsAreOnlyUnreadableFiles ? .systemFailure : .policyErrors }
 }

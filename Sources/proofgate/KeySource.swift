@@ -11,7 +11,7 @@ enum KeySource {
     /// The findings as lines of the form `file:line:column: error: ...`.
     var lines: [String] { findings.map(\.description) }
 
-    /// The exit code, which differs between a malformed file and one that cannot be read.
+    /// The exit code: `policyErrors` for a malformed file, `systemFailure` for a file that cannot be read.
     var code: ExitCode { findings.errorExitCode }
 
     init(_ path: String, line: Int = 1, column: Int = 1, _ message: String, id: DiagnosticID = .invalidKeyFile) {
@@ -45,7 +45,7 @@ enum KeySource {
     }
   }
 
-  /// Reads a key file and returns its keys. Throws if none of them is the sealing key.
+  /// Reads a key file and returns its keys. Throws if no key of the file is for sealing new values.
   static func readKeyRing(_ path: String) throws(Failure) -> KeyRing {
     guard let ring = try readKeyFile(path).ring else {
       throw Failure(path, "no key seals; add one with `proofgate keys rotate --file \(path)`")

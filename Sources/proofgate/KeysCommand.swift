@@ -116,12 +116,14 @@ extension KeysCommand {
   }
 }
 
-/// The option for the key file that a command reads and changes: a file, or standard input and output.
+/// The option for the key file that a command reads and changes. Without the option, the command reads standard input
+/// and writes the changed keys to standard output.
 struct KeyFileOption: ParsableArguments {
   @Option(
     help: ArgumentHelp("The file to change; default: standard input and standard output.", valueName: "file"))
   var file: String?
 
+  /// The name of the source in messages.
   var name: String { file ?? "standard input" }
 
   func read() throws -> KeyFile {

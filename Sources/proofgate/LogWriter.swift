@@ -6,6 +6,7 @@ import Time
 /// Runs the thread that writes the decision log to its destination.
 final class LogWriter: Sendable {
   let log: DecisionLog
+  /// True after the thread has written the last records.
   private let hasEnded = Atomic<Bool>(false)
   /// The time for which records are collected before they are written together.
   private static let batchTime: Milliseconds = 10
@@ -58,10 +59,10 @@ final class LogWriter: Sendable {
 
     func wait() {
       descriptor.wait()
-      // Wait 10 ms for more records, which then go into the same write: one write and one thread switch for each
-      // request would cost more than the decision. The buffers of the workers have room for the records of several such
-      // periods. Another signal ends the pause early, for example to reopen the file, because later records belong in
-      // the new file.
+      // Wait 10 ms for more records, which are then written together: one write and one thread switch for each request
+      // would cost more than the decision. The buffers of the workers have room for the records of several such
+      // periods. A signal in this time ends the pause. For example, a request to reopen the file must not wait, because
+      // later records belong in the new file.
       descriptor.pause(atMost: LogWriter.batchTime)
     }
   }

@@ -8,8 +8,8 @@ struct MainLoop {
   private let worker: Worker
   private let signals: Signals
 
-  /// Prepares the process and creates the loop. If the kernel has no resources left, reports the error and throws
-  /// `ExitCode.systemFailure`.
+  /// Sets up signals, memory and the descriptor limit of the process, and creates the loop. If the kernel has no
+  /// resources left, reports the error and throws `ExitCode.systemFailure`.
   init() throws {
     ProcessControl.ignoreBrokenPipes()
     ProcessControl.forbidDumps()

@@ -4,5 +4,5 @@ import Reactor
 /// only delay each other.
 enum Processors {
   /// The number of processors in the affinity mask, or the limit of the control groups if it is smaller; at least 1.
-  static var usable: Int { max(1, min(OSThread.affinityCount, ControlGroups.own.processors ?? .max)) }
+  static var usable: Int { max(1, min(OSThread.usableProcessorCount, ControlGroups.ofThisProcess.processors ?? .max)) }
 }

@@ -1,10 +1,11 @@
 import Policy
 
-/// The changes in a new policy that take effect only after a restart.
+/// The changes in a new policy that a reload cannot apply, because they need a restart of the process.
 struct RestartChanges {
   /// The reason why the running process cannot use the new policy at all; `nil` if it can.
   let refusal: String?
-  /// A warning with the names of the changed settings that the running process does not use; `nil` if there are none.
+  /// A warning that lists the changed settings of which the running process still uses the old values; `nil` if there
+  /// are none.
   let warning: String?
 
   init(from old: Policy, to new: Policy) {

@@ -33,7 +33,9 @@ struct RulesCommand: ParsableCommand {
     }
   }
 
+  /// All rejections. Each has the id of its rule, as error pages and the log show it.
   private var all: [Rejection] { Rejection.subjects.flatMap(\.rejections) }
 
+  /// The rejection of the rule in the argument; `nil` if there is no such rule.
   private var rejection: Rejection? { all.first { $0.ruleID == id } }
 }

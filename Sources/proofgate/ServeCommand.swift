@@ -27,8 +27,8 @@ struct ServeCommand: ParsableCommand {
 
   /// The path of the policy; `nil` if the arguments contain none or several.
   private var policy: String? {
-    let named = (file.map { [$0] } ?? []) + policies
-    return named.count == 1 ? named.first : nil
+    let paths = (file.map { [$0] } ?? []) + policies
+    return paths.count == 1 ? paths.first : nil
   }
 
   func validate() throws {
@@ -55,7 +55,7 @@ struct ServeCommand: ParsableCommand {
     switch source.load() {
     case .success(let configuration):
       for line in configuration.warnings { Console.writeLine(line) }
-      // Only `Service` keeps the configuration, so that a reload frees it.
+      // The configuration is passed on and not stored here, so that a reload can free it.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
     case .failure(let failure):
       for line in failure.lines { Console.writeLine(line) }
@@ -69,8 +69,8 @@ struct ServeCommand: ParsableCommand {
 struct PolicySource: Sendable {
   let path: String
   let environment: [String: String]
-  /// The keys for a policy that names no key file.
-  private let ephemeral = KeyRing.ephemeral(now: SystemClock.unixTime())
+  /// The keys for a policy without `sealing_keys`. They exist only in the memory of this process.
+  private let ephemeralKeyRing = KeyRing.ephemeral(now: SystemClock.unixTime())
 
   init(path: String, environment: [String: String]) {
     self.path = path
@@ -79,6 +79,6 @@ struct PolicySource: Sendable {
 
   /// Reads the policy and its key file. This blocks the calling thread.
   func load() -> Result<Configuration, Configuration.Failure> {
-    Configuration.load(path, environment: environment, ephemeral: ephemeral)
+    Configuration.load(path, environment: environment, ephemeralKeyRing: ephemeralKeyRing)
   }
 }

@@ -15,10 +15,11 @@ import Time
 final class Service {
   let poller: Poller
   private let source: PolicySource
-  private let destination: LogFile.Destination
+  private let logDestination: LogFile.Destination
   /// The configuration in force.
   private var configuration: Configuration
-  private let tickets = TicketKeys()
+  /// The keys of TLS session tickets. A reload keeps them, so that clients can resume their sessions.
+  private let ticketKeys = TicketKeys()
   private let upstreamTLS = CurrentUpstreamTLS()
   private let waiter: Waiter
   private var wantsReload = false
@@ -45,7 +46,7 @@ final class Service {
     self.poller = poller
     self.source = source
     self.configuration = configuration
-    destination = log
+    logDestination = log
     waiter = Waiter(poller)
   }
 
@@ -71,7 +72,7 @@ final class Service {
       Console.reportError("cannot start: \(error)")
       return .systemFailure
     }
-    // From here on, signals are handled, and a write to standard error that blocks must not delay this.
+    // From here on, this thread handles signals. A blocked write to standard error must not delay it.
     Console.writeInBackground()
     announce(parts)
     poller.start(
@@ -97,15 +98,15 @@ final class Service {
 
   private func start() async throws -> Parts {
     let policy = configuration.policy
-    let tls = try GatewayTLS(policy, tickets: tickets)
+    let tls = try GatewayTLS(policy, tickets: ticketKeys)
     upstreamTLS.client.withLock { $0 = tls.upstream }
     let workers = policy.gateway.workers ?? Processors.usable
     let metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     let writer = try LogWriter(workers: workers, metrics: metrics)
     do throws(IOError) {
-      try writer.start(destination)
+      try writer.start(logDestination)
     } catch {
-      guard case .file(let path) = destination else { throw error }
+      guard case .file(let path) = logDestination else { throw error }
       throw StartFailure(text: "the log file \(path) cannot be written: \(error); name another with --log")
     }
     let status = ProcessStatus(
@@ -117,8 +118,10 @@ final class Service {
         address: try Service.ipAddress(address), status: status, upstream: Service.resolver(policy)
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
+    // Reports an invalid address before the workers start.
     for listener in policy.gateway.listeners { _ = try Service.ipAddress(listener.address) }
-    let memory = BufferMemory(limit: ControlGroups.own.memory, configured: policy.gateway.limits.maxBufferMemory)
+    let memory = BufferMemory(
+      memoryLimit: ControlGroups.ofThisProcess.memory, configuredValue: policy.gateway.limits.maxBufferMemory)
     if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.inform(note) }
     let store = try ConfiguredStore(policy.gateway)
     let resources = GatewayResources(
@@ -127,8 +130,8 @@ final class Service {
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
-    metrics.certificatesServed(gateway.certificates.map(\.expiry))
-    status.started(gateway.server.group.workers.map(\.loop))
+    metrics.setCertificates(gateway.certificates.map(\.expiry))
+    status.beginServing(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream,
       store: store)
@@ -151,7 +154,7 @@ final class Service {
 
   private func announce(_ parts: Parts) {
     let policy = configuration.policy
-    for line in CertificateReport(parts.gateway.certificates, before: []).lines { Console.inform(line) }
+    for line in CertificateReport(parts.gateway.certificates, previous: []).lines { Console.inform(line) }
     let addresses = parts.gateway.server.addresses.map(\.description).joined(separator: ", ")
     let workers = parts.gateway.server.group.workers.count
     let admin = parts.admin?.address.map { ", admin on \($0)" } ?? ""
@@ -221,18 +224,18 @@ final class Service {
       if let refusal = changes.refusal { return refuseReload(next.warnings + ["proofgate: error: \(refusal)"], parts) }
       let tls: GatewayTLS
       do throws(TLSError) {
-        tls = try GatewayTLS(next.policy, tickets: tickets)
+        tls = try GatewayTLS(next.policy, tickets: ticketKeys)
       } catch {
         return refuseReload(next.warnings + ["proofgate: error: the TLS settings cannot be used: \(error)"], parts)
       }
       for line in next.warnings { Console.writeLine(line) }
       if let warning = changes.warning { Console.warn(warning) }
-      let before = parts.gateway.certificates
+      let previous = parts.gateway.certificates
       await parts.gateway.reload(loaded.snapshot, tls: tls)
-      let certificates = CertificateReport(parts.gateway.certificates, before: before)
-      parts.metrics.certificatesServed(parts.gateway.certificates.map(\.expiry))
+      let certificates = CertificateReport(parts.gateway.certificates, previous: previous)
+      parts.metrics.setCertificates(parts.gateway.certificates.map(\.expiry))
       upstreamTLS.client.withLock { $0 = tls.upstream }
-      parts.status.adopted(next.policy)
+      parts.status.replacePolicy(next.policy)
       let retired = RetiredConfiguration(configuration)
       configuration = next
       parts.metrics.policyReloaded(version: next.policy.version)
@@ -244,6 +247,7 @@ final class Service {
     }
   }
 
+  /// A configuration with the snapshot that the workers use. The thread of the reload creates both.
   private struct LoadedConfiguration: Sendable {
     let configuration: Configuration
     let snapshot: GatewaySnapshot
@@ -254,7 +258,7 @@ final class Service {
     }
   }
 
-  /// The replaced configuration, which another thread frees, because freeing a large policy takes a while.
+  /// The configuration that a reload has replaced. Another thread frees it, because freeing a large policy takes long.
   private final class RetiredConfiguration: Sendable {
     private let configuration: Mutex<Configuration?>
 

@@ -4,8 +4,8 @@ import Policy
 import Reactor
 import TLS
 
-/// Tests once, after the start, whether the upstream accepts connections. If not, warns the operator. This is not an
-/// error, because the upstream may start later than the gateway.
+/// Tests once, after the start, whether the upstream accepts connections, and warns the operator if it does not. The
+/// result is a warning and not an error, because the upstream may start later than the gateway.
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe

@@ -9,8 +9,8 @@ import YAML
 enum Version {
   static let number = "0.1.0"
 
-  /// The versions of the program and of its libraries, with which an operator can check whether a security advisory
-  /// about a library concerns this binary.
+  /// The versions of the program and of its libraries, one per line. With them, an operator can check whether a
+  /// security advisory about a library applies to this binary.
   static var text: String {
     """
     proofgate \(number)

@@ -27,7 +27,7 @@ struct AdminServerTests {
     let starting = try await Fetch.get(admin.port, "/readyz")
     #expect(starting.status == 503)
     #expect(Fetch.text(starting).contains(#"{"detail":"the process is starting","name":"serving","ok":false}"#))
-    admin.status.started([])
+    admin.status.beginServing([])
     let ready = try await Fetch.get(admin.port, "/readyz")
     #expect(ready.status == 200)
     #expect(Fetch.text(ready).hasSuffix("\"ready\":true}\n"))
@@ -55,7 +55,7 @@ struct AdminServerTests {
   func draining() async throws {
     let admin = try await AdminFixture()
     admin.status.beginDraining()
-    admin.status.started([])
+    admin.status.beginServing([])
     let answer = try await Fetch.get(admin.port, "/readyz")
     #expect(answer.status == 503)
     #expect(Fetch.text(answer).contains("the process is draining"))
@@ -66,7 +66,7 @@ struct AdminServerTests {
   func unreachable() async throws {
     let port = try AdminFixture.freePort()
     let admin = try await AdminFixture { _ in try AdminFixture.policy(upstreamPort: port) }
-    admin.status.started([])
+    admin.status.beginServing([])
     let answer = try await Fetch.get(admin.port, "/readyz")
     #expect(answer.status == 503)
     #expect(Fetch.text(answer).contains("http://127.0.0.1:\(port) cannot be reached"))
@@ -136,7 +136,7 @@ struct AdminServerTests {
   @Test("Replicas without a shared store are not ready")
   func replicas() async throws {
     let admin = try await AdminFixture { try AdminFixture.policy(upstreamPort: $0, replicas: 3) }
-    admin.status.started([])
+    admin.status.beginServing([])
     let answer = try await Fetch.get(admin.port, "/readyz")
     #expect(answer.status == 503)
     #expect(Fetch.text(answer).contains("3 replicas cannot share"))
@@ -148,7 +148,7 @@ struct AdminServerTests {
     let admin = try await AdminFixture()
     let worker = try Worker(index: 0)
     try worker.start(name: "stuck")
-    admin.status.started([worker.loop])
+    admin.status.beginServing([worker.loop])
     let (entered, mayGoOn) = (try ThreadSignal(), try ThreadSignal())
     let stuck = Task {
       await worker.perform { _ in
@@ -158,13 +158,13 @@ struct AdminServerTests {
     }
     _ = try await OSThread.run("wait") { entered.wait() }
     let now = SystemClock.monotonicTime()
-    #expect(admin.status.markStalledLoops(now: now + 1_500) == 1)
+    #expect(admin.status.recordStalledLoops(now: now + 1_500) == 1)
     #expect(admin.status.metrics.snapshot().workersStalled == 1)
     mayGoOn.signal()
     await stuck.value
     // The loop takes a turn for this task, which ends the stall.
     await worker.perform { _ in }
-    #expect(admin.status.markStalledLoops(now: SystemClock.monotonicTime()) == 0)
+    #expect(admin.status.recordStalledLoops(now: SystemClock.monotonicTime()) == 0)
     await worker.stop()
     await admin.stop()
   }
@@ -201,7 +201,7 @@ struct AdminServerTests {
   func statusPage() async throws {
     let admin = try await AdminFixture()
     admin.status.metrics.workers[0].decided(.reject, at: .token, client: nil, rule: "verifier-mismatch")
-    admin.status.adopted(try AdminFixture.policy(upstreamPort: 1, version: "v2"))
+    admin.status.replacePolicy(try AdminFixture.policy(upstreamPort: 1, version: "v2"))
     let text = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(text.contains("policy       v2"))
     #expect(text.contains("clients      1, 1 of them observed"))

@@ -144,7 +144,7 @@ struct DocumentTests {
     let limit = try #require(manifest.components(separatedBy: "limits: { memory: ").dropFirst().first)
     let mebibytes = try #require(Int(limit.prefix { $0.isNumber }))
     #expect(limit.dropFirst("\(mebibytes)".count).hasPrefix("Mi }"))
-    #expect(mebibytes << 20 >= BufferMemory(limit: nil, configured: nil).defaultValue + 64 << 20)
+    #expect(mebibytes << 20 >= BufferMemory(memoryLimit: nil, configuredValue: nil).defaultValue + 64 << 20)
   }
 
   @Test("The command for the container mounts the policy and every file that the README's policy names")

@@ -37,7 +37,7 @@ struct FaultTests {
 
     func run() async {
       let waiter = Waiter(poller)
-      defer { waiter.retire() }
+      defer { waiter.cancelDeadline() }
       guard let address = Address(literal: "127.0.0.1", port: port) else { return }
       for _ in 0..<count {
         guard let socket = try? await poller.connect(to: address, with: waiter, until: poller.deadline(after: 120_000))

@@ -11,13 +11,13 @@ struct ProcessorsTests {
       ("100000 100000\n", 1), ("150000 100000\n", 2), ("200000 100000", 2), ("1000 100000\n", 1), ("400000 50000\n", 8),
     ])
   func quota(_ text: String, _ count: Int) {
-    #expect(ControlGroups.count(quota: text) == count)
+    #expect(ControlGroups.processorCount(quota: text) == count)
   }
 
   @Test(
     "A missing or malformed quota sets no limit", arguments: ["max 100000\n", "", "100000", "0 100000", "a b", "1 0"])
   func unlimited(_ text: String) {
-    #expect(ControlGroups.count(quota: text) == nil)
+    #expect(ControlGroups.processorCount(quota: text) == nil)
   }
 
   @Test("The quotas of a group's parents count too")
@@ -75,16 +75,16 @@ struct ProcessorsTests {
 
   @Test("The default for buffers is at most a quarter of the control group's memory limit, and the start names it")
   func bufferMemory() {
-    let unlimited = BufferMemory(limit: nil, configured: nil)
+    let unlimited = BufferMemory(memoryLimit: nil, configuredValue: nil)
     #expect(unlimited.defaultValue == 256 << 20 && unlimited.note == nil)
-    let roomy = BufferMemory(limit: 4 << 30, configured: nil)
+    let roomy = BufferMemory(memoryLimit: 4 << 30, configuredValue: nil)
     #expect(roomy.defaultValue == 256 << 20 && roomy.note == nil)
-    let small = BufferMemory(limit: 64 << 20, configured: nil)
+    let small = BufferMemory(memoryLimit: 64 << 20, configuredValue: nil)
     #expect(small.defaultValue == 16 << 20 && !small.isWarning)
     #expect(small.note == "`max_buffer_memory` is 16 MiB, a quarter of the 64 MiB that the control group allows")
-    let excessive = BufferMemory(limit: 128 << 20, configured: 100 << 20)
+    let excessive = BufferMemory(memoryLimit: 128 << 20, configuredValue: 100 << 20)
     #expect(excessive.isWarning && excessive.note?.contains("100 MiB is more than half of the 128 MiB") == true)
-    #expect(BufferMemory(limit: 128 << 20, configured: 64 << 20).note == nil)
+    #expect(BufferMemory(memoryLimit: 128 << 20, configuredValue: 64 << 20).note == nil)
   }
 
   @Test("There is at least one usable processor")

@@ -4,7 +4,7 @@ import Testing
 struct ContentCodingTests {
   private func named(_ fields: String...) -> Result<ContentCoding?, CompressionError> {
     do throws(CompressionError) {
-      return .success(try ContentCoding.named(by: fields))
+      return .success(try ContentCoding.parse(contentEncoding: fields))
     } catch {
       return .failure(error)
     }

@@ -9,11 +9,11 @@ import Time
 struct DemoStoryTests {
   struct Unreachable: Error {}
 
-  static func cast(_ gateway: StubGateway) -> DemoStory.Cast {
+  static func participants(_ gateway: StubGateway) -> DemoStory.Participants {
     let origin = WebAddress(host: "gateway.test", port: 80)
     let server = NativeApp.Server(
       authorizationEndpoint: origin.at("/authorize"), tokenEndpoint: origin.at("/token"), issuer: StubGateway.origin)
-    return DemoStory.Cast(
+    return DemoStory.Participants(
       app: NativeApp(clientID: "com.example.mail", redirectURI: "com.example.mail:/cb", server: server),
       otherApp: NativeApp(clientID: "com.example.notes", redirectURI: "com.example.notes:/cb", server: server),
       resource: origin.at("/api/me"), legacy: WebAddress(host: "legacy.test", port: 9000),
@@ -38,7 +38,9 @@ struct DemoStoryTests {
   func good() async {
     let gateway = Self.gateway()
     var printed = ""
-    let isGood = await DemoStory.run(Self.cast(gateway), isColoured: false, send: Self.send(gateway)) { printed += $0 }
+    let isGood = await DemoStory.run(
+      Self.participants(gateway), isColoured: false, send: Self.send(gateway)
+    ) { printed += $0 }
     #expect(isGood, "\(printed)")
     #expect(printed.contains("All 6 steps went as expected."))
     #expect(!printed.contains("\u{1b}"))
@@ -48,7 +50,9 @@ struct DemoStoryTests {
   func faults(fault: StubGateway.Fault) async {
     let gateway = Self.gateway(fault)
     var printed = ""
-    let isGood = await DemoStory.run(Self.cast(gateway), isColoured: true, send: Self.send(gateway)) { printed += $0 }
+    let isGood = await DemoStory.run(
+      Self.participants(gateway), isColoured: true, send: Self.send(gateway)
+    ) { printed += $0 }
     #expect(!isGood)
     #expect(printed.contains("FAILED"))
     #expect(printed.contains("\u{1b}[1;31m"))
@@ -60,7 +64,7 @@ struct DemoStoryTests {
     let send = Self.send(gateway)
     var secrets: Set<String> = ["wonderland", StubGateway.client.secret.reveal()]
     var printed = ""
-    _ = await DemoStory.run(Self.cast(gateway), isColoured: false) { address, request in
+    _ = await DemoStory.run(Self.participants(gateway), isColoured: false) { address, request in
       let response = try await send(address, request)
       for text in [String(decoding: request.body, as: UTF8.self), String(request.query ?? "")] {
         for name in ["code", "state", "code_verifier", "code_challenge"] {
@@ -79,7 +83,7 @@ struct DemoStoryTests {
   @Test("An unreachable server fails each step and ends the story")
   func unreachable() async {
     var printed = ""
-    let isGood = await DemoStory.run(Self.cast(Self.gateway()), isColoured: false) { _, _ in
+    let isGood = await DemoStory.run(Self.participants(Self.gateway()), isColoured: false) { _, _ in
       throw Unreachable()
     } print: {
       printed += $0

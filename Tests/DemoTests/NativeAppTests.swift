@@ -59,7 +59,7 @@ struct NativeAppTests {
     let body = Form(decoding: String(decoding: request.body, as: UTF8.self))
     #expect(
       body.fields.map(\.name) == ["grant_type", "code", "redirect_uri", "client_id", "code_verifier"])
-    #expect(request.headers.only("Authorization") == nil)
-    #expect(request.headers.only("Content-Type") == "application/x-www-form-urlencoded")
+    #expect(request.headers.onlyValue(of: "Authorization") == nil)
+    #expect(request.headers.onlyValue(of: "Content-Type") == "application/x-www-form-urlencoded")
   }
 }

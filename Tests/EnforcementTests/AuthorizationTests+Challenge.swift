@@ -185,7 +185,7 @@ extension AuthorizationTests {
   @Test("I-request: outside re-entry a state that the gateway sealed is refused on a page")
   func foreignState() {
     let outcome = Fixture.authorize(stateIsSealed: true)
-    #expect(outcome.rejection == .stateForeign)
+    #expect(outcome.rejection == .stateSealedForOtherRequest)
     #expect(outcome.isPage)
   }
 
@@ -246,11 +246,11 @@ extension AuthorizationTests {
   @Test("I-failure: a failure of the upstream reaches the client by redirect, with its state")
   func upstreamFailure() throws {
     let permit = try #require(Fixture.authorize().permit)
-    let refusal = permit.refusal(.upstreamTimedOut)
+    let refusal = permit.errorResponse(for: .upstreamTimedOut)
     let location = try #require(refusal.response?.location)
     #expect(location.contains("error=temporarily_unavailable"))
     #expect(location.contains("state=s1"))
-    #expect(permit.refusal(.upstreamFailed).response?.location?.contains("error=server_error") == true)
+    #expect(permit.errorResponse(for: .upstreamFailed).response?.location?.contains("error=server_error") == true)
   }
 
   @Test("I-observe: in observe mode every request passes, and each refusal is a finding")
@@ -271,7 +271,7 @@ extension AuthorizationTests {
     #expect(findings(adding: "&client_id[]=n2").contains(.wouldReject(.parameterSpelling)))
     #expect(findings(adding: "&scope=a&scope=b").contains(.wouldReject(.parameterRepeated)))
     #expect(findings(["client_id": nil]).contains(.wouldReject(.clientIDMissing)))
-    #expect(Fixture.authorize(policy: observe, stateIsSealed: true).rejection == .stateForeign)
+    #expect(Fixture.authorize(policy: observe, stateIsSealed: true).rejection == .stateSealedForOtherRequest)
   }
 
   @Test("An explanation names every rule that ran, with its verdict")

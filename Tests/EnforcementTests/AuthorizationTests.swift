@@ -59,13 +59,13 @@ struct AuthorizationTests {
   @Test("A mismatch reports the first byte that differs from the nearest registered URI")
   func differingByte() {
     let outcome = Fixture.authorize(["redirect_uri": "com.example.app:/cB"])
-    #expect(outcome.refusal?.detail == .differingByte(registered: 0, offset: 18))
+    #expect(outcome.refusal?.detail == .differingByte(registeredIndex: 0, offset: 18))
   }
 
   @Test("The mismatch of a loopback URI is reported after the port, and localhost is reported as another host")
   func differingLoopback() {
     let path = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://127.0.0.1:5000/cx"])
-    #expect(path.refusal?.detail == .differingByte(registered: 0, offset: 23))
+    #expect(path.refusal?.detail == .differingByte(registeredIndex: 0, offset: 23))
     let name = Fixture.authorize(["client_id": "n4", "redirect_uri": "http://localhost:5000/cb"])
     #expect(name.refusal?.detail == .localhost)
   }
@@ -216,8 +216,8 @@ struct AuthorizationTests {
     #expect(decide(Fixture.query()).permit != nil)
     #expect(
       decide(Fixture.query(["code_challenge": nil])).redirected?["error_description"] == "code challenge required")
-    #expect(decide("{}", type: "application/json").rejection == .bodyType)
-    #expect(decide(Fixture.query(), type: "application/x-www-form-urlencoded; charset=utf-7").rejection == .bodyType)
+    #expect(decide("{}", type: "application/json").rejection == .bodyNotForm)
+    #expect(decide(Fixture.query(), type: "application/x-www-form-urlencoded; charset=utf-7").rejection == .bodyNotForm)
     #expect(decide("redirect_uri=https%3A%2F%2Fevil.example", query: "redirect_uri=a").rejection == .parametersSplit)
     #expect(decide("x=1", query: Fixture.query()[...]).rejection == .parametersSplit)
   }

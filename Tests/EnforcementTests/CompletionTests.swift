@@ -15,7 +15,7 @@ struct CompletionTests {
   ) throws -> DecisionWithFindings<CompletionPermit> {
     let answer = try #require(UpstreamAuthorizationResponse(location: location))
     let facts = CompletionFacts(
-      browserMatches: browser, request: ReflectedCodeScanner(target: request), epoch: Fixture.epoch, now: now)
+      browserMatches: browser, requestTexts: ReflectedCodeScanner(target: request), epoch: Fixture.epoch, now: now)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
@@ -155,7 +155,7 @@ struct CompletionTests {
   @Test("I-browser: a response in another browser gets a page, never a redirect")
   func otherBrowser() throws {
     let outcome = try complete(Self.callback + "?code=abcdefghij&state=s", browser: false)
-    #expect(outcome.rejection == .browserUnbound)
+    #expect(outcome.rejection == .browserMismatch)
     #expect(outcome.isPage)
   }
 
@@ -164,12 +164,12 @@ struct CompletionTests {
     let location = Self.callback + "?code=abcdefghij&state=s"
     #expect(try complete(location, now: Fixture.transaction.expiry).rejection == .transactionExpired)
     let unregistered = Fixture.policy { $0.redirectURIs = [] }
-    #expect(try complete(location, policy: unregistered).rejection == .transactionOutdated)
+    #expect(try complete(location, policy: unregistered).rejection == .transactionNoLongerValid)
     let renamed = Fixture.policy { $0.upstream.clientID = ClientID("other") }
-    #expect(try complete(location, policy: renamed).rejection == .transactionOutdated)
+    #expect(try complete(location, policy: renamed).rejection == .transactionNoLongerValid)
     var foreign = Fixture.transaction
     foreign.redirectURI = Fixture.uri("https://evil.example/")
-    #expect(try complete(location, transaction: foreign).rejection == .transactionOutdated)
+    #expect(try complete(location, transaction: foreign).rejection == .transactionNoLongerValid)
   }
 
   @Test("A response mode that is no longer enabled falls back to the query")
@@ -223,7 +223,7 @@ struct CompletionTests {
   func withoutState() throws {
     #expect(try complete(Self.callback + "?error=invalid_request").redirected?["error"] == "invalid_request")
     let code = try complete(Self.callback + "?code=abcdefghij")
-    #expect(code.rejection == .answerUnusable)
+    #expect(code.rejection == .upstreamResponseUnusable)
     #expect(code.isPage)
   }
 
@@ -232,7 +232,7 @@ struct CompletionTests {
     arguments: ["state=s", "code=abcdefghij&error=x&state=s", "code=abcdefghij&code=b&state=s", "code=%FF&state=s"])
   func unusable(query: String) throws {
     let outcome = try complete(Self.callback + "?" + query)
-    #expect(outcome.rejection == .answerUnusable)
+    #expect(outcome.rejection == .upstreamResponseUnusable)
     #expect(outcome.redirected?["error"] == "server_error")
   }
 
@@ -243,7 +243,7 @@ struct CompletionTests {
     transaction.upstreamClientID = ClientID("legacy-d1")
     transaction.redirectURI = Fixture.uri("https://dyn.example.net/cb")
     let outcome = try complete(Self.callback + "?error=access_denied&state=s", transaction: transaction)
-    guard case .link = outcome.refusal?.delivery else {
+    guard case .pageWithLink = outcome.refusal?.delivery else {
       Issue.record("a link was expected")
       return
     }
@@ -259,14 +259,14 @@ struct CompletionTests {
       Enforcement.decideCompletion(
         answer, transaction: Fixture.transaction,
         facts: CompletionFacts(
-          browserMatches: true, request: ReflectedCodeScanner(target: ""), epoch: Fixture.epoch, now: Fixture.now),
+          browserMatches: true, requestTexts: ReflectedCodeScanner(target: ""), epoch: Fixture.epoch, now: Fixture.now),
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)
     #expect(decide(answer, .network).permit != nil)
     let stateless = UpstreamAuthorizationResponse(
       atCallback: try #require(FormParameters(parsing: "error=access_denied")))
-    #expect(decide(stateless, .network).rejection == .answerUnusable)
+    #expect(decide(stateless, .network).rejection == .upstreamResponseUnusable)
   }
 
   private func reenter(
@@ -332,15 +332,15 @@ struct CompletionTests {
 
   @Test("I-reentry: re-entry checks the browser, the time, the policy and the body type")
   func reentryContext() {
-    #expect(reenter(Self.sent, browser: false) == .browserUnbound)
+    #expect(reenter(Self.sent, browser: false) == .browserMismatch)
     #expect(reenter(Self.sent, now: Fixture.transaction.expiry) == .transactionExpired)
-    #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionOutdated)
-    #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBody)
+    #expect(reenter(Self.sent, policy: Fixture.policy { $0.redirectURIs = [] }) == .transactionNoLongerValid)
+    #expect(reenter(Self.sent, body: "{}", contentType: "application/json") == .reentryBodyUnreadable)
     let bodyInGET = AuthorizationRequest(method: "GET", query: Self.sent[...], body: Array("client_id=n2".utf8))
     let outcome = Enforcement.decideReentry(
       bodyInGET, sealedState: "sealed", transaction: Fixture.transaction, browserMatches: true,
       policy: Fixture.policy(), now: Fixture.now)
-    #expect(outcome.rejection == .reentryBody)
+    #expect(outcome.rejection == .reentryBodyUnreadable)
   }
 
   @Test("8252-8.12-every-step: an embedded user agent is blocked at re-entry too")

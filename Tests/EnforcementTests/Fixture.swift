@@ -21,7 +21,7 @@ enum Fixture {
   static func client(
     _ id: String, kind: ClientType = .public, application: Client.Application = .native, _ uris: [String],
     consent: ConsentOwner = .upstream, secret: String? = nil,
-    upstream: UpstreamClient? = nil, registration: Client.Registration = .policy
+    upstream: UpstreamClient? = nil, registration: Client.Registration = .trusted
   ) -> ClientSettings {
     ClientSettings(
       id: ClientID(id), kind: kind, application: application, redirectURIs: uris.map(uri), consent: consent,
@@ -50,7 +50,7 @@ enum Fixture {
       client("n2", ["com.example.app2:/cb"], consent: .gateway),
       client("n3", ["com.example.app3:/cb"]),
       client("n4", ["http://127.0.0.1/cb"]),
-      client("d1", ["https://dyn.example.net/cb"], registration: .dynamic),
+      client("d1", ["https://dyn.example.net/cb"], registration: .untrusted),
       client("l1", ["http://localhost/cb"]),
       client("b1", ["msapp://s-1-15-2-1111-2222-3333"]),
       client(
@@ -144,7 +144,9 @@ enum Fixture {
     return id
   }
 
-  static var code: IssuedCode { transaction.issuing(Secret("upstream-code"), expiry: now + 60, epoch: epoch) }
+  static var code: IssuedCode {
+    transaction.issuedCode(for: Secret("upstream-code"), expiry: now + 60, epoch: epoch)
+  }
   static let epoch = EpochID(rawValue: 7)
 
   static func redeem(
@@ -167,7 +169,7 @@ extension DecisionWithFindings {
   }
 
   var isPage: Bool {
-    guard case .here = refusal?.delivery else { return false }
+    guard case .withoutRedirect = refusal?.delivery else { return false }
     return true
   }
 }

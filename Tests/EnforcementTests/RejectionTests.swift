@@ -59,8 +59,8 @@ struct RejectionTests {
     let redirect = VerifiedRedirect(
       redirectURI: Fixture.uri("com.example.app:/cb"), mode: .query, state: nil, issuer: "https://gw.example",
       isUntrusted: false)
-    #expect(RejectionResponse.to(redirect, .redirectURIMismatch).response == nil)
-    #expect(RejectionResponse.to(redirect, .consentDenied).response != nil)
-    #expect(RejectionResponse.here(.consentDenied).response == nil)
+    #expect(RejectionResponse.redirecting(to: redirect, .redirectURIMismatch).response == nil)
+    #expect(RejectionResponse.redirecting(to: redirect, .consentDenied).response != nil)
+    #expect(RejectionResponse.withoutRedirect(.consentDenied).response == nil)
   }
 }

@@ -76,7 +76,7 @@ struct ScopeTests {
     let body = Fixture.query(["scope": "openid read"])
     let request = TokenRequest(
       method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
-      body: Array(body.utf8), names: .atPushed)
+      body: Array(body.utf8), definedParameters: .atPushed)
     let permit = try #require(Enforcement.decidePushed(request, policy: policy, stateIsSealed: false).permit)
     #expect(permit.authorization.parameters.first { $0.parameter == .scope }?.value == "read")
   }

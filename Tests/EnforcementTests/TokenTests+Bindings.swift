@@ -17,7 +17,7 @@ extension TokenTests {
   func dpop() {
     let policy = Fixture.policy()
     let outcome = Enforcement.decideToken(request(Self.refresh, hasDPoPProof: true), policy: policy)
-    #expect(outcome.rejection == .senderConstraint)
+    #expect(outcome.rejection == .dpopUnsupported)
     #expect(outcome.refusal?.errorCode == .invalidRequest)
     #expect(Enforcement.decideToken(request(Self.refresh), policy: policy).findings.isEmpty)
   }
@@ -29,9 +29,9 @@ extension TokenTests {
     for hasProof in [true, false] {
       let request = TokenRequest(
         method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(form.utf8),
-        names: .atPushed, hasDPoPProof: hasProof)
+        definedParameters: .atPushed, hasDPoPProof: hasProof)
       let outcome = Enforcement.decidePushed(request, policy: policy, stateIsSealed: false)
-      #expect((outcome.rejection == .senderConstraint) == hasProof)
+      #expect((outcome.rejection == .dpopUnsupported) == hasProof)
     }
   }
 

@@ -199,7 +199,7 @@ extension TokenTests {
     #expect(
       body(permit.upstream) == ["grant_type": "refresh_token", "refresh_token": "upstream-refresh", "scope": "read"])
     #expect(permit.upstream.authorization != nil)
-    #expect(refresh(["client_id": "n2"])?.rejection == .refreshTokenForeign)
+    #expect(refresh(["client_id": "n2"])?.rejection == .refreshTokenIssuedToOtherClient)
     #expect(refresh(["scope": "read admin"])?.rejection == .refreshScopeWider)
     #expect(refresh(["scope": "read admin"])?.refusal?.errorCode == .invalidScope)
     #expect(
@@ -226,14 +226,14 @@ extension TokenTests {
 
   @Test("I-credentials: a raw refresh token gets no held credentials")
   func rawRefresh() throws {
-    #expect(refresh(opened: .invalid)?.rejection == .refreshTokenUnbound)
+    #expect(refresh(opened: .invalid)?.rejection == .refreshTokenNotSealed)
     let elsewhere = Fixture.policy { $0.rawRefreshUntil = 1_000 }
-    #expect(refresh(opened: .invalid, policy: elsewhere)?.rejection == .refreshTokenUnbound)
+    #expect(refresh(opened: .invalid, policy: elsewhere)?.rejection == .refreshTokenNotSealed)
     let itself = Fixture.policy { client in
       client.upstream.clientID = client.id
       client.rawRefreshUntil = 1_000
     }
-    #expect(refresh(opened: .invalid, policy: itself, now: 1_000)?.rejection == .refreshTokenUnbound)
+    #expect(refresh(opened: .invalid, policy: itself, now: 1_000)?.rejection == .refreshTokenNotSealed)
     let permit = try #require(refresh(opened: .invalid, policy: itself, now: 999)?.permit)
     #expect(permit.upstream.authorization == nil)
     #expect(permit.isAdopted)

@@ -62,7 +62,7 @@ struct TokenTests {
       code.upstreamVerifier = Fixture.verifierOfGateway
       let permit = try #require(Fixture.redeem(code: code, policy: policy)?.permit)
       #expect(body(permit.upstream)["code_verifier"] == Fixture.verifierOfGateway.secret.reveal())
-      #expect(permit.upstream.hidden.contains { $0.reveal() == Fixture.verifierOfGateway.secret.reveal() })
+      #expect(permit.upstream.hiddenTexts.contains { $0.reveal() == Fixture.verifierOfGateway.secret.reveal() })
     }
   }
 
@@ -81,7 +81,7 @@ struct TokenTests {
     ])
   func contentType(types: [String]) {
     let outcome = Enforcement.decideToken(Fixture.tokenRequest(contentTypes: types), policy: Fixture.policy())
-    #expect(outcome.rejection == .bodyType)
+    #expect(outcome.rejection == .bodyNotForm)
   }
 
   @Test("6749-3.2-content-type: the letter case of the content type does not matter, and charset=UTF-8 is accepted")
@@ -128,7 +128,7 @@ struct TokenTests {
     #expect(decide(["client_id": "nobody"]).rejection == .clientNotKnownAtToken)
     let observe = Fixture.policy(unknown: .observe)
     #expect(decide(["client_id": "nobody"], policy: observe).isPassed)
-    #expect(decide(["client_id": "legacy-n1"], policy: observe).rejection == .clientIsUpstream)
+    #expect(decide(["client_id": "legacy-n1"], policy: observe).rejection == .clientIDOfUpstreamAtToken)
   }
 
   @Test("6749-2.2-id-not-auth: a confidential client is not authenticated by its id alone")
@@ -227,7 +227,7 @@ struct TokenTests {
     }
     let own = decide(
       ["client_id": "w3", "client_secret": "own", "grant_type": "client_credentials", "scope": "a"], policy: policy)
-    guard case .forward(let request, verified: nil) = try #require(own.permit) else {
+    guard case .forward(let request, verifiedClient: nil) = try #require(own.permit) else {
       Issue.record("client credentials should be forwarded")
       return
     }

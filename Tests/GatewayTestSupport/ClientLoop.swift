@@ -43,20 +43,20 @@ extension Worker {
   fileprivate func send(_ address: WebAddress, _ request: Request, _ tls: TLSClient) async throws -> Response {
     guard let target = Address(literal: address.host, port: address.port) else { throw IOError.invalidArgument }
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     let deadline = poller.deadline(after: 120_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
     try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: deadline)
     let exchange = LoopbackConnection(socket, waiter, poller.buffers, deadline)
     try await exchange.write(request, to: address)
-    return try await exchange.read(isHead: request.method == "HEAD")
+    return try await exchange.readResponse(toHead: request.method == "HEAD")
   }
 
   fileprivate func sendRaw(_ bytes: [UInt8], toPort port: Int) async throws -> [UInt8] {
     guard let target = Address(literal: "127.0.0.1", port: port) else { return [] }
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     let deadline = poller.deadline(after: 120_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }

@@ -101,7 +101,7 @@ extension FixturePolicy {
     tv1.application = .device
     tv1.grants = [.deviceCode, .refreshToken]
     var d1 = try native("d1", ["https://dyn.example.net/cb"])
-    d1.registration = .dynamic
+    d1.registration = .untrusted
     var p1 = try native("p1", ["com.example.p1:/cb"])
     p1.upstream = held("legacy-p1", "upstream-secret-of-p1")
     p1.consent = .upstream

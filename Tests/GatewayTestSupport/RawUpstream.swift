@@ -66,7 +66,7 @@ public final class RawUpstream: Sendable {
       let waiter = Waiter(poller)
       let buffer = poller.buffers.take()
       defer {
-        waiter.retire()
+        waiter.cancelDeadline()
         poller.buffers.giveBack(buffer)
         socket.close()
       }

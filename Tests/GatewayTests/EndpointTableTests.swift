@@ -20,7 +20,7 @@ struct EndpointTableTests {
     let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
     for endpoint in Endpoint.allCases {
       let paths = endpoint.row.paths(policy)
-      #expect(endpoint == .own || endpoint == .pushed || !paths.isEmpty, "\(endpoint)")
+      #expect(endpoint == .otherOwnPath || endpoint == .pushedAuthorization || !paths.isEmpty, "\(endpoint)")
       for path in paths { #expect(snapshot.matcher.read(path: path) == .exact(endpoint), "\(path)") }
     }
   }
@@ -30,7 +30,7 @@ struct EndpointTableTests {
     var labels: Set<DecisionEndpoint> = []
     for endpoint in Endpoint.allCases {
       switch endpoint.row.handling {
-      case .answer where endpoint == .own: #expect(endpoint.row.label == .otherPath)
+      case .answer where endpoint == .otherOwnPath: #expect(endpoint.row.label == .otherPath)
       // `start` begins an authorization request again.
       case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
       case .answer, .answerIf: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")

@@ -30,9 +30,9 @@ struct PagesTests {
     ]
   }
 
-  static func consent(name: String?, isProven: Bool = false, scopes: [String] = [attack]) -> ConsentPage {
+  static func consent(name: String?, identityIsProven: Bool = false, scopes: [String] = [attack]) -> ConsentPage {
     ConsentPage(
-      clientID: "com.example.mail", clientName: name, isProven: isProven,
+      clientID: "com.example.mail", clientName: name, identityIsProven: identityIsProven,
       destination: .app(scheme: "com.example.mail"), scopes: scopes, action: "/authorize", token: attack)
   }
 
@@ -43,20 +43,20 @@ struct PagesTests {
   @Test("Every page has the strict headers and no form-action")
   func headers() {
     for response in Self.all {
-      let policy = response.headers.only("Content-Security-Policy") ?? ""
+      let policy = response.headers.onlyValue(of: "Content-Security-Policy") ?? ""
       let directives = policy.split(separator: ";").map { $0.drop { $0 == " " } }
       #expect(directives.contains("default-src 'none'"))
       #expect(directives.contains("base-uri 'none'"))
       #expect(directives.contains("frame-ancestors 'none'"))
       #expect(!policy.contains("form-action"))
       #expect(!policy.contains("unsafe"))
-      #expect(response.headers.only("X-Frame-Options") == "DENY")
-      #expect(response.headers.only("X-Content-Type-Options") == "nosniff")
-      #expect(response.headers.only("Referrer-Policy") == "no-referrer")
-      #expect(response.headers.only("Cache-Control") == "no-store")
-      #expect(response.headers.only("Content-Type") == "text/html; charset=utf-8")
-      #expect(response.headers.only("Location") == nil)
-      #expect(response.headers.only("Refresh") == nil)
+      #expect(response.headers.onlyValue(of: "X-Frame-Options") == "DENY")
+      #expect(response.headers.onlyValue(of: "X-Content-Type-Options") == "nosniff")
+      #expect(response.headers.onlyValue(of: "Referrer-Policy") == "no-referrer")
+      #expect(response.headers.onlyValue(of: "Cache-Control") == "no-store")
+      #expect(response.headers.onlyValue(of: "Content-Type") == "text/html; charset=utf-8")
+      #expect(response.headers.onlyValue(of: "Location") == nil)
+      #expect(response.headers.onlyValue(of: "Refresh") == nil)
     }
   }
 
@@ -64,7 +64,7 @@ struct PagesTests {
   func hashes() throws {
     for response in Self.all {
       let html = Self.html(response)
-      let policy = try #require(response.headers.only("Content-Security-Policy"))
+      let policy = try #require(response.headers.onlyValue(of: "Content-Security-Policy"))
       for (tag, directive) in [("style", "style-src"), ("script", "script-src")] {
         let parts = html.components(between: "<\(tag)>", and: "</\(tag)>")
         let sources = parts.map { "'sha256-\(Data(sha256(Array($0.utf8))).base64EncodedString())'" }
@@ -136,7 +136,7 @@ struct PagesTests {
   func statuses(status: Int) {
     let response = Pages().error(ErrorPage(status: status, retryAfter: status == 429 ? 30 : nil))
     #expect(response.status == status)
-    #expect(response.headers.only("Retry-After") == (status == 429 ? "30" : nil))
+    #expect(response.headers.onlyValue(of: "Retry-After") == (status == 429 ? "30" : nil))
   }
 
   @Test("The consent page shows the client, its destination and the requested scopes (I-consent)")
@@ -153,7 +153,7 @@ struct PagesTests {
   @Test("Only a client whose identity is not proven is marked as unverified")
   func unverified() {
     let unproven = Self.html(Self.pages.consent(Self.consent(name: "Mail")))
-    let proven = Self.html(Self.pages.consent(Self.consent(name: "Mail", isProven: true)))
+    let proven = Self.html(Self.pages.consent(Self.consent(name: "Mail", identityIsProven: true)))
     #expect(HTMLForm.text(of: unproven).contains("unverified"))
     #expect(!HTMLForm.text(of: proven).contains("unverified"))
   }

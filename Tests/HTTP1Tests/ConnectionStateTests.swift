@@ -69,6 +69,6 @@ struct ConnectionStateTests {
     state.receivedHead(hasBody: true, keepsAlive: true)
     #expect(!state.isRequestComplete)
     #expect(!state.hasStartedResponse)
-    #expect(state.requests == 2)
+    #expect(state.requestCount == 2)
   }
 }

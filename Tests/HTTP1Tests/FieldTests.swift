@@ -142,11 +142,11 @@ struct FieldTests {
   func lookUp() throws {
     let parsed = try #require(
       try parseRequest("GET / HTTP/1.1\r\nHost: a\r\nCookie: 1\r\nVia: v\r\nCookie: 2\r\n\r\n"))
-    #expect(parsed.text(parsed.index.first(.cookie)) == "1")
-    #expect(parsed.text(parsed.index.last(.cookie)) == "2")
-    #expect(parsed.index.only(.cookie) == nil)
-    #expect(parsed.text(parsed.index.only(.via)) == "v")
-    #expect(parsed.index.only(.te) == nil)
+    #expect(parsed.text(parsed.index.firstValue(of: .cookie)) == "1")
+    #expect(parsed.text(parsed.index.lastValue(of: .cookie)) == "2")
+    #expect(parsed.index.onlyValue(of: .cookie) == nil)
+    #expect(parsed.text(parsed.index.onlyValue(of: .via)) == "v")
+    #expect(parsed.index.onlyValue(of: .te) == nil)
   }
 }
 

@@ -19,8 +19,8 @@ struct MessageValueTests {
     var headers: Headers = ["A": "1", "b": "2", "a": "3"]
     #expect(headers["a"] == "1")
     #expect(headers.all("A") == ["1", "3"])
-    #expect(headers.only("a") == nil)
-    #expect(headers.only("B") == "2")
+    #expect(headers.onlyValue(of: "a") == nil)
+    #expect(headers.onlyValue(of: "B") == "2")
     headers.set("A", "4")
     #expect(headers.all("a") == ["4"])
     headers.remove("B")

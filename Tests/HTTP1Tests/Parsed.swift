@@ -16,7 +16,7 @@ struct Parsed<Head> {
   }
 
   var names: [String] { index.compactMap { text($0.name) } }
-  var nominated: [String] { index.filter(\.isNominated).compactMap { text($0.name) } }
+  var nominated: [String] { index.filter(\.isNamedByConnection).compactMap { text($0.name) } }
 }
 
 /// Returns nil if the head is incomplete.

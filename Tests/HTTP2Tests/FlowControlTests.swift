@@ -200,7 +200,7 @@ struct FlowControlTests {
   @Test("A shutdown is announced twice, and streams that begin in between are served")
   func shutdown() throws {
     let fixture = try SessionFixture()
-    fixture.session.noticeShutdown()
+    fixture.session.sendShutdownNotice()
     let notice = fixture.frames()
     #expect(notice.first { $0.kind == .goAway }?.word(at: 0) == 0x7fff_ffff)
     let ping = try #require(notice.first { $0.kind == .ping })

@@ -90,7 +90,7 @@ final class SessionFixture {
     guard let stream = streams[id] else { return 0 }
     let buffer = buffers.take()
     defer { buffers.giveBack(buffer) }
-    let count = min(session.room(stream), body.utf8.count)
+    let count = min(session.room(for: stream), body.utf8.count)
     buffer.append(Array(body.utf8), in: 0..<count)
     session.write(stream, buffer, offset: 0, count: count)
     return count

@@ -15,7 +15,7 @@ struct StreamReuseTests {
     let stream = try #require(fixture.streams[1])
     fixture.respond(1, "secret")
     fixture.session.stopReading(stream)
-    stream.mark = 7
+    stream.callerIndex = 7
     let fresh = HTTP2Stream(3, fixture.buffers)
     #expect(String(describing: stream.state) != String(describing: fresh.state))
     stream.begin(3)

@@ -74,7 +74,7 @@ extension Response {
   var text: String { String(decoding: body, as: UTF8.self) }
 }
 
-extension DemoBrowser.Stop {
+extension DemoBrowser.Outcome {
   var page: DemoBrowser.Page? {
     guard case .page(let page) = self else { return nil }
     return page

@@ -21,7 +21,7 @@ struct RedirectURITests {
         registered.contains { uri.matches(registered: $0, variance: variance) } ? uri : nil
       }
     } else {
-      matched = RedirectURI.onlyUsable(of: registered)
+      matched = RedirectURI.defaultURI(registered: registered)
     }
     #expect((matched != nil) == (vector.expected == "match"))
   }

@@ -33,7 +33,7 @@ struct OAuthNamesTests {
       "next=/authorize%3Fgrant_type%3Da",
     ])
   func otherQuery(_ query: String) {
-    #expect(Self.matcher.read(path: "/login", query: query) == .other)
+    #expect(Self.matcher.read(path: "/login", query: query) == .notEndpoint)
   }
 
   @Test("upstream.pass is checked first: a path that it does not list is 404")
@@ -51,7 +51,7 @@ struct OAuthNamesTests {
       "client_id=a&response_type=code", "GRANT_TYPE=x",
     ])
   func form(_ body: String) {
-    #expect(OAuthNames(form: Array(body.utf8)).isRequest)
+    #expect(OAuthNames(form: Array(body.utf8)).indicateOAuthRequest)
   }
 
   @Test(
@@ -64,14 +64,14 @@ struct OAuthNamesTests {
         + "Content-Disposition: form-data; name=\"response_type\"\r\n\r\ncode",
     ])
   func multipart(_ body: String) {
-    #expect(OAuthNames(multipart: Array(body.utf8)).isRequest)
+    #expect(OAuthNames(multipart: Array(body.utf8)).indicateOAuthRequest)
   }
 
   @Test("Forms without these names are not OAuth requests")
   func otherForms() {
-    #expect(!OAuthNames(form: Array("user=a&password=b&client_id=c&next=grant_type".utf8)).isRequest)
+    #expect(!OAuthNames(form: Array("user=a&password=b&client_id=c&next=grant_type".utf8)).indicateOAuthRequest)
     #expect(
       !OAuthNames(multipart: Array("--b\r\nContent-Disposition: form-data; name=\"file\"\r\n\r\ngrant_type=x".utf8))
-        .isRequest)
+        .indicateOAuthRequest)
   }
 }

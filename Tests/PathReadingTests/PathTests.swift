@@ -14,7 +14,8 @@ struct PathTests {
     "I-path: a path that is exactly an endpoint is that endpoint",
     arguments: [
       ("/authorize", .authorization), ("/v2/OAuth/Authorize.php", .authorization), ("/oauth/token", .token),
-      ("/revoke", .revocation), ("/par", .closed), ("/.proofgate/callback", .own), ("/.proofgate/a/b.css", .own),
+      ("/revoke", .revocation), ("/par", .closed), ("/.proofgate/callback", .otherOwnPath),
+      ("/.proofgate/a/b.css", .otherOwnPath),
     ] as [(String, Endpoint)])
   func exact(path: String, endpoint: Endpoint) {
     #expect(Self.matcher.read(path: path) == .exact(endpoint))
@@ -106,7 +107,7 @@ struct PathTests {
       "/~user/page", "/a+b/c&d", "/v1.2/a,b;c", "/static/..%2e/x", "/100%25", "/a|b", "/a[1]{2}^`",
     ])
   func plain(path: String) {
-    #expect(Self.matcher.read(path: path) == .other)
+    #expect(Self.matcher.read(path: path) == .notEndpoint)
   }
 
   @Test(
@@ -117,7 +118,7 @@ struct PathTests {
       "/.well-known/openid-configuration", "/.proofgates/x",
     ])
   func other(path: String) {
-    #expect(Self.matcher.read(path: path) == .other)
+    #expect(Self.matcher.read(path: path) == .notEndpoint)
   }
 
   @Test("An endpoint's path with any mixture of insertions and encodings is ambiguous")
@@ -211,14 +212,14 @@ struct PathTests {
       ("/odata", "$filter=a:b"), ("/", "xmlns:a=b&xsi:type=c"), ("/", "a=b;c=d"), ("/page", "12:30:45"),
     ])
   func unroutedQuery(path: String, query: String) {
-    #expect(Self.matcher.read(path: path, query: query) == .other)
+    #expect(Self.matcher.read(path: path, query: query) == .notEndpoint)
   }
 
   @Test("An endpoint with an ordinary query is still that endpoint")
   func queryOfEndpoint() {
     let query = "response_type=code&client_id=a&redirect_uri=com.example.app%3A%2Fcb&scope=a%20b&state=x%2Fy"
     #expect(Self.matcher.read(path: "/authorize", query: query) == .exact(.authorization))
-    #expect(Self.matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.own))
+    #expect(Self.matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.otherOwnPath))
   }
 
   @Test("Every path under /.proofgate/ belongs to the gateway, and only an endpoint's exact path is that endpoint")
@@ -227,7 +228,7 @@ struct PathTests {
       ownPath: GatewaySettings.ownPath, paths: { $0 == .callback ? ["/.proofgate/callback"] : [] })
     #expect(matcher.read(path: "/.proofgate/callback", query: "code=a&state=b") == .exact(.callback))
     for path in ["/.proofgate/callbackx", "/.proofgate/consent", "/.proofgate/callback/x"] {
-      #expect(matcher.read(path: path) == .exact(.own), "\(path)")
+      #expect(matcher.read(path: path) == .exact(.otherOwnPath), "\(path)")
     }
     for path in ["/.proofgate/%63allback", "/.proofgate/Callback/", "//.proofgate/callback"] {
       #expect(matcher.read(path: path) == .ambiguous, "\(path)")
@@ -237,9 +238,9 @@ struct PathTests {
   @Test("upstream.pass opens a path below an endpoint only with an entry that is longer than the endpoint's path")
   func passedBelow() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/", "/authorize/native", "/oauth/token/"])
-    #expect(matcher.read(path: "/authorize/native") == .other)
-    #expect(matcher.read(path: "/authorize/native/x") == .other)
-    #expect(matcher.read(path: "/other") == .other)
+    #expect(matcher.read(path: "/authorize/native") == .notEndpoint)
+    #expect(matcher.read(path: "/authorize/native/x") == .notEndpoint)
+    #expect(matcher.read(path: "/other") == .notEndpoint)
     for path in ["/authorize/native/..", "/authorize/native/%2e%2e/x"] {
       #expect(matcher.read(path: path) == .ambiguous, "\(path)")
     }
@@ -253,12 +254,12 @@ struct PathTests {
     let many = String(repeating: "/a", count: 65) + "/oauth/x"
     #expect(Self.matcher.read(path: many + "/token") == .ambiguous)
     #expect(Self.matcher.read(path: "/" + String(repeating: "a", count: 4_096) + "%20") == .ambiguous)
-    #expect(Self.matcher.read(path: "/x" + String(repeating: "authorize", count: 200)) == .other)
+    #expect(Self.matcher.read(path: "/x" + String(repeating: "authorize", count: 200)) == .notEndpoint)
     #expect(Self.matcher.read(path: "/x", query: "q=" + String(repeating: "/%61", count: 65)) == .ambiguous)
     // Letters in another order, or the letters of `.proofgate` without the period, do not start the full check.
     let strange = String(repeating: "/b", count: 65)
-    #expect(Self.matcher.read(path: "/nekot" + strange) == .other)
-    #expect(Self.matcher.read(path: "/p/r/o/o/f/g/a/t/e" + strange) == .other)
+    #expect(Self.matcher.read(path: "/nekot" + strange) == .notEndpoint)
+    #expect(Self.matcher.read(path: "/p/r/o/o/f/g/a/t/e" + strange) == .notEndpoint)
     #expect(Self.matcher.read(path: "/.p/r/o/o/f/g/a/t/e" + strange) == .ambiguous)
     let passing = EndpointMatcher(endpoints: Self.endpoints, pass: ["/static/"])
     #expect(passing.read(path: "/static" + String(repeating: "/b", count: 65)) == .notPassed)
@@ -268,7 +269,7 @@ struct PathTests {
   func passedPrefixes() {
     let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/login", "/static/", "/index.php"])
     for path in ["/login", "/login/form", "/static/app.css", "/static/A%20b", "/index.php/account", "/index.php"] {
-      #expect(matcher.read(path: path) == .other, "\(path)")
+      #expect(matcher.read(path: path) == .notEndpoint, "\(path)")
     }
     for path in [
       "/", "/loginx", "/static", "/admin", "/static/../admin", "/static/%2e%2e/admin", "/static/..;/admin",
@@ -278,6 +279,6 @@ struct PathTests {
     }
     #expect(matcher.read(path: "/authorize") == .exact(.authorization))
     #expect(matcher.read(path: "/login/../authorize") == .ambiguous)
-    #expect(matcher.read(path: "/.proofgate/callback") == .exact(.own))
+    #expect(matcher.read(path: "/.proofgate/callback") == .exact(.otherOwnPath))
   }
 }

@@ -27,9 +27,9 @@ struct ResemblingPathTests {
     ])
   func resembling(path: String, entry: String) {
     #expect(Self.matcher.read(path: path) == .resembling)
-    #expect(Self.matcher.entry(for: path.utf8.span) == entry)
+    #expect(Self.matcher.notEndpointsEntry(for: path.utf8.span) == entry)
     let listing = EndpointMatcher(endpoints: Self.endpoints, notEndpoints: [entry])
-    #expect(listing.read(path: path) == .other)
+    #expect(listing.read(path: path) == .notEndpoint)
   }
 
   @Test(
@@ -57,7 +57,7 @@ struct ResemblingPathTests {
     ] {
       #expect(matcher.read(path: path) == .ambiguous, "\(path)")
     }
-    #expect(matcher.read(path: "/oauth/tokenx") == .other)
+    #expect(matcher.read(path: "/oauth/tokenx") == .notEndpoint)
   }
 
   @Test("I-path: a listed path still obeys upstream.pass and the rules for queries")
@@ -66,7 +66,7 @@ struct ResemblingPathTests {
     #expect(matcher.read(path: "/oauth/tokenx") == .notPassed)
     let passing = EndpointMatcher(endpoints: Self.endpoints, notEndpoints: ["/oauth/tokenx"])
     #expect(passing.read(path: "/oauth/tokenx", query: "r=/oauth/token") == .ambiguous)
-    #expect(passing.read(path: "/oauth/tokenx", query: "page=2") == .other)
+    #expect(passing.read(path: "/oauth/tokenx", query: "page=2") == .notEndpoint)
   }
 
   /// A stock server: its endpoints, its other routes, and the `not_endpoints` entries that the routes need.
@@ -174,7 +174,7 @@ struct ResemblingPathTests {
   )
   func stockRoutes(of server: Server) throws {
     let matcher = EndpointMatcher(endpoints: server.endpoints, notEndpoints: server.notEndpoints)
-    for route in server.routes { #expect(matcher.read(path: route) == .other, "\(route)") }
+    for route in server.routes { #expect(matcher.read(path: route) == .notEndpoint, "\(route)") }
     for entry in server.notEndpoints {
       let without = EndpointMatcher(
         endpoints: server.endpoints, notEndpoints: server.notEndpoints.filter { $0 != entry })

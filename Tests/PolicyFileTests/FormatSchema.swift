@@ -23,11 +23,11 @@ enum FormatSchema {
     ]
     let required = table.rows.filter(\.isRequired).map { JSON.string($0.key) }
     if !required.isEmpty { members.append(("required", .array(required))) }
-    if !table.alternatives.isEmpty {
+    if !table.requiresAnyOf.isEmpty {
       members.append(
-        ("anyOf", .array(table.alternatives.map { .object([("required", .array($0.map { .string($0) }))]) })))
+        ("anyOf", .array(table.requiresAnyOf.map { .object([("required", .array($0.map { .string($0) }))]) })))
     }
-    if table.isExclusive { members += [("minProperties", .number(1)), ("maxProperties", .number(1))] }
+    if table.requiresExactlyOneKey { members += [("minProperties", .number(1)), ("maxProperties", .number(1))] }
     return members
   }
 
@@ -71,15 +71,16 @@ enum FormatSchema {
     switch form {
     case .flag: [("type", "boolean")]
     case .choice(let words): choice(words)
-    case .choices(let words): schema(.list(.choice(words), least: 1))
+    case .choices(let words): schema(.list(.choice(words), minimumCount: 1))
     case .number(let range): integer(range)
     case .size(let range):
       anyOf([integer(range), schema(.text(pattern: "^[1-9][0-9]*(B|KiB|MiB|GiB)$"))])
     case .duration, .seconds: schema(.text(pattern: "^(0|[1-9][0-9]*)(ms|s|m|h)$"))
     case .date: schema(.text(pattern: "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"))
-    case .text(_, let pattern, let longest): text(pattern, longest)
-    case .paths: schema(.list(.text(pattern: "^/[A-Za-z0-9/._~!$&'()*+,=:@-]*$"), orSingle: true))
-    case .list(let item, let orSingle, let least): list(item, orSingle: orSingle, least: least)
+    case .text(_, let pattern, let maximumLength): text(pattern, maximumLength)
+    case .paths: schema(.list(.text(pattern: "^/[A-Za-z0-9/._~!$&'()*+,=:@-]*$"), allowsSingleValue: true))
+    case .list(let item, let allowsSingleValue, let minimumCount):
+      list(item, allowsSingleValue: allowsSingleValue, minimumCount: minimumCount)
     case .section(let name): [("$ref", .string("#/$defs/\(name)"))]
     case .word(let word, let form): anyOf([[("const", .string(word))], schema(form)])
     case .any(let forms): anyOf(forms.map(schema))
@@ -98,20 +99,20 @@ enum FormatSchema {
     [("type", "integer"), ("minimum", .number(range.lowerBound)), ("maximum", .number(range.upperBound))]
   }
 
-  private static func text(_ pattern: String?, _ longest: Int?) -> [(String, JSON)] {
+  private static func text(_ pattern: String?, _ maximumLength: Int?) -> [(String, JSON)] {
     var members: [(String, JSON)] = [("type", "string")]
-    if let longest { members.append(("maxLength", .number(longest))) }
+    if let maximumLength { members.append(("maxLength", .number(maximumLength))) }
     return members + [pattern.map { ("pattern", .string($0)) } ?? ("minLength", .number(1))]
   }
 
-  private static func list(_ item: SettingForm, orSingle: Bool, least: Int) -> [(String, JSON)] {
+  private static func list(_ item: SettingForm, allowsSingleValue: Bool, minimumCount: Int) -> [(String, JSON)] {
     var list: [(String, JSON)] = [("type", "array"), ("items", .object(schema(item)))]
     switch item {
     case .section, .any: break
     default: list.append(("uniqueItems", .bool(true)))
     }
-    if least > 0 { list.append(("minItems", .number(least))) }
-    return orSingle ? anyOf([schema(item), list]) : list
+    if minimumCount > 0 { list.append(("minItems", .number(minimumCount))) }
+    return allowsSingleValue ? anyOf([schema(item), list]) : list
   }
 
   private static func anyOf(_ schemas: [[(String, JSON)]]) -> [(String, JSON)] {

@@ -67,7 +67,7 @@ struct YAMLTests {
       let entry = try #require(item.entries.first { _ in true })
       #expect(entry.key.text == "k\(number)" && entry.value.text == "v\(number)")
       #expect(entry.value.mark.line == number + 3)
-      list.document.forget(list, through: item)
+      list.document.freeItems(of: list, through: item)
       number += 1
     }
     #expect(number == 5_000)

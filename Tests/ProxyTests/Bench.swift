@@ -65,7 +65,7 @@ final class Bench {
       let settings = CompiledProxyConfiguration(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }
       let resolver =
-        setup.name.map { Resolver(host: $0.host, port: address.port, ask: $0.ask) }
+        setup.name.map { Resolver(host: $0.host, port: address.port, lookUp: $0.ask) }
         ?? Resolver(host: address.host, port: address.port)
       let connections = ConnectionLimits()
       let server = try await ProxyServer(
@@ -118,7 +118,7 @@ final class Bench {
   func connect() async throws -> Peer {
     guard let address = server.addresses.first else { throw IOError.invalidArgument }
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     made += 1
     do {
       let client = Peer(try await poller.connect(to: address, with: waiter, until: poller.patience), poller)
@@ -144,7 +144,7 @@ final class Bench {
   func connect(_ tls: TLSClient) async throws -> Peer {
     let client = try await connect()
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     try await tls.connect(client.socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
     return client
   }

@@ -24,13 +24,13 @@ struct ExchangeDeadlinesTests {
 
     /// Begins a wait; the time from now to its end.
     mutating func begin() -> Milliseconds {
-      deadlines.begin(state, ExchangeDeadlinesTests.settings, now: now, taken: { taken }) - now
+      deadlines.begin(state, ExchangeDeadlinesTests.settings, now: now, clientBytes: { taken }) - now
     }
 
     /// Ends the wait after a time; the limit that was met.
     mutating func end(_ wake: Wake, after time: Milliseconds) -> ExchangeState.Limit? {
       now += time
-      return deadlines.end(wake, state, ExchangeDeadlinesTests.settings, now: now, taken: { taken })
+      return deadlines.end(wake, state, ExchangeDeadlinesTests.settings, now: now, clientBytes: { taken })
     }
   }
 
@@ -106,9 +106,9 @@ struct ExchangeDeadlinesTests {
       .download(.waiting(.client)))
     var limit: ExchangeState.Limit?
     while limit == nil, waits.now < 200_000 {
-      let end = waits.deadlines.begin(waits.state, settings, now: waits.now, taken: { 7 })
+      let end = waits.deadlines.begin(waits.state, settings, now: waits.now, clientBytes: { 7 })
       waits.now = end
-      limit = waits.deadlines.end(.timedOut, waits.state, settings, now: waits.now, taken: { 7 })
+      limit = waits.deadlines.end(.timedOut, waits.state, settings, now: waits.now, clientBytes: { 7 })
     }
     #expect(limit == .stall)
     #expect(waits.now == 61_000)
@@ -134,7 +134,7 @@ struct ExchangeDeadlinesTests {
       .body(asksForClose: false), ExchangeDeadlinesTests.start, .upload(.waiting(.upstream)),
       .download(.waiting(.upstream)))
     #expect(waits.begin() == 60_000)
-    #expect(!waits.deadlines.mayBeMet(.ready))
+    #expect(!waits.deadlines.mayHaveExceededLimit(.ready))
     #expect(waits.end(.ready, after: 50_000) == nil)
   }
 }

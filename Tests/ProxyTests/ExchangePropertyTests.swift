@@ -155,12 +155,13 @@ private struct RandomPeers {
   }
 
   private mutating func wait() -> ExchangeState.Event {
-    let end = deadlines.begin(state, RandomPeers.settings, now: now, taken: { taken })
+    let end = deadlines.begin(state, RandomPeers.settings, now: now, clientBytes: { taken })
     if end < now { broken.append("a wait that ends before it begins") }
     let isReady = !isSilent && (isEndless || random.flip()) && now + 5_000 < end
     now = isReady ? now + 5_000 : end
     if isReady { taken += 10_000 }
-    let limit = deadlines.end(isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, taken: { taken })
+    let limit = deadlines.end(
+      isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, clientBytes: { taken })
     return limit.map { .expired($0) } ?? .woke
   }
 

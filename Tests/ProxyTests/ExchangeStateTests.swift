@@ -62,7 +62,7 @@ struct ExchangeStateTests {
       ExchangeStateTests.idempotent, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: true),
       .download(.waiting(.client)))
     #expect(action == .wait)
-    #expect(state.isBlockedDown)
+    #expect(state.isBlockedByClient)
     #expect(state.interest == (.writable, []))
   }
 

@@ -194,7 +194,7 @@ final class Peer {
   /// Ends a script that waits for this connection.
   private func release() {
     waiter.resume(.ready)
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 }
 

@@ -34,7 +34,7 @@ final class ScriptedUpstream {
           defer { self.running -= 1 }
           if let tls {
             let waiter = Waiter(poller)
-            defer { waiter.retire() }
+            defer { waiter.cancelDeadline() }
             guard
               (try? await tls.accept(socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)) != nil
             else { return peer.close() }

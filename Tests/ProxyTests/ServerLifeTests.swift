@@ -69,7 +69,7 @@ extension ProxyTests {
             // As soon as the server listens.
             var clients: [Peer] = []
             let waiter = Waiter(poller)
-            defer { waiter.retire() }
+            defer { waiter.cancelDeadline() }
             while clients.count < 20 {
               if let socket = try? await poller.connect(to: address, with: waiter, until: poller.patience) {
                 clients.append(Peer(socket, poller))

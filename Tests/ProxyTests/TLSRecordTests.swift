@@ -32,7 +32,7 @@ extension ProxyTests {
       to upstream: ScriptedUpstream, _ tls: TLSClient, _ poller: Poller
     ) async throws -> Peer {
       let waiter = Waiter(poller)
-      defer { waiter.retire() }
+      defer { waiter.cancelDeadline() }
       let socket = try await poller.connect(to: upstream.address, with: waiter, until: poller.patience)
       try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
       return Peer(socket, poller)
@@ -112,7 +112,7 @@ extension ProxyTests {
         let buffer = peer.poller.buffers.take()
         defer { peer.poller.buffers.giveBack(buffer) }
         let waiter = Waiter(peer.poller)
-        defer { waiter.retire() }
+        defer { waiter.cancelDeadline() }
         // The buffer has room for 100 bytes of the first record.
         buffer.append([UInt8](repeating: 0, count: buffer.readRoom - 100))
         var first = Transfer.wouldBlock

@@ -76,9 +76,9 @@ struct BufferTests {
     #expect(pool.inUse == 0)
     let again = pool.take()
     #expect(BufferTests.block(of: again) == first && again.isEmpty)
-    pool.fill(b)
+    pool.ensureBlock(in: b)
     #expect(BufferTests.block(of: b) == last)
-    pool.fill(b)  // already has a block
+    pool.ensureBlock(in: b)  // already has a block
     #expect(pool.inUse == 2)
   }
 
@@ -95,7 +95,7 @@ struct BufferTests {
     #expect(a.readRoom == 0)
     let block = BufferTests.block(of: a)
     pool.giveBack(a)
-    pool.fill(a)
+    pool.ensureBlock(in: a)
     #expect(!a.isWide && a.isEmpty && BufferTests.block(of: a) != block && a.room == Buffer.capacity)
     pool.widen(a)
     #expect(BufferTests.block(of: a) == block)
@@ -109,7 +109,7 @@ struct BufferTests {
     let pool = BufferPool()
     let buffer = Buffer()
     #expect(buffer.isEmpty && buffer.room == 0 && buffer.readRoom == 0 && !buffer.hasBlock)
-    pool.fill(buffer)
+    pool.ensureBlock(in: buffer)
     #expect(buffer.hasBlock && buffer.readRoom == Buffer.readSize)
     buffer.append("x")
     pool.giveBack(buffer)

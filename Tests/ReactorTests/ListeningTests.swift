@@ -42,7 +42,7 @@ struct ListeningTests {
             Script {
               let waiter = Waiter(poller)
               _ = await waiter.wait(socket, .readable, until: poller.patience)
-              waiter.retire()
+              waiter.cancelDeadline()
               socket.close()
             })
         }
@@ -66,7 +66,7 @@ struct ListeningTests {
       while workers.contains(where: { $0.connections.count > 0 }) {
         _ = await waiter.sleep(until: poller.deadline(after: 5))
       }
-      waiter.retire()
+      waiter.cancelDeadline()
     }
     for worker in workers { await worker.stopAccepting() }
     for worker in workers { await worker.stop() }

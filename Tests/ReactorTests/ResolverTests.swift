@@ -7,7 +7,7 @@ struct ResolverTests {
   func literal() async throws {
     try await OnWorker.run { worker in
       let resolver = Resolver(host: "192.0.2.7", port: 81)
-      #expect(resolver.known(now: 0)?.map(\.description) == ["192.0.2.7:81"])
+      #expect(resolver.cachedAddresses(now: 0)?.map(\.description) == ["192.0.2.7:81"])
       let addresses = try await resolver.resolve(on: worker.poller)
       #expect(addresses.first?.port == 81)
     }
@@ -17,10 +17,10 @@ struct ResolverTests {
   func localName() async throws {
     try await OnWorker.run { worker in
       let resolver = Resolver(host: "localhost", port: 80)
-      #expect(resolver.known(now: 0) == nil)
+      #expect(resolver.cachedAddresses(now: 0) == nil)
       let addresses = try await resolver.resolve(on: worker.poller)
       #expect(!addresses.isEmpty && addresses.allSatisfy { $0.isLoopback && $0.port == 80 })
-      #expect(resolver.known(now: SystemClock.monotonicTime()) == addresses)
+      #expect(resolver.cachedAddresses(now: SystemClock.monotonicTime()) == addresses)
     }
   }
 
@@ -30,7 +30,7 @@ struct ResolverTests {
       let resolver = Resolver(host: "localhost", port: 80)
       let addresses = try await resolver.resolve(on: worker.poller)
       let later = SystemClock.monotonicTime() + Resolver.freshness * 10
-      #expect(resolver.known(now: later) == addresses)
+      #expect(resolver.cachedAddresses(now: later) == addresses)
       let again = try await resolver.resolve(on: worker.poller)
       #expect(again == addresses)
     }
@@ -51,7 +51,7 @@ struct ResolverTests {
       }
       #expect(await waiter.sleep(until: worker.poller.patience) == .ready)
       #expect(answered == 50)
-      waiter.retire()
+      waiter.cancelDeadline()
     }
   }
 

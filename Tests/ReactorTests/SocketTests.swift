@@ -72,7 +72,7 @@ struct SocketTests {
         _ = server.receive(into: taken)
       }
       #expect(taken.bytes(from: 0, count: taken.count) == Array("abcXdef".utf8))
-      waiter.retire()
+      waiter.cancelDeadline()
       for buffer in [given, taken] { poller.buffers.giveBack(buffer) }
     }
   }
@@ -97,7 +97,7 @@ struct SocketTests {
       let waiter = Waiter(worker.poller)
       #expect(await waiter.wait(server, .readable, until: worker.poller.patience) == .ready)
       #expect(server.receive(into: buffer) == .ended)
-      waiter.retire()
+      waiter.cancelDeadline()
       worker.poller.buffers.giveBack(buffer)
       server.close()
     }

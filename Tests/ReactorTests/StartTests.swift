@@ -19,7 +19,7 @@ struct StartTests {
       // The task of the first check continues, and waits still work.
       let waiter = Waiter(worker.poller)
       #expect(await waiter.sleep(until: worker.poller.deadline(after: 1)) == .timedOut)
-      waiter.retire()
+      waiter.cancelDeadline()
     }
   }
 

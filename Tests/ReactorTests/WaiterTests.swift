@@ -14,7 +14,7 @@ struct WaiterTests {
       #expect(await waiter.wait(client, .readable, until: poller.deadline(after: 1)) == .timedOut)
       #expect(await waiter.sleep(until: poller.deadline(after: 1)) == .timedOut)
       #expect(await waiter.wait(client, .readable, server, .readable, until: poller.deadline(after: 1)) == .timedOut)
-      waiter.retire()
+      waiter.cancelDeadline()
       client.close()
       server.close()
     }
@@ -58,7 +58,7 @@ struct WaiterTests {
       poller.start(Script { _ = client.send(buffer) })
       #expect(await waiter.wait(client, .readable, server, .readable, until: poller.patience) == .ready)
       #expect(server.satisfies(.readable) && !client.satisfies(.readable))
-      waiter.retire()
+      waiter.cancelDeadline()
       client.close()
       server.close()
       poller.buffers.giveBack(buffer)
@@ -79,7 +79,7 @@ struct WaiterTests {
       let (quiet, silent) = try await poller.pair(on: worker, second)
       #expect(await waiter.wait(quiet, .readable, other, [], until: poller.deadline(after: 1)) == .timedOut)
       #expect(await waiter.wait(quiet, .readable, other, .broken, until: poller.patience) == .ready)
-      waiter.retire()
+      waiter.cancelDeadline()
       for socket in [quiet, silent, other] { socket.close() }
     }
   }
@@ -100,7 +100,7 @@ struct WaiterTests {
         server.close()
         server.close()
         #expect(server.receive(into: buffer) == .failed(.aborted))
-        waiter.retire()
+        waiter.cancelDeadline()
       }
       poller.buffers.giveBack(buffer)
     }
@@ -116,7 +116,7 @@ struct WaiterTests {
       poller.start(Script { poller.beginDraining() })
       #expect(await waiter.waitIdle(client, until: poller.patience) == .draining)
       #expect(await waiter.waitIdle(client, until: poller.patience) == .draining)
-      waiter.retire()
+      waiter.cancelDeadline()
       client.close()
       server.close()
     }
@@ -148,7 +148,7 @@ struct WaiterTests {
       await poller.turn()
       // The wait that was removed from the list is still asleep.
       waiters[10].resume(.ready)
-      for waiter in waiters { waiter.retire() }
+      for waiter in waiters { waiter.cancelDeadline() }
     }
   }
 
@@ -163,7 +163,7 @@ struct WaiterTests {
           waiter.resume(.timedOut)
         })
       #expect(await waiter.sleep(until: poller.patience) == .ready)
-      waiter.retire()
+      waiter.cancelDeadline()
     }
   }
 
@@ -198,7 +198,7 @@ struct WaiterTests {
               steps[index] += 1
               await waiter.yieldShare()
             }
-            waiter.retire()
+            waiter.cancelDeadline()
           })
       }
       let waiter = Waiter(poller)
@@ -210,7 +210,7 @@ struct WaiterTests {
         most = max(most, steps.reduce(0, +) - before)
       }
       isOver = true
-      waiter.retire()
+      waiter.cancelDeadline()
       #expect((1...10).contains(most))
       let (least, highest) = (steps.min() ?? 0, steps.max() ?? 0)
       #expect(least > turns / tasks && highest - least <= 1)
@@ -234,7 +234,7 @@ struct WaiterTests {
             // A task does not join a second batch after the others of its turn.
             await waiter.joinSendBatch()
             steps.append("ends \(index)")
-            waiter.retire()
+            waiter.cancelDeadline()
           })
       }
       await poller.turn()
@@ -262,7 +262,7 @@ struct WaiterTests {
             } else {
               others += 1
             }
-            waiter.retire()
+            waiter.cancelDeadline()
           })
       }
       await poller.turn()
@@ -285,7 +285,7 @@ struct WaiterTests {
             await waiter.yieldShare()
             await waiter.joinSendBatch()
             steps.append("goes on \(index)")
-            waiter.retire()
+            waiter.cancelDeadline()
           })
       }
       await poller.turn()
@@ -293,7 +293,7 @@ struct WaiterTests {
       let waiter = Waiter(poller)
       await waiter.yield()
       await waiter.joinSendBatch()
-      waiter.retire()
+      waiter.cancelDeadline()
     }
   }
 }
@@ -304,6 +304,6 @@ extension Poller {
     let waiter = Waiter(self)
     for _ in 0..<3 { await waiter.yield() }
     _ = await waiter.sleep(until: deadline(after: 1))
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 }

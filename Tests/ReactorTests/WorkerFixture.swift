@@ -52,7 +52,7 @@ extension Poller {
   /// Connects without leaving a deadline behind.
   func open(_ address: Address) async throws(ConnectError) -> Socket {
     let waiter = Waiter(self)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     return try await connect(to: address, with: waiter, until: patience)
   }
 
@@ -83,7 +83,7 @@ final class Accepted {
 
   func next() async -> Socket {
     while sockets.isEmpty { _ = await waiter.sleep(until: poller.patience) }
-    waiter.retire()
+    waiter.cancelDeadline()
     return sockets.removeFirst()
   }
 }

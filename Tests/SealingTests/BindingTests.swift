@@ -12,22 +12,22 @@ struct BindingTests {
   @Test("A bound value opens only in its own place, and a value without a binding in no place")
   func place() throws {
     let here = SealBinding(data: [1, 2])
-    let text = sealer.seal(payload, for: .kept, in: here)
-    #expect(try sealer.open(text, as: .kept, in: SealBinding(data: [1, 2])) == payload)
+    let text = sealer.seal(payload, for: .storedTokens, in: here)
+    #expect(try sealer.open(text, as: .storedTokens, in: SealBinding(data: [1, 2])) == payload)
     for other in [SealBinding(data: [1, 3]), SealBinding(data: []), nil] {
-      #expect(throws: OpenError.notAuthentic) { try sealer.open(text, as: .kept, in: other) }
+      #expect(throws: OpenError.notAuthentic) { try sealer.open(text, as: .storedTokens, in: other) }
     }
     #expect(throws: OpenError.notAuthentic) { try sealer.open(text, as: .state, in: here) }
-    let free = sealer.seal(payload, for: .kept)
-    #expect(throws: OpenError.notAuthentic) { try sealer.open(free, as: .kept, in: here) }
+    let free = sealer.seal(payload, for: .storedTokens)
+    #expect(throws: OpenError.notAuthentic) { try sealer.open(free, as: .storedTokens, in: here) }
   }
 
   @Test("If the binding has a secret, the keys of the ring alone open nothing")
   func secret() throws {
-    let text = sealer.seal(payload, for: .kept, in: SealBinding(data: [1], secret: Secret("token")))
-    #expect(try sealer.open(text, as: .kept, in: SealBinding(data: [1], secret: Secret("token"))) == payload)
+    let text = sealer.seal(payload, for: .storedTokens, in: SealBinding(data: [1], secret: Secret("token")))
+    #expect(try sealer.open(text, as: .storedTokens, in: SealBinding(data: [1], secret: Secret("token"))) == payload)
     for other in [SealBinding(data: [1], secret: Secret("other")), SealBinding(data: [1])] {
-      #expect(throws: OpenError.notAuthentic) { try sealer.open(text, as: .kept, in: other) }
+      #expect(throws: OpenError.notAuthentic) { try sealer.open(text, as: .storedTokens, in: other) }
     }
   }
 

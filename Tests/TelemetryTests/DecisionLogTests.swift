@@ -188,7 +188,7 @@ struct DecisionLogTests {
     let late = RecordBuffer(capacity: 10, counter: counter)
     var merge = RecordMerge()
     _ = late.append(record("first"))
-    merge.begin(below: counter.next)
+    merge.beginPass(below: counter.next)
     #expect(merge.collect(early) == 0)
     // Between the two rings a flow moves from one worker to the other.
     _ = early.append(record("second"))
@@ -198,7 +198,7 @@ struct DecisionLogTests {
     #expect(merge.next()?.client == "first")
     #expect(merge.next() == nil)
     #expect(merge.unwrittenCount == 1)
-    merge.begin(below: counter.next)
+    merge.beginPass(below: counter.next)
     _ = merge.collect(early)
     _ = merge.collect(late)
     merge.sort()

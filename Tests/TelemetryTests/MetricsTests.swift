@@ -35,7 +35,7 @@ struct MetricsTests {
 
   @Test("The store is measured when metrics are collected, by kind")
   func store() {
-    registry.measureStore {
+    registry.setStoreMeasurement {
       [StoreSeries(kind: "family", entries: 3, bytes: 339, share: 1_000, evictions: 4, refusals: 5)]
     }
     #expect(lines("proofgate_store_entries") == [#"proofgate_store_entries{kind="family"} 3"#])
@@ -133,10 +133,10 @@ struct MetricsTests {
   @Test("Each certificate in use has its expiry once, and a removed certificate has no series")
   func certificates() {
     #expect(lines("proofgate_certificate_expiry_timestamp_seconds").isEmpty)
-    let old = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "0bf5", end: 1_800_000_000)
-    let new = CertificateExpiry(place: "[::]:443", name: "gw.example", fingerprint: "082f", end: 1_900_000_000)
-    registry.certificatesServed([old])
-    registry.certificatesServed([new, new])
+    let old = CertificateExpiry(listener: "[::]:443", name: "gw.example", fingerprint: "0bf5", end: 1_800_000_000)
+    let new = CertificateExpiry(listener: "[::]:443", name: "gw.example", fingerprint: "082f", end: 1_900_000_000)
+    registry.setCertificates([old])
+    registry.setCertificates([new, new])
     #expect(
       lines("proofgate_certificate_expiry_timestamp_seconds") == [
         #"proofgate_certificate_expiry_timestamp_seconds{listener="[::]:443",name="gw.example",fingerprint="082f"} 1900000000"#

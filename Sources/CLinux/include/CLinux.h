@@ -17,22 +17,26 @@ typedef struct {
   uint8_t family;
 } cl_address;
 
-// epoll. The events are read through functions because struct epoll_event is packed.
+// epoll. `events` is an array of struct epoll_event. Functions read it, because Swift cannot use this packed struct.
 int32_t cl_epoll_create(void);
-/// Registers a descriptor for all events, edge-triggered. Each of its events has this `key`.
+/// Registers a descriptor for all events, edge-triggered. cl_event_key returns `key` for each of its events.
 int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key);
 /// Registers a descriptor for input, level-triggered.
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key);
 int32_t cl_epoll_wait(int32_t epoll, void *_Nonnull events, int32_t capacity, int32_t timeout_ms);
 uint64_t cl_event_key(const void *_Nonnull events, int32_t index);
-/// Returns an event as a combination of the bits below.
+/// Returns the conditions of an event as a combination of the bits below.
 uint32_t cl_event_bits(const void *_Nonnull events, int32_t index);
+/// Returns the size of one event in bytes.
 int32_t cl_event_size(void);
+/// CL_READ_CLOSED: the peer has ended its sending side. CL_BROKEN: an error, or both sides are closed. CL_URGENT:
+/// urgent data has arrived.
 enum { CL_READABLE = 1, CL_WRITABLE = 2, CL_READ_CLOSED = 4, CL_BROKEN = 8, CL_URGENT = 16 };
 
 // An event counter that wakes a loop or a thread from another thread.
 int32_t cl_eventfd(void);
 void cl_eventfd_signal(int32_t fd);
+/// Resets the counter to zero without blocking.
 void cl_eventfd_clear(int32_t fd);
 /// Blocks the calling thread until the counter is above zero, and resets it to zero.
 void cl_eventfd_wait(int32_t fd);
@@ -41,8 +45,8 @@ void cl_eventfd_wait(int32_t fd);
 void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
 // A thread-local variable: the event loop of the calling thread, or NULL.
-void *_Nullable cl_current(void);
-void cl_set_current(void *_Nullable loop);
+void *_Nullable cl_current_loop(void);
+void cl_set_current_loop(void *_Nullable loop);
 
 // TCP sockets. All are non-blocking and closed on exec.
 int32_t cl_socket(uint8_t family);
@@ -111,8 +115,8 @@ void cl_set_undumpable(void);
 void cl_release_code(void);
 /// Returns freed heap memory to the system.
 void cl_release_memory(void);
-/// Makes malloc allocate blocks of 1 MiB or more with mmap, so that freeing one returns its memory to the system. By
-/// default malloc raises this threshold when such a block is freed. After this call the threshold stays the same.
+/// Makes malloc allocate blocks of 1 MiB or more with mmap, so that freeing such a block returns its memory to the
+/// system. By default malloc raises this threshold when such a block is freed; after this call it no longer does.
 void cl_map_large_blocks(void);
 /// Gives the calling thread the lowest priority (nice 19).
 void cl_lower_priority(void);
@@ -140,6 +144,6 @@ int32_t cl_is_terminal(int32_t fd);
 /// Writes a file with secrets, completely or not at all.
 ///
 /// If `replaces` is 0, creates a file with mode 0600, and fails with EEXIST if the file exists. Otherwise replaces the
-/// file, and fails with ENOENT if it does not exist. The new file then has the owner and the group of the old one, and
-/// gives them the same permissions to read and write. If the process may not set them, the mode is 0600.
+/// file, and fails with ENOENT if it does not exist. The new file gets the owner and the group of the old one, with the
+/// same permissions to read and write. If the process may not set the owner and the group, the mode is 0600.
 int32_t cl_write_secret_file(const char *_Nonnull path, const void *_Nonnull bytes, size_t count, int32_t replaces);

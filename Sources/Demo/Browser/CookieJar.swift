@@ -1,8 +1,8 @@
 public import HTTP
 public import LegacyServer
 
-/// A browser's cookies, stored by host and port. Browsers ignore the port. This jar does not, so that a test can find
-/// out which server set a cookie.
+/// A browser's cookies, stored by host and port. Real browsers send a cookie to every port of a host. Here the port
+/// counts, so that a test can find out which server set a cookie.
 ///
 /// The jar supports names, values and removal by `Max-Age=0`. It ignores all other attributes of `Set-Cookie`, because
 /// they do not matter for a sign-in of a few minutes.

@@ -1,18 +1,19 @@
 public import HTTP
 public import LegacyServer
 
-/// A scripted browser that keeps cookies, follows redirects and submits forms. The caller provides the transport.
+/// A scripted browser that keeps cookies, follows redirects and submits forms. The caller provides the function that
+/// sends the requests.
 public struct DemoBrowser {
   /// Sends a request to the server at the address and returns the response. The request already contains its target and
   /// its `Host` field.
   public typealias Send = (WebAddress, Request) async throws -> Response
 
   /// The result of opening an address or submitting a form.
-  public enum Stop: Sendable {
+  public enum Outcome: Sendable {
     /// The browser shows a page.
     case page(Page)
-    /// The app received the authorization response. In reality, the operating system would open the app, or the browser
-    /// would send a request to the app's redirect URI.
+    /// The app received the authorization response. The browser sends no request for it. A real browser would let the
+    /// operating system open the app, or send a request to the app's redirect URI.
     case app(Delivery)
   }
 
@@ -56,7 +57,7 @@ public struct DemoBrowser {
   /// The redirect URI of the app. The browser delivers to the app every URL that consists of this URI and parameters,
   /// and every URL whose scheme is neither http nor https.
   public var appRedirectURI: String?
-  /// All requests and responses since ``keepsLog`` was set, in order.
+  /// The requests that were sent while ``keepsLog`` was true, and their responses, in order.
   public private(set) var log: [(address: WebAddress, request: Request, response: Response)] = []
   /// True to append each request and its response to ``log``.
   public var keepsLog = false
@@ -70,14 +71,14 @@ public struct DemoBrowser {
   }
 
   /// Opens an address and follows redirects until the browser shows a page or the app receives the response.
-  public mutating func open(_ address: WebAddress) async throws -> Stop {
+  public mutating func open(_ address: WebAddress) async throws -> Outcome {
     try await follow(address, method: "GET", body: nil)
   }
 
   /// Submits a form on a page, then follows redirects as in `open`.
   public mutating func submit(
     _ form: HTMLForm, on page: Page, _ values: [String: String] = [:], button: HTMLForm.Control? = nil
-  ) async throws -> Stop {
+  ) async throws -> Outcome {
     let sent = form.submission(values, button: button)
     let reference = page.address.resolving(form.action)
     guard form.method == "POST" else {
@@ -87,19 +88,21 @@ public struct DemoBrowser {
     return try await go(to: reference, method: "POST", body: sent)
   }
 
-  private mutating func go(to address: String, method: String, body: Form?) async throws -> Stop {
+  /// Delivers the URL to the app or opens it.
+  private mutating func go(to address: String, method: String, body: Form?) async throws -> Outcome {
     if let delivery = delivery(of: address, body: body) { return .app(delivery) }
     guard let web = WebAddress(address) else { throw Failure.badLocation(address) }
     return try await follow(web, method: method, body: body)
   }
 
+  /// Returns the authorization response in a URL and body if the URL belongs to the app; `nil` for all other URLs.
   private func delivery(of address: String, body: Form?) -> Delivery? {
     let isWeb = address.hasPrefix("http://") || address.hasPrefix("https://")
     guard !isWeb || isAppRedirectURI(address) else { return nil }
     var parameters = Form()
     let withoutFragment = address.prefix { $0 != "#" }
-    if let mark = withoutFragment.firstIndex(of: "?") {
-      parameters = Form(decoding: withoutFragment[withoutFragment.index(after: mark)...])
+    if let questionMark = withoutFragment.firstIndex(of: "?") {
+      parameters = Form(decoding: withoutFragment[withoutFragment.index(after: questionMark)...])
     }
     if let hash = address.firstIndex(of: "#") {
       parameters.fields += Form(decoding: address[address.index(after: hash)...]).fields
@@ -114,7 +117,7 @@ public struct DemoBrowser {
     return next == nil || next == "?" || next == "&" || next == "#"
   }
 
-  private mutating func follow(_ address: WebAddress, method: String, body: Form?) async throws -> Stop {
+  private mutating func follow(_ address: WebAddress, method: String, body: Form?) async throws -> Outcome {
     var address = address
     var method = method
     var body = body

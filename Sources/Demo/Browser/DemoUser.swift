@@ -22,32 +22,33 @@ public struct DemoUser: Sendable {
     self.answer = answer
   }
 
-  /// Opens an address, fills in the login page and answers consent pages. Returns when the app has the response, at a
-  /// page without a form that the user can submit, and if the login fails.
-  public func signIn(in browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Stop {
-    var stop = try await browser.open(address)
+  /// Opens an address, fills in the login page and answers consent pages. Returns when the app has received the
+  /// response, when a page has no form that the user can submit, or when the login fails.
+  public func signIn(in browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Outcome {
+    var outcome = try await browser.open(address)
     var hasSignedIn = false
     // A sign-in has at most four pages: the gateway's consent page, the legacy server's login page and consent page,
-    // and a form_post page. More than twice as many mean that the pages repeat.
+    // and a form_post page. After eight pages, the pages probably repeat.
     for _ in 0..<8 {
-      guard case .page(let page) = stop, let form = page.forms.first else { return stop }
+      guard case .page(let page) = outcome, let form = page.forms.first else { return outcome }
       if let password = form.names(of: "password").first {
         // A second login form means that the server refused the password.
-        guard !hasSignedIn else { return stop }
+        guard !hasSignedIn else { return outcome }
         hasSignedIn = true
         var values = [password: self.password]
         if let name = form.names(of: "text").first ?? form.names(of: "email").first { values[name] = self.name }
-        stop = try await browser.submit(form, on: page, values, button: form.buttons.first)
+        outcome = try await browser.submit(form, on: page, values, button: form.buttons.first)
       } else if form.buttons.count > 1 {
-        guard let button = button(of: form) else { return stop }
-        stop = try await browser.submit(form, on: page, button: button)
+        guard let button = button(of: form) else { return outcome }
+        outcome = try await browser.submit(form, on: page, button: button)
       } else {
-        stop = try await browser.submit(form, on: page, button: form.buttons.first)
+        outcome = try await browser.submit(form, on: page, button: form.buttons.first)
       }
     }
-    return stop
+    return outcome
   }
 
+  /// Returns the button that allows or denies access, recognised by its value or label.
   private func button(of form: HTMLForm) -> HTMLForm.Control? {
     let labels = answer == .allow ? ["approve", "allow", "yes", "accept"] : ["deny", "no", "cancel", "reject"]
     return form.buttons.first { labels.contains($0.value.lowercased()) }

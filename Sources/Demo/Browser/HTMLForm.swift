@@ -4,7 +4,7 @@ public import LegacyServer
 public struct HTMLForm: Sendable, Equatable {
   /// An input or button of a form.
   public struct Control: Sendable, Equatable {
-    /// The type: `text`, `password`, `hidden`, `submit`, ...
+    /// The `type` attribute in lower case: `text`, `password`, `hidden`, `submit`, ...
     public var kind: String
     /// The name under which the value is sent; `nil` if it is not sent.
     public var name: String?
@@ -21,7 +21,7 @@ public struct HTMLForm: Sendable, Equatable {
   /// The inputs and buttons, in order.
   public var controls: [Control]
 
-  /// Returns the names of the controls of this type.
+  /// Returns the names of the controls of a type, for example `password`.
   public func names(of kind: String) -> [String] {
     controls.filter { $0.kind == kind }.compactMap(\.name)
   }
@@ -31,7 +31,9 @@ public struct HTMLForm: Sendable, Equatable {
     controls.filter { $0.kind == "submit" }
   }
 
-  /// Returns the parameters that a browser sends if the user fills in `values` and presses `button`.
+  /// Returns the parameters that a browser sends if the user presses `button`.
+  ///
+  /// - Parameter values: The values that the user enters, by the names of the controls.
   public func submission(_ values: [String: String] = [:], button: Control? = nil) -> Form {
     var form = Form()
     for control in controls where control.kind != "submit" {
@@ -48,30 +50,30 @@ extension HTMLForm {
   public static func forms(in html: String) -> [HTMLForm] {
     var scanner = HTMLScanner(html)
     var forms: [HTMLForm] = []
-    var open: HTMLForm?
-    var button: Control?
+    var openForm: HTMLForm?
+    var openButton: Control?
     while let token = scanner.next() {
       switch token {
       case .text(let text):
-        button?.label += text
+        openButton?.label += text
       case .start("form", let attributes):
-        open = HTMLForm(
+        openForm = HTMLForm(
           action: attributes["action"] ?? "", method: (attributes["method"] ?? "get").uppercased(), controls: [])
       case .start("input", let attributes):
         let kind = attributes["type"]?.lowercased() ?? "text"
         let value = attributes["value"] ?? ""
-        open?.controls.append(
+        openForm?.controls.append(
           Control(kind: kind, name: attributes["name"], value: value, label: kind == "submit" ? value : ""))
       case .start("button", let attributes):
-        button = Control(
+        openButton = Control(
           kind: attributes["type"]?.lowercased() ?? "submit", name: attributes["name"],
           value: attributes["value"] ?? "", label: "")
       case .end("button"):
-        if let button { open?.controls.append(button) }
-        button = nil
+        if let openButton { openForm?.controls.append(openButton) }
+        openButton = nil
       case .end("form"):
-        if let open { forms.append(open) }
-        open = nil
+        if let openForm { forms.append(openForm) }
+        openForm = nil
       case .start, .end: break
       }
     }

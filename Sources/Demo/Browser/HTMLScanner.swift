@@ -3,6 +3,7 @@ struct HTMLScanner {
   enum Token {
     /// A start tag: its name in lower case, and its attributes.
     case start(String, [String: String])
+    /// An end tag: its name in lower case.
     case end(String)
     case text(String)
   }
@@ -38,6 +39,7 @@ struct HTMLScanner {
     return nil
   }
 
+  /// Reads a start tag whose `<` has been read.
   private mutating func readTag() -> Token {
     let name = HTMLScanner.text(take { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }).lowercased()
     var attributes: [String: String] = [:]

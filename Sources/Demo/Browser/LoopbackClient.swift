@@ -7,7 +7,7 @@ public import Time
 /// A small HTTP/1.1 client for the demo and for tests. It connects only to loopback addresses, opens a new connection
 /// for each request, and keeps the whole response in memory.
 ///
-/// The client may be used only on the worker of its poller.
+/// Use the client only on the worker that its poller belongs to.
 public final class LoopbackClient {
   /// An error of one request.
   public enum Failure: Error, Equatable, CustomStringConvertible {
@@ -58,7 +58,7 @@ public final class LoopbackClient {
     }
     let deadline = poller.deadline(after: timeout)
     let waiter = Waiter(poller)
-    defer { waiter.retire() }
+    defer { waiter.cancelDeadline() }
     let socket: Socket
     do throws(ConnectError) {
       socket = try await poller.connect(to: target, with: waiter, until: deadline)
@@ -68,6 +68,6 @@ public final class LoopbackClient {
     defer { socket.close() }
     let connection = LoopbackConnection(socket, waiter, poller.buffers, deadline)
     try await connection.write(request, to: address)
-    return try await connection.read(isHead: request.method == "HEAD")
+    return try await connection.readResponse(toHead: request.method == "HEAD")
   }
 }

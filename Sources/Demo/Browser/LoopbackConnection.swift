@@ -46,10 +46,12 @@ package final class LoopbackConnection {
   }
 
   /// Receives the final response. Skips 1xx responses.
-  package func read(isHead: Bool) async throws(LoopbackClient.Failure) -> Response {
+  ///
+  /// - Parameter isHeadRequest: True if the request was HEAD, whose response has no body.
+  package func readResponse(toHead isHeadRequest: Bool) async throws(LoopbackClient.Failure) -> Response {
     let buffer = buffers.take()
     defer { buffers.wipeAndGiveBack(buffer) }
-    var (response, framing) = try await readHead(buffer, isHead: isHead)
+    var (response, framing) = try await readHead(buffer, isHeadRequest: isHeadRequest)
     var decoder = BodyDecoder(framing)
     while !decoder.isFinished {
       if buffer.isEmpty {
@@ -71,7 +73,7 @@ package final class LoopbackConnection {
   }
 
   private func readHead(
-    _ buffer: Buffer, isHead: Bool
+    _ buffer: Buffer, isHeadRequest: Bool
   ) async throws(LoopbackClient.Failure) -> (Response, BodyFraming) {
     let fields = HeadIndex()
     while true {
@@ -79,7 +81,7 @@ package final class LoopbackConnection {
       do throws(MessageError) {
         let parsed = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> ResponseHead? in
           guard let length = try scanner.end(of: bytes) else { return nil }
-          return try ResponseHeadParser.parse(bytes, length: length, to: isHead ? .head : .get, into: fields)
+          return try ResponseHeadParser.parse(bytes, length: length, to: isHeadRequest ? .head : .get, into: fields)
         }
         if let parsed {
           let headers = buffer.withSpan { bytes in

@@ -6,10 +6,10 @@ import OAuth
 import Proxy
 import Reactor
 
-/// The user interface of the demo's native app. A real app would have a window. This one has web pages.
+/// The user interface of the demo's native app. It consists of web pages, where a real app would have a window.
 final class DemoAppHandler: RequestHandler {
-  /// The maximum number of sign-in attempts in progress. If there are more, the user has probably abandoned the oldest,
-  /// and it is dropped.
+  /// The maximum number of sign-in attempts in progress. If there are more, the oldest is dropped, because the user has
+  /// probably abandoned it.
   private static let attemptLimit = 16
 
   private let app: NativeApp
@@ -77,6 +77,8 @@ final class DemoAppHandler: RequestHandler {
     }
   }
 
+  // The functions for forwarded requests are never called, because the handler forwards no request.
+
   func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
     .withhold
   }
@@ -84,6 +86,7 @@ final class DemoAppHandler: RequestHandler {
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
+  /// Returns the error page for a request that the server refuses before it calls the handler.
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
     case .request(let error): DemoAppPage.message(error.status, "Bad request", error.description)

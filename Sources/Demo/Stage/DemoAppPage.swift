@@ -2,7 +2,7 @@ import Gateway
 import HTTP
 import LegacyServer
 
-/// The pages of the demo's native app.
+/// The pages of the demo's native app. `HTML` escapes the strings that are interpolated in its literals.
 enum DemoAppPage {
   static func start(_ app: NativeApp) -> Response {
     page(
@@ -17,6 +17,11 @@ enum DemoAppPage {
       """)
   }
 
+  /// Returns the page with the result of a sign-in.
+  ///
+  /// - Parameters:
+  ///   - parameters: The parameters of the authorization response.
+  ///   - resourceResponse: The response of the protected resource; `nil` if the app got no token.
   static func result(_ parameters: Form, _ tokenResponse: Response, _ resourceResponse: Response?) -> Response {
     let code = String((parameters["code"] ?? "").prefix(24))
     let user: HTML =
@@ -38,6 +43,7 @@ enum DemoAppPage {
       """)
   }
 
+  /// Returns the page for an authorization response that the app refuses.
   static func refused(_ refusal: NativeApp.Refusal, _ parameters: Form) -> Response {
     let reason =
       switch refusal {

@@ -5,12 +5,14 @@ import Policy
 public enum DemoPolicy {
   /// The version of the policy, for metrics.
   public static let version = "demo"
-  static let legacyID = "legacy-web"
-  static let legacySecret = "the-gateway-keeps-this"
+  /// The gateway's client id at the legacy server.
+  static let legacyClientID = "legacy-web"
+  static let legacyClientSecret = "the-gateway-keeps-this"
   static let appID = "demo-app"
   static let otherAppID = "other-app"
   static let otherAppRedirectURI = "com.example.other:/callback"
 
+  /// Returns the policy for a gateway and an upstream on these ports of 127.0.0.1.
   static func make(gatewayPort: Int, upstreamPort: Int) throws(RedirectURIError) -> Policy {
     let origin = Origin(scheme: .http, host: "127.0.0.1", port: gatewayPort)
     let gateway = GatewaySettings(
@@ -36,7 +38,7 @@ public enum DemoPolicy {
         id: ClientID(id), name: name, kind: .public, application: .native, redirectURIs: redirectURIs,
         consent: .gateway,
         upstream: UpstreamClient(
-          clientID: ClientID(legacyID), clientSecret: Secret(legacySecret), authentication: .basic,
+          clientID: ClientID(legacyClientID), clientSecret: Secret(legacyClientSecret), authentication: .basic,
           redirectURI: .callback)))
   }
 }

@@ -9,7 +9,7 @@ import TLS
 /// The servers of the demo, each on a loopback port: the legacy server, the gateway and the native app.
 public final class DemoStage {
   /// The participants of the story, with the addresses of the servers.
-  public let cast: DemoStory.Cast
+  public let participants: DemoStory.Participants
   private let legacy: LegacyService
   private let gateway: GatewayServer
   private let app: DemoAppService
@@ -21,7 +21,7 @@ public final class DemoStage {
   ///   - resources: The store, metrics and decision log of the gateway's only worker.
   public init(port: UInt16, resources: GatewayResources) async throws {
     // The legacy server and the gateway each need the port of the other. So both first listen with preliminary
-    // settings.
+    // settings, and get their final settings when both ports are known.
     let placeholder = LegacyAuthorizationServer(LegacyConfiguration(clients: []))
     legacy = try await LegacyService(placeholder)
     let keyRing = KeyRing.ephemeral(now: SystemClock.unixTime())
@@ -34,17 +34,18 @@ public final class DemoStage {
     await gateway.reload(GatewaySnapshot(policy: policy, keyRing: keyRing), tls: tls)
 
     let legacyClient = LegacyClient(
-      id: DemoPolicy.legacyID, secret: DemoPolicy.legacySecret, name: "The gateway",
+      id: DemoPolicy.legacyClientID, secret: DemoPolicy.legacyClientSecret, name: "The gateway",
       redirectURI: policy.callback)
     let recorder = RequestRecorder()
-    await legacy.serve(LegacyAuthorizationServer(LegacyConfiguration(clients: [legacyClient]), recorder: recorder))
+    await legacy.replaceServer(
+      with: LegacyAuthorizationServer(LegacyConfiguration(clients: [legacyClient]), recorder: recorder))
 
     let gatewayAddress = WebAddress(host: "127.0.0.1", port: gatewayPort)
     let server = NativeApp.Server(
       authorizationEndpoint: gatewayAddress.at("/authorize"), tokenEndpoint: gatewayAddress.at("/token"),
       issuer: policy.gateway.issuer)
     app = try await DemoAppService(server: server, resource: gatewayAddress.at("/api/me"))
-    cast = DemoStory.Cast(
+    participants = DemoStory.Participants(
       app: app.app,
       otherApp: NativeApp(
         clientID: DemoPolicy.otherAppID, redirectURI: DemoPolicy.otherAppRedirectURI, server: server),
@@ -58,8 +59,8 @@ public final class DemoStage {
 
         http://127.0.0.1:\(app.port)/
 
-    It signs in at \(cast.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
-    \(cast.legacy.origin), runs a legacy server that supports neither PKCE nor native apps.
+    It signs in at \(participants.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
+    \(participants.legacy.origin), runs a legacy server that supports neither PKCE nor native apps.
     User name alice, password wonderland. Control-C ends the demo.
 
     """

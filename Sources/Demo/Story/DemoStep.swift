@@ -1,6 +1,7 @@
-/// The record of one chapter of the demo's story: its requests, its responses and its result.
+/// The record of one step of the demo: its requests, its responses and its result. Each chapter of the story is one
+/// step.
 public struct DemoStep: Sendable {
-  /// One line of the story.
+  /// One line of the record.
   public struct Line: Sendable, Equatable {
     /// The participant that acts: `app`, `browser`, `gateway`, `legacy` or `thief`.
     public var speaker: String
@@ -8,12 +9,12 @@ public struct DemoStep: Sendable {
     public var text: String
   }
 
-  /// The heading of the chapter.
+  /// The heading of the step.
   public var title: String
   /// The lines, in order.
   public var lines: [Line] = []
-  /// The result of the step. If the step failed, this is the expectation that was not met.
-  public var verdict = ""
+  /// The result of the step. If the step failed, this is `expected:` and the expectation that was not met.
+  public var result = ""
   /// True if the step went as expected.
   public var isAsExpected = false
 
@@ -25,9 +26,13 @@ public struct DemoStep: Sendable {
     lines.append(Line(speaker: speaker, text: text))
   }
 
-  /// Ends the step with its result.
-  mutating func conclude(_ isAsExpected: Bool, _ verdict: String) {
+  /// Ends the step.
+  ///
+  /// - Parameters:
+  ///   - isAsExpected: True if the step went as expected.
+  ///   - expectation: The expected result in words.
+  mutating func finish(isAsExpected: Bool, expectation: String) {
     self.isAsExpected = isAsExpected
-    self.verdict = isAsExpected ? verdict : "expected: " + verdict
+    result = isAsExpected ? expectation : "expected: " + expectation
   }
 }

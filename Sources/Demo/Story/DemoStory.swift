@@ -6,10 +6,10 @@ public import LegacyServer
 /// tests pass them to the servers in memory.
 public struct DemoStory {
   /// The participants.
-  public struct Cast: Sendable {
+  public struct Participants: Sendable {
     /// The app, with the gateway as its authorization server.
     public var app: NativeApp
-    /// Another public client of the gateway. A thief uses its client id.
+    /// Another public client of the gateway. A thief presents its client id with the code that was stolen from `app`.
     public var otherApp: NativeApp
     /// The address of the legacy server's protected resource behind the gateway.
     public var resource: WebAddress
@@ -38,29 +38,29 @@ public struct DemoStory {
     }
   }
 
-  let cast: Cast
+  let participants: Participants
   let send: DemoBrowser.Send
 
   /// Creates the story. `send` sends the requests of all participants.
-  public init(_ cast: Cast, send: @escaping DemoBrowser.Send) {
-    self.cast = cast
+  public init(_ participants: Participants, send: @escaping DemoBrowser.Send) {
+    self.participants = participants
     self.send = send
   }
 
   /// Runs the whole story.
   ///
   /// - Parameters:
-  ///   - isColoured: True to use ANSI colour sequences in the text.
-  ///   - print: Writes text, which already contains its line ends.
+  ///   - isColoured: True to colour the text with ANSI escape sequences.
+  ///   - print: Writes the text of a step or of the summary, which contains all line ends.
   /// - Returns: True if every step went as expected.
   public static func run(
-    _ cast: Cast, isColoured: Bool, send: @escaping DemoBrowser.Send, print: (String) -> Void
+    _ participants: Participants, isColoured: Bool, send: @escaping DemoBrowser.Send, print: (String) -> Void
   ) async -> Bool {
-    let story = DemoStory(cast, send: send)
+    let story = DemoStory(participants, send: send)
     let transcript = DemoTranscript(isColoured: isColoured)
     var steps: [DemoStep] = []
     for chapter in Chapter.allCases {
-      let step = await story.tell(chapter)
+      let step = await story.run(chapter)
       steps.append(step)
       print(transcript.text(of: step, number: steps.count))
     }
@@ -75,7 +75,7 @@ public struct DemoStory {
     case stolenCode
     case wrongRedirectURI
     case replay
-    case legacyAlone
+    case withoutGateway
 
     var title: String {
       switch self {
@@ -84,27 +84,27 @@ public struct DemoStory {
       case .stolenCode: "A stolen code is useless"
       case .wrongRedirectURI: "An unregistered redirect URI leads to an error page"
       case .replay: "A code works once"
-      case .legacyAlone: "For comparison: the legacy server without the gateway"
+      case .withoutGateway: "For comparison: the legacy server without the gateway"
       }
     }
   }
 
-  /// Runs one chapter.
-  public func tell(_ chapter: Chapter) async -> DemoStep {
+  /// Runs one chapter and returns its record.
+  public func run(_ chapter: Chapter) async -> DemoStep {
     var step = DemoStep(chapter.title)
     do {
       switch chapter {
-      case .success: try await tellSuccess(&step)
-      case .noChallenge: try await tellNoChallenge(&step)
-      case .stolenCode: try await tellStolenCode(&step)
-      case .wrongRedirectURI: try await tellWrongRedirectURI(&step)
-      case .replay: try await tellReplay(&step)
-      case .legacyAlone: try await tellLegacyAlone(&step)
+      case .success: try await runSuccess(&step)
+      case .noChallenge: try await runNoChallenge(&step)
+      case .stolenCode: try await runStolenCode(&step)
+      case .wrongRedirectURI: try await runWrongRedirectURI(&step)
+      case .replay: try await runReplay(&step)
+      case .withoutGateway: try await runWithoutGateway(&step)
       }
     } catch let unmet as UnmetExpectation {
-      step.conclude(false, unmet.expectation)
+      step.finish(isAsExpected: false, expectation: unmet.expectation)
     } catch {
-      step.conclude(false, "an answer, but the connection failed: \(error)")
+      step.finish(isAsExpected: false, expectation: "an answer, but the connection failed: \(error)")
     }
     return step
   }

@@ -3,7 +3,7 @@ import LegacyServer
 
 /// Formats the story for a terminal: one block per step, with secrets shortened.
 public struct DemoTranscript: Sendable {
-  /// True to use ANSI colour sequences, which only a terminal shows as colours.
+  /// True to colour the text with ANSI escape sequences.
   public var isColoured: Bool
   /// The maximum number of columns of a line.
   public var width = 100
@@ -23,8 +23,8 @@ public struct DemoTranscript: Sendable {
       text += "   " + styled("2", padded(line.speaker)) + " \(rows[0])\n"
       for row in rows.dropFirst() { text += margin + "  \(row)\n" }
     }
-    let mark = step.isAsExpected ? styled("32", padded("ok")) : styled("1;31", padded("FAILED"))
-    return text + "   \(mark) \(step.verdict)\n\n"
+    let status = step.isAsExpected ? styled("32", padded("ok")) : styled("1;31", padded("FAILED"))
+    return text + "   \(status) \(step.result)\n\n"
   }
 
   /// Returns the last line of the story: the number of failed steps.
@@ -55,6 +55,7 @@ public struct DemoTranscript: Sendable {
     text + String(repeating: " ", count: max(0, DemoTranscript.speakerWidth - text.count))
   }
 
+  /// Returns the text with ANSI attributes, for example `1;31` for bold and red; unchanged if colours are off.
   private func styled(_ code: String, _ text: String) -> String {
     isColoured ? "\u{1b}[\(code)m\(text)\u{1b}[0m" : text
   }
@@ -73,8 +74,8 @@ extension DemoTranscript {
 
   /// Returns an address on one line: the part in front of the query, and the parameters.
   static func line(address: String) -> String {
-    guard let mark = address.firstIndex(of: "?") else { return address }
-    return address[..<mark] + " " + line(Form(decoding: address[address.index(after: mark)...]))
+    guard let questionMark = address.firstIndex(of: "?") else { return address }
+    return address[..<questionMark] + " " + line(Form(decoding: address[address.index(after: questionMark)...]))
   }
 
   /// Returns a request on one line: the method, the path, and the parameters of the query and the body.

@@ -7,7 +7,7 @@ public import OAuth
 
 /// A native app as RFC 8252 describes it: it uses PKCE and `state`, and checks the issuer of the response (RFC 9207).
 public struct NativeApp: Sendable {
-  /// The authorization server as the app sees it.
+  /// The app's settings for its authorization server.
   public struct Server: Sendable {
     /// The authorization endpoint.
     public var authorizationEndpoint: WebAddress
@@ -95,7 +95,7 @@ public struct NativeApp: Sendable {
 
   /// Starts an attempt: creates a verifier, a `state` and the authorization request.
   ///
-  /// - Parameter adjust: Changes the parameters of the request, for the steps of the demo in which the gateway refuses it.
+  /// - Parameter adjust: Changes the parameters. Some steps of the demo use it to send an invalid request.
   public func start(adjusting adjust: (inout Form) -> Void = { _ in }) -> Attempt {
     let verifier = Base64URL.encode(randomBytes(32))
     let challenge = Base64URL.encode(sha256(Array(verifier.utf8)))
@@ -111,7 +111,7 @@ public struct NativeApp: Sendable {
     return Attempt(verifier: Secret(verifier), challenge: challenge, state: state, url: url)
   }
 
-  /// Checks an authorization response and returns its code.
+  /// Checks the parameters of an authorization response and returns the code.
   public func code(in parameters: Form, for attempt: Attempt) throws(Refusal) -> Secret {
     guard parameters["state"] == attempt.state else { throw .wrongState }
     if let issuer = server.issuer, parameters["iss"] != issuer { throw .wrongIssuer }

@@ -32,14 +32,14 @@ final class AuthorizationContext: FormContext {
     self.stateIsSealed = stateIsSealed
     let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }
     self.client = client
-    redirect = RedirectResolution(request.parameters.reading(.redirectURI), client: client)
+    redirect = RedirectResolution(request.parameters.lookUp(.redirectURI), client: client)
     responseType = request.parameters[.responseType].flatMap(ResponseType.init(parsing:))
     challenge = ParsedChallenge(request.parameters, client: client)
   }
 
   var parameters: FormParameters { request.parameters }
-  var names: ParameterNames { .atAuthorization }
-  var problem: FormProblem? { request.problem }
+  var definedParameters: ParameterNames { .atAuthorization }
+  var defect: RequestDefect? { request.defect }
   var requestedScope: Scope? { parameters[.scope].flatMap { Scope(parsing: $0) } }
 
   /// The mode of the authorization response, which may be an error response: the requested mode if the client may use
@@ -52,10 +52,10 @@ final class AuthorizationContext: FormContext {
 
   func allows(_ mode: ResponseMode) -> Bool {
     guard let client, let uri = redirect.verified else { return false }
-    return client.responseModes.contains(mode) && mode.reaches(uri)
+    return client.responseModes.contains(mode) && mode.canReach(uri)
   }
 
-  /// True if the gateway shows its consent page before it sends the request upstream (`I-consent`).
+  /// True if the gateway shows its consent page before it sends the request upstream (invariant `I-consent`).
   var needsConsent: Bool {
     guard let client else { return false }
     switch client.consent {
@@ -64,26 +64,28 @@ final class AuthorizationContext: FormContext {
     case .unlessClaimedHTTPS:
       // A client that the operator does not vouch for may have chosen its own https URI, which therefore does not prove
       // its identity.
-      if case .https = redirect.verified?.kind, client.registration == .policy { return false }
+      if case .https = redirect.verified?.kind, client.registration == .trusted { return false }
       return true
     }
   }
 
+  /// The destination of responses to the client; `nil` if the client is unknown or its redirect URI is not verified.
   var verifiedRedirect: VerifiedRedirect? {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
-      isUntrusted: client.registration == .dynamic, guardsFragment: client.fragmentGuard,
+      isUntrusted: client.registration == .untrusted, appendsFragment: client.fragmentGuard,
       isRestarted: isRestarted)
   }
 
-  /// Returns the refusal. The error is redirected to the client if the rejection permits it, the redirect URI is
-  /// verified, the operator vouches for the client, and the request is not restarted. Otherwise, the gateway shows it
-  /// on a page.
-  func refusal(_ rejection: Rejection, _ detail: Detail?) -> RejectionResponse {
+  /// Returns the error response. The error is redirected to the client if the rejection permits it, the redirect URI is
+  /// verified, the operator vouches for the client, and the request is not restarted. Otherwise, the gateway shows the
+  /// error on a page.
+  func errorResponse(for rejection: Rejection, detail: Detail?) -> RejectionResponse {
     guard let redirect = verifiedRedirect else { return RejectionResponse(rejection, detail: detail) }
     // For a client that the operator does not vouch for, the error page has no link to the client until the user has
     // signed in (RFC 9700, section 4.11.2).
-    return RejectionResponse(rejection, delivery: redirect.isUntrusted ? .here : redirect.delivery, detail: detail)
+    let delivery: RejectionResponse.Delivery = redirect.isUntrusted ? .withoutRedirect : redirect.errorDelivery
+    return RejectionResponse(rejection, delivery: delivery, detail: detail)
   }
 }

@@ -21,7 +21,7 @@ public final class AuthorizationPermit: Sendable {
   public let state: String?
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
-  /// True if the gateway shows its consent page before it sends the request upstream (`I-consent`).
+  /// True if the gateway shows its consent page before it sends the request upstream (invariant `I-consent`).
   public let needsConsent: Bool
   /// The client id in the upstream request.
   public let upstreamClientID: ClientID
@@ -32,9 +32,9 @@ public final class AuthorizationPermit: Sendable {
   public let upstreamUsesPKCE: Bool
   /// The decoded parameters of the upstream request, without `state` and the gateway's code challenge. They are built
   /// from parsed values, and ``upstreamQuery(state:challenge:)`` encodes them, so that the client's query is never
-  /// forwarded as sent (`I-request`).
+  /// forwarded as sent (invariant `I-request`).
   public let parameters: [FormParameters.Entry]
-  /// The redirect URI for responses to the client, with what decides whether an error is a redirect or a page.
+  /// The destination of responses to the client. It also determines whether an error is a redirect or a page.
   public let redirect: VerifiedRedirect
 
   init?(_ context: AuthorizationContext) {
@@ -97,7 +97,7 @@ public final class AuthorizationPermit: Sendable {
       entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
       entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
     }
-    return FormEncoding.serialise(entries, then: FormParameters.Entry(.state, state))
+    return FormEncoding.serialise(entries, appending: FormParameters.Entry(.state, state))
   }
 
   /// Returns the content of the sealed state.
@@ -120,12 +120,12 @@ public final class AuthorizationPermit: Sendable {
   }
 
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
-  /// page, the upstream failed (`I-failure`), or the store is full or unavailable.
+  /// page, the upstream failed (invariant `I-failure`), or the store is full or unavailable.
   ///
-  /// It is a page without a link to the client if the request was restarted. Otherwise it is a page with such a link if
-  /// the operator does not vouch for the client, and a redirect to the client in all other cases.
-  public func refusal(_ rejection: Rejection) -> RejectionResponse {
-    RejectionResponse(rejection, delivery: redirect.delivery)
+  /// The response is one of three: a page without a link to the client if the request was restarted; otherwise a page
+  /// with such a link if the operator does not vouch for the client; otherwise a redirect to the client.
+  public func errorResponse(for rejection: Rejection) -> RejectionResponse {
+    RejectionResponse(rejection, delivery: redirect.errorDelivery)
   }
 }
 

@@ -14,51 +14,52 @@ extension Enforcement {
   ///   - stateIsSealed: True if the gateway can decrypt `state` as a state that it sealed (encrypted and
   ///     authenticated). The request is then refused.
   ///   - isPushed: True if the client pushed the request (RFC 9126). It is then enforced in every mode.
-  ///   - isOpened: True if the request was the content of a value that the gateway sealed. It is then enforced in every
-  ///     mode.
+  ///   - requestWasSealed: True if the request was in a value that the gateway had sealed, such as a start ticket. It
+  ///     is then enforced in every mode.
   ///   - isRestarted: True if the request comes from a start ticket: the sealed request in the link by which a user
   ///     restarts a sign-in. Errors are then never redirected to the client: a redirect would contain the client's
   ///     `state`, and the user of the link may be another person than the one who began the sign-in.
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    isOpened: Bool = false, isRestarted: Bool = false
+    requestWasSealed: Bool = false, isRestarted: Bool = false
   ) -> DecisionWithFindings<AuthorizationPermit> {
-    let isEnforced = isOpened || isPushed || stateIsSealed
+    let isEnforced = requestWasSealed || isPushed || stateIsSealed
     let context = AuthorizationContext(
       request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed,
       isRestarted: isRestarted,
       mode: isEnforced ? .enforce : mode(of: request, policy: policy))
-    return authorization(context, keepsTrace: false).outcome
+    return runRules(on: context, keepsTrace: false).outcome
   }
 
   /// Returns the decision of `decideAuthorization`, and the verdict of every rule that ran.
   public static func explainAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool = false
   ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {
-    authorization(
-      AuthorizationContext(
+    runRules(
+      on: AuthorizationContext(
         request: request, policy: policy, stateIsSealed: stateIsSealed,
         mode: stateIsSealed ? .enforce : mode(of: request, policy: policy)), keepsTrace: true)
   }
 
-  private static func authorization(
-    _ context: AuthorizationContext, keepsTrace: Bool
+  private static func runRules(
+    on context: AuthorizationContext, keepsTrace: Bool
   ) -> (outcome: DecisionWithFindings<AuthorizationPermit>, trace: [TraceStep]) {
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
     let decision: Decision<AuthorizationPermit> =
       switch run.run(RuleTable.authorization, on: context) {
-      case .refused(let rejection, let detail): .reject(context.refusal(rejection, detail))
+      case .refused(let rejection, let detail): .reject(context.errorResponse(for: rejection, detail: detail))
       case .allowed where context.mode == .observe: .pass(PassThroughPermit())
       case .allowed:
-        AuthorizationPermit(context).map(Decision.forward) ?? .reject(context.refusal(.redirectURIMissing, nil))
+        AuthorizationPermit(context).map(Decision.forward)
+          ?? .reject(context.errorResponse(for: .redirectURIMissing, detail: nil))
       }
     return (DecisionWithFindings(decision: decision, findings: run.findings), run.trace)
   }
 
   // MARK: Mode
 
-  /// Returns the mode of an authorization request (`I-observe`). An observed request is forwarded even if a rule
-  /// refuses it.
+  /// Returns the mode of an authorization request (invariant `I-observe`). An observed request is forwarded even if a
+  /// rule refuses it.
   ///
   /// The result does not apply if the gateway can decrypt `state` as a state that it sealed. Such a request comes from
   /// a login or consent page of the upstream, and is always enforced.
@@ -71,8 +72,8 @@ extension Enforcement {
 extension AuthorizationRequest {
   /// True if every server finds the same single client id in the request.
   fileprivate var namesOneClient: Bool {
-    problem == nil && !hasNonFormBody && all(.clientID).count == 1
-      && sources.allSatisfy { $0.isUnambiguous(for: .atAuthorization) }
+    defect == nil && !hasNonFormBody && all(.clientID).count == 1
+      && parameterSources.allSatisfy { $0.isUnambiguous(for: .atAuthorization) }
   }
 }
 

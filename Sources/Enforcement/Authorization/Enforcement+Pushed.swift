@@ -8,7 +8,7 @@ public struct PushedPermit: Sendable {
   /// The request as a query, built from the parsed values without the credentials of the client. It is stored, and
   /// decided again when a browser presents the reference.
   public let query: String
-  /// The permit for the request under the current policy. It is used only while the client pushes the request.
+  /// The permit for the request under the current policy. It is used only to answer the push.
   public let authorization: AuthorizationPermit
 }
 
@@ -84,13 +84,13 @@ extension Enforcement {
     }
   }
 
-  /// Decides an authorization request that refers to a pushed request; `nil` if the policy permits no client to push,
-  /// or if the request has no `request_uri` with the prefix of the gateway's references, or if it also has the
-  /// parameter `request`.
+  /// Decides an authorization request that refers to a pushed request. Such a request has a `request_uri` that begins
+  /// with the prefix of the gateway's references. Returns `nil` for any other request, for a request that also has the
+  /// parameter `request`, and if the policy permits no client to push.
   ///
   /// All refusals are pages: the parameters other than `client_id` and `request_uri` are ignored (RFC 9126, section 4),
   /// so the gateway knows no redirect URI.
-  public static func pushedReference(
+  public static func decidePushedReference(
     in request: AuthorizationRequest, policy: Policy
   ) -> DecisionWithFindings<PushedReference>? {
     let isReference = request.all(.requestURI).contains { $0.hasPrefix(PushedReference.prefix) }
@@ -103,7 +103,7 @@ extension Enforcement {
     }
     // A request with several references is ambiguous, so it is refused.
     guard let client = context.client, let uri = request.parameters[.requestURI] else {
-      return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedUnknown)), findings: run.findings)
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedRequestUnknown)), findings: run.findings)
     }
     return DecisionWithFindings(
       decision: .forward(PushedReference(clientID: client.id, uri: uri)), findings: run.findings)

@@ -6,8 +6,8 @@ public import Time
 /// An authorization response of the upstream. It is in the `Location` of a response that the gateway forwards, or in a
 /// request to the gateway's callback.
 public struct UpstreamAuthorizationResponse: Sendable {
-  /// The place where the response was found.
-  public enum Place: Sendable {
+  /// The places where a response can be found.
+  public enum Source: Sendable {
     /// The value of a `Location` field in a response of the upstream.
     case location(String)
     /// A request to the callback, in which the parameters are in the query or in a posted form.
@@ -15,7 +15,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
   }
 
   /// The place where the response was found.
-  public let place: Place
+  public let source: Source
   /// The parameters of the response, decoded.
   public let parameters: FormParameters
   /// The address in the `Location`, without its fragment and without the parameters of the response. It is compared
@@ -24,7 +24,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
 
   /// Parses the value of a `Location` field; `nil` if its query has more than `FormParameters.maximumCount` parameters.
   public init?(location: String) {
-    place = .location(location)
+    source = .location(location)
     // The fragment is ignored. It contains an implicit response, or the server added it so that browsers do not attach
     // an earlier fragment.
     //
@@ -35,7 +35,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
     let query = target.extracting(min(mark + 1, target.count)...)
     guard let parameters = FormParameters(parsing: query) else { return nil }
     self.parameters = parameters
-    let rest = UpstreamAuthorizationResponse.withoutResponse(query)
+    let rest = UpstreamAuthorizationResponse.removingResponseParameters(from: query)
     var address = [UInt8](copying: target.extracting(0..<mark))
     if rest.contains(where: { $0 != UInt8(ascii: "&") }) {
       address.append(UInt8(ascii: "?"))
@@ -45,7 +45,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
   }
 
   /// Returns the query without the parameters of the response; the rest is unchanged.
-  private static func withoutResponse(_ query: Span<UInt8>) -> [UInt8] {
+  private static func removingResponseParameters(from query: Span<UInt8>) -> [UInt8] {
     var rest: [UInt8] = []
     var isFirst = true
     var start = 0
@@ -63,7 +63,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
 
   /// Creates the response from the parameters of a request to the callback.
   public init(atCallback parameters: FormParameters) {
-    place = .callback
+    source = .callback
     self.parameters = parameters
     address = nil
   }
@@ -106,11 +106,11 @@ struct TransactionContext: Sendable {
     else { return nil }
     if case .localhost = transaction.redirectURI.kind, client.localhost == .reject { return nil }
     let mode = transaction.responseMode
-    let isAllowed = client.responseModes.contains(mode) && mode.reaches(transaction.redirectURI)
+    let isAllowed = client.responseModes.contains(mode) && mode.canReach(transaction.redirectURI)
     return VerifiedRedirect(
       redirectURI: transaction.redirectURI, mode: isAllowed ? mode : .query, state: transaction.state,
-      issuer: policy.gateway.issuer, isUntrusted: client.registration == .dynamic,
-      guardsFragment: client.fragmentGuard)
+      issuer: policy.gateway.issuer, isUntrusted: client.registration == .untrusted,
+      appendsFragment: client.fragmentGuard)
   }
 }
 
@@ -119,17 +119,18 @@ public struct CompletionFacts: Sendable {
   /// True if the request contains the secret of the browser that began the transaction, or if it is the request that
   /// began it.
   public var browserMatches: Bool
-  /// The request to which the upstream responded. A code that is already in it was not issued by this response.
-  public var request: ReflectedCodeScanner
+  /// The texts of the request to which the upstream responded. A code that is already in the request was not issued by
+  /// this response.
+  public var requestTexts: ReflectedCodeScanner
   /// The epoch of the store, read before the upstream code is claimed.
   public var epoch: EpochID
   /// The current time.
   public var now: UnixTime
 
   /// Creates the facts.
-  public init(browserMatches: Bool, request: ReflectedCodeScanner, epoch: EpochID, now: UnixTime) {
+  public init(browserMatches: Bool, requestTexts: ReflectedCodeScanner, epoch: EpochID, now: UnixTime) {
     self.browserMatches = browserMatches
-    self.request = request
+    self.requestTexts = requestTexts
     self.epoch = epoch
     self.now = now
   }
@@ -143,7 +144,7 @@ public final class CompletionPermit: Sendable {
   /// The transaction that the response completes.
   public let transaction: AuthorizationTransaction
   /// The content of the code that is sent to the client, before sealing. It expires after the client's `codeLifetime`.
-  /// The client gets the upstream code sealed only, so that browsers never see it.
+  /// The client gets the upstream code only in sealed form, so that browsers never see it.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
   let extraParameters: [FormParameters.Entry]
@@ -161,13 +162,13 @@ public final class CompletionPermit: Sendable {
 
   /// Returns the error response for the client, for a caller that cannot record that the code belongs to the
   /// transaction.
-  public func refusal(_ rejection: Rejection) -> RejectionResponse {
-    RejectionResponse(rejection, delivery: redirect.delivery)
+  public func errorResponse(for rejection: Rejection) -> RejectionResponse {
+    RejectionResponse(rejection, delivery: redirect.errorDelivery)
   }
 
   /// Returns the response with the sealed code.
   public func response(code: String) -> AuthorizationResponse {
-    redirect.response([FormParameters.Entry(.code, code)] + extraParameters)
+    redirect.makeResponse([FormParameters.Entry(.code, code)] + extraParameters)
   }
 }
 
@@ -178,8 +179,8 @@ extension Enforcement {
   /// If the response is an error, the decision is a refusal that is delivered to the client.
   ///
   /// - Parameters:
-  ///   - answer: The response of the upstream. Its `state` is the sealed state of `transaction`. A response without a
-  ///     `state` is the response to a request of `transaction`.
+  ///   - answer: The response of the upstream. Either its `state` is the sealed state of `transaction`, or it has no
+  ///     `state` and the upstream sent it in response to a request of `transaction`.
   ///   - transaction: The transaction of the response.
   ///   - facts: The facts that the caller has found.
   ///   - policy: The current policy.
@@ -194,11 +195,11 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])
     }
     guard let client = transactionContext.client, let redirect = transactionContext.redirect else {
-      return DecisionWithFindings(decision: .reject(.here(.transactionOutdated)), findings: [])
+      return DecisionWithFindings(decision: .reject(.withoutRedirect(.transactionNoLongerValid)), findings: [])
     }
     if let rejection = rejection(of: answer, transaction: transaction, facts: facts, policy: policy) {
-      // The client gets `server_error`, without the text of the upstream.
-      let delivery = rejection == .callbackClosed ? redirect.delivery : .here
+      // For `callbackClosed`, the client gets `server_error`, without the text of the upstream.
+      let delivery = rejection == .callbackClosed ? redirect.errorDelivery : .withoutRedirect
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
     return DecisionWithFindings(
@@ -211,21 +212,21 @@ extension Enforcement {
     of answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
     policy: Policy
   ) -> Rejection? {
-    // A response without a state must be an error in a `Location`: the request to which it belongs then identifies the
-    // transaction.
+    // Without a state, only the request to which the upstream responded identifies the transaction. So a response
+    // without a state is accepted only in a `Location`, and only if it is an error.
     let hasCode = answer.parameters.contains(.code)
-    switch answer.place {
+    switch answer.source {
     case .callback:
       guard policy.upstream.callback == .network else { return .callbackClosed }
-      return answer.state == nil ? .answerUnusable : nil
+      return answer.state == nil ? .upstreamResponseUnusable : nil
     case .location where hasCode && answer.state == nil:
-      return .answerUnusable
+      return .upstreamResponseUnusable
     case .location:
       let sent = transaction.upstreamRedirectURI
       guard let address = answer.address, address.utf8.span.isEqual(to: sent.utf8.span) else {
         return .responseToOtherURI
       }
-      let isReflected = answer.parameters.all(.code).contains { facts.request.contains(code: $0) }
+      let isReflected = answer.parameters.all(.code).contains { facts.requestTexts.contains(code: $0) }
       return isReflected ? .codeReflectedFromRequest : nil
     }
   }
@@ -234,7 +235,7 @@ extension Enforcement {
     on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
     transaction: AuthorizationTransaction, facts: CompletionFacts
   ) -> Decision<CompletionPermit> {
-    switch (answer.parameters.reading(.code), answer.parameters.reading(.error)) {
+    switch (answer.parameters.lookUp(.code), answer.parameters.lookUp(.error)) {
     case (.value(let code), .absent):
       let extraParameters = [ParameterName.sessionState, .scope].compactMap { name in
         answer.parameters[name].map { FormParameters.Entry(name, $0) }
@@ -242,8 +243,8 @@ extension Enforcement {
       return .forward(
         CompletionPermit(
           client: client, transaction: transaction,
-          code: transaction.issuing(
-            Secret(code), expiry: facts.now + client.codeLifetime, epoch: facts.epoch),
+          code: transaction.issuedCode(
+            for: Secret(code), expiry: facts.now + client.codeLifetime, epoch: facts.epoch),
           redirect: redirect, extraParameters: extraParameters))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
@@ -251,16 +252,17 @@ extension Enforcement {
       let upstream = UpstreamError(code: mapped, description: words.map { ErrorDescription.sanitised($0) })
       return .reject(
         RejectionResponse(
-          mapped == .accessDenied ? .upstreamDenied : .upstreamError, delivery: redirect.delivery,
+          mapped == .accessDenied ? .upstreamDenied : .upstreamError, delivery: redirect.errorDelivery,
           upstreamError: upstream))
     default:
-      return .reject(RejectionResponse(.answerUnusable, delivery: redirect.delivery))
+      return .reject(RejectionResponse(.upstreamResponseUnusable, delivery: redirect.errorDelivery))
     }
   }
 }
 
 extension AuthorizationTransaction {
-  func issuing(_ upstreamCode: Secret, expiry: UnixTime, epoch: EpochID) -> IssuedCode {
+  /// Returns the content of the code that the gateway issues for the upstream code.
+  func issuedCode(for upstreamCode: Secret, expiry: UnixTime, epoch: EpochID) -> IssuedCode {
     IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
   }
 }

@@ -2,7 +2,7 @@ import OAuth
 import Policy
 
 /// The way in which the user agent is checked on the upstream's pages while a transaction runs. The gateway keeps one
-/// guard in a cookie of the browser. It combines the guards of all transactions of this browser.
+/// guard in a cookie of the browser, which combines the guards of all transactions of this browser.
 public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   /// True if embedded user agents are refused.
   public var blocks: Bool
@@ -23,8 +23,8 @@ public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   }
 }
 
-/// The facts for the rules on a request for a page of the upstream, such as a login page, that the gateway only
-/// forwards.
+/// The facts for the rules on a request that the gateway only forwards: a request for a page of the upstream, such as a
+/// login page.
 struct InteractionContext: Sendable {
   let userAgent: String
   let userAgentGuard: EmbeddedUserAgentGuard

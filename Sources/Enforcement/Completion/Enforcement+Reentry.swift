@@ -13,22 +13,22 @@ struct ReentryContext: Sendable {
   /// The scope that was sent upstream; `nil` if none was.
   let sentScope: Scope?
 
-  /// The parameters that may come back only with these values: those that were sent upstream, and `response_mode`,
-  /// which was not sent and therefore has its default `query`.
-  var sent: [(parameter: ParameterName, value: String)] {
-    var sent: [(ParameterName, String)] = [
+  /// The parameters that may be in the re-entry only with these values. They were sent upstream, except
+  /// `response_mode`, which was omitted and therefore has its default `query`.
+  var expectedValues: [(parameter: ParameterName, value: String)] {
+    var expected: [(ParameterName, String)] = [
       (.clientID, transaction.upstreamClientID.rawValue), (.redirectURI, transaction.upstreamRedirectURI),
       (.responseType, "code"), (.responseMode, ResponseMode.query.rawValue), (.state, sealedState),
     ]
     if let challenge = transaction.upstreamVerifier?.challenge {
-      sent.append((.codeChallenge, challenge.text))
-      sent.append((.codeChallengeMethod, challenge.method.rawValue))
+      expected.append((.codeChallenge, challenge.text))
+      expected.append((.codeChallengeMethod, challenge.method.rawValue))
     }
-    return sent
+    return expected
   }
 
-  /// The parameters that were not sent upstream and must not come back.
-  var neverSent: ParameterNames {
+  /// The parameters that were not sent upstream and must not be in the re-entry.
+  var unexpectedParameters: ParameterNames {
     transaction.upstreamVerifier == nil ? [.requestObjects, .pkce] : .requestObjects
   }
 }
@@ -40,8 +40,8 @@ public struct ReentryPermit: Sendable {
   let redirect: VerifiedRedirect?
 
   /// Returns the error response for the client if the upstream failed.
-  public func refusal(_ rejection: Rejection) -> RejectionResponse {
-    redirect.map { RejectionResponse(rejection, delivery: $0.delivery) } ?? RejectionResponse(rejection)
+  public func errorResponse(for rejection: Rejection) -> RejectionResponse {
+    redirect.map { RejectionResponse(rejection, delivery: $0.errorDelivery) } ?? RejectionResponse(rejection)
   }
 }
 
@@ -60,8 +60,8 @@ extension Enforcement {
     _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
     browserMatches: Bool, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<ReentryPermit> {
-    guard request.problem != .method else {
-      return DecisionWithFindings(decision: .reject(.here(.methodNotAllowed)), findings: [])
+    guard request.defect != .method else {
+      return DecisionWithFindings(decision: .reject(.withoutRedirect(.methodNotAllowed)), findings: [])
     }
     let transactionContext = TransactionContext(
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
@@ -100,21 +100,25 @@ extension Enforcement {
     _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy
   ) -> Decision<PassThroughPermit> {
     guard hasLiveTransaction else {
-      let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasNonFormBody || request.problem != nil))
-      return mayPass ? .pass(PassThroughPermit()) : .reject(.here(.formWithoutTransaction))
+      let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasNonFormBody || request.defect != nil))
+      return mayPass ? .pass(PassThroughPermit()) : .reject(.withoutRedirect(.formWithoutTransaction))
     }
-    if let problem = request.problem {
-      switch problem {
-      case .method: return .reject(.here(.methodNotAllowed))
-      case .bodyType, .tooManyParameters, .query: return .reject(.here(.reentryBody))
-      case .split: return .reject(.here(.parametersSplit))
+    if let defect = request.defect {
+      switch defect {
+      case .method: return .reject(.withoutRedirect(.methodNotAllowed))
+      case .bodyNotForm, .tooManyParameters, .parametersInQuery:
+        return .reject(.withoutRedirect(.reentryBodyUnreadable))
+      case .parametersInQueryAndBody: return .reject(.withoutRedirect(.parametersSplit))
       }
     }
-    guard !request.sources.contains(where: { AuthorizationRequest.hasOAuthParameters($0) || $0.hasLookAlike }) else {
-      return .reject(.here(.reentryChanged))
+    let hasOAuthParameters = request.parameterSources.contains {
+      AuthorizationRequest.hasOAuthParameters($0) || $0.hasLookalikeName
     }
-    guard !ReflectedCodeScanner(texts: request.texts).containsResponse(to: [GatewaySettings.ownCallback]) else {
-      return .reject(.here(.codeReflectedFromRequest))
+    guard !hasOAuthParameters else {
+      return .reject(.withoutRedirect(.reentryChanged))
+    }
+    guard !ReflectedCodeScanner(texts: request.texts).containsResponse(to: [GatewaySettings.callbackPath]) else {
+      return .reject(.withoutRedirect(.codeReflectedFromRequest))
     }
     return .forward(PassThroughPermit())
   }

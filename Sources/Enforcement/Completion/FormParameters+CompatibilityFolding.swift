@@ -5,8 +5,9 @@ extension FormParameters {
   /// True if some server reads another name as a parameter of the authorization endpoint, because it ignores case as
   /// Unicode defines it, or normalises names. For example, `\u{17F}tate` equals `state` in Java's `equalsIgnoreCase`.
   ///
-  /// A re-entry is forwarded unchanged, so the gateway would not compare a parameter that only the upstream recognises.
-  var hasLookAlike: Bool {
-    alternativeSpelling(of: .atAuthorization, asciiOf: LenientDecoding.folded) != nil
+  /// A re-entry is forwarded unchanged. If such a name were accepted, the upstream could read a value that the gateway
+  /// has not compared.
+  var hasLookalikeName: Bool {
+    alternativeSpelling(of: .atAuthorization, foldToASCII: LenientDecoding.folded) != nil
   }
 }

@@ -8,7 +8,7 @@ internal import ByteText
 /// searches the complete texts, as sent and after each decoding, and not only the parameters that its parser finds.
 public struct ReflectedCodeScanner: Sendable {
   /// The maximum number of decodings after each of which a text is searched; the completely decoded text is always
-  /// searched, too. Two nested return addresses need fewer, and no server decodes more often.
+  /// searched, too. A return address within another return address needs fewer, and no server decodes more often.
   private static let maximumDecodings = 4
   /// The length in bytes from which a code is found anywhere in a text. A shorter code may occur by chance within
   /// another value, so it is found only if no letter, digit, `-` or `_` is next to it.
@@ -84,26 +84,26 @@ public struct ReflectedCodeScanner: Sendable {
 
   /// True if the code occurs in any part of the request, as sent or after decoding.
   func contains(code: String) -> Bool {
-    let wanted = ReflectedCodeScanner.withoutPlus(Array(code.utf8))
+    let wanted = ReflectedCodeScanner.replacingPlus(Array(code.utf8))
     let isUnreserved = wanted.allSatisfy(\.isUnreserved)
     // A code that contains escapes itself is found only if both texts are completely decoded.
     let decodedCode =
-      isUnreserved ? wanted : ReflectedCodeScanner.withoutPlus(PercentDecoding.repeated(code.utf8.span))
+      isUnreserved ? wanted : ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(code.utf8.span))
     let isPlain = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
-      if isPlain, ReflectedCodeScanner.keepsUnreserved(text.span) {
+      if isPlain, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
-      var text = ReflectedCodeScanner.withoutPlus(text)
-      let decodedText = ReflectedCodeScanner.withoutPlus(PercentDecoding.repeated(text.span))
+      var text = ReflectedCodeScanner.replacingPlus(text)
+      let decodedText = ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(text.span))
       if ReflectedCodeScanner.occurs(decodedCode, in: decodedText) { return true }
       for _ in 0...ReflectedCodeScanner.maximumDecodings {
-        // This text was already searched for these bytes.
+        // The search of `decodedText` has covered this text.
         if text.span.isEqual(to: decodedText.span), wanted.span.isEqual(to: decodedCode.span) { return false }
         if ReflectedCodeScanner.occurs(wanted, in: text) { return true }
         let decoded = PercentDecoding.lenient(text.span)
         guard decoded.count < text.count else { return false }
-        text = ReflectedCodeScanner.withoutPlus(decoded)
+        text = ReflectedCodeScanner.replacingPlus(decoded)
       }
       return false
     }
@@ -114,7 +114,7 @@ public struct ReflectedCodeScanner: Sendable {
   /// Then no decoding, even a repeated one, adds unreserved characters to the text. So a code of unreserved characters
   /// is in the decoded text only if it is in the original. The result is true for nearly all requests: browsers and
   /// libraries do not escape unreserved characters (RFC 3986, section 2.3).
-  private static func keepsUnreserved(_ text: Span<UInt8>) -> Bool {
+  private static func decodingAddsNoUnreserved(_ text: Span<UInt8>) -> Bool {
     var next = text.firstIndex(of: UInt8(ascii: "%"))
     while let mark = next {
       guard let byte = text.escapedByte(at: mark), byte != UInt8(ascii: "%"), !byte.isUnreserved else { return false }
@@ -125,7 +125,7 @@ public struct ReflectedCodeScanner: Sendable {
 
   /// Replaces each plus with a space. Some servers read a plus as a space and others as a plus, so both must compare as
   /// equal.
-  private static func withoutPlus(_ text: [UInt8]) -> [UInt8] {
+  private static func replacingPlus(_ text: [UInt8]) -> [UInt8] {
     guard text.span.contains(UInt8(ascii: "+")) else { return text }
     return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
   }

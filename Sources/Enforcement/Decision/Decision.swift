@@ -6,7 +6,7 @@ public enum Decision<Permit: Sendable>: Sendable {
   /// The request is forwarded, rewritten as the permit describes.
   case forward(Permit)
   /// The request is forwarded with the client's own parameters. An observed request and its response pass unchanged
-  /// (`I-observe`).
+  /// (invariant `I-observe`).
   case pass(PassThroughPermit)
   /// The request is refused.
   case reject(RejectionResponse)
@@ -69,21 +69,21 @@ public enum Finding: Sendable, Hashable {
 
 /// A rejection of a request, and the way in which the client gets the error.
 public struct RejectionResponse: Sendable {
-  /// The way in which the error reaches the client.
+  /// The ways in which an error can reach the client.
   public enum Delivery: Sendable {
-    /// A response to this request: an error page at the authorization endpoint, JSON at the endpoints that clients
-    /// call. Never a redirect.
-    case here
+    /// The error is in the response to this request: an error page at the authorization endpoint, JSON at the endpoints
+    /// that clients call.
+    case withoutRedirect
     /// A redirect to the client.
     case redirect(VerifiedRedirect)
     /// A page that explains the error and has a link to the client, for a client that the operator does not vouch for
     /// (`trusted: false`; RFC 9700, section 4.11.2).
-    case link(VerifiedRedirect)
+    case pageWithLink(VerifiedRedirect)
   }
 
-  /// The reason, which determines the status and, without an upstream error, the error code and its description.
+  /// The reason. It determines the status, and also the error code and its description if ``upstreamError`` is `nil`.
   public let rejection: Rejection
-  /// The way in which the error reaches the client; always `.here` for a rejection that may not redirect.
+  /// The way in which the error reaches the client; always `.withoutRedirect` for a rejection that may not redirect.
   public let delivery: Delivery
   /// Details for the developer or operator who has to solve the problem; `nil` if there are none.
   public let detail: Detail?
@@ -91,22 +91,23 @@ public struct RejectionResponse: Sendable {
   let upstreamError: UpstreamError?
 
   init(
-    _ rejection: Rejection, delivery: Delivery = .here, detail: Detail? = nil, upstreamError: UpstreamError? = nil
+    _ rejection: Rejection, delivery: Delivery = .withoutRedirect, detail: Detail? = nil,
+    upstreamError: UpstreamError? = nil
   ) {
     self.rejection = rejection
-    self.delivery = rejection.mayRedirect ? delivery : .here
+    self.delivery = rejection.mayRedirect ? delivery : .withoutRedirect
     self.detail = detail
     self.upstreamError = upstreamError
   }
 
-  /// Returns a refusal that is not redirected, for problems that only the caller can find, such as a used code or a
+  /// Returns a refusal without a redirect, for problems that only the caller can find, such as a used code or a
   /// timeout.
-  public static func here(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
+  public static func withoutRedirect(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
   /// Returns a refusal for a problem that only the caller can find. If the rejection permits it, the client gets the
-  /// error by this verified redirect.
-  public static func to(_ redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
-    RejectionResponse(rejection, delivery: redirect.delivery)
+  /// error at this destination.
+  public static func redirecting(to redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
+    RejectionResponse(rejection, delivery: redirect.errorDelivery)
   }
 
   /// The value of `error` (RFC 6749, sections 4.1.2.1 and 5.2).
@@ -117,8 +118,8 @@ public struct RejectionResponse: Sendable {
   /// The error response for the redirect URI; `nil` if the error is not sent there.
   public var response: AuthorizationResponse? {
     switch delivery {
-    case .here: nil
-    case .redirect(let redirect), .link(let redirect):
+    case .withoutRedirect: nil
+    case .redirect(let redirect), .pageWithLink(let redirect):
       redirect.response(error: errorCode, description: errorDescription)
     }
   }
@@ -133,9 +134,9 @@ public enum Detail: Sendable, Equatable {
   case parameter(String)
   /// The reason why the redirect URI could not be parsed.
   case redirectURI(RedirectURIError)
-  /// The requested URI is not registered. `registered` is the index, from 0, of the registered URI that is most similar
-  /// to it, and `offset` is the position in bytes at which the two first differ.
-  case differingByte(registered: Int, offset: Int)
+  /// The requested URI is not registered. `registeredIndex` is the index, from 0, of the registered URI that is most
+  /// similar to it, and `offset` is the position in bytes at which the two first differ.
+  case differingByte(registeredIndex: Int, offset: Int)
   /// The requested URI uses the name `localhost`, and no registered one does (RFC 8252, section 8.3).
   case localhost
 }
@@ -162,41 +163,42 @@ public struct VerifiedRedirect: Sendable {
   /// automatically (RFC 9700, section 4.11.2).
   let isUntrusted: Bool
   /// True if a redirect to an https URI ends in a fragment that the gateway adds (`fragment_guard`).
-  let guardsFragment: Bool
+  let appendsFragment: Bool
   /// True if the user restarted the request by a link of the gateway. Errors are then shown on a page of the gateway
   /// and never sent to the client.
   let isRestarted: Bool
 
   init(
     redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
-    guardsFragment: Bool = false, isRestarted: Bool = false
+    appendsFragment: Bool = false, isRestarted: Bool = false
   ) {
     self.redirectURI = redirectURI
     self.mode = mode
     self.state = state
     self.issuer = issuer
     self.isUntrusted = isUntrusted
-    self.guardsFragment = guardsFragment
+    self.appendsFragment = appendsFragment
     self.isRestarted = isRestarted
   }
 
   /// The way in which errors reach the client.
-  var delivery: RejectionResponse.Delivery {
-    if isRestarted { return .here }
-    return isUntrusted ? .link(self) : .redirect(self)
+  var errorDelivery: RejectionResponse.Delivery {
+    if isRestarted { return .withoutRedirect }
+    return isUntrusted ? .pageWithLink(self) : .redirect(self)
   }
 
   /// Returns an error response with `state` and `iss` (RFC 6749, section 4.1.2.1; RFC 9207).
   public func response(error: OAuthErrorCode, description: String) -> AuthorizationResponse {
-    response([
+    makeResponse([
       FormParameters.Entry(.error, error.rawValue),
       FormParameters.Entry(.errorDescription, ErrorDescription.sanitised(description)),
     ])
   }
 
-  func response(_ parameters: [FormParameters.Entry]) -> AuthorizationResponse {
+  /// Returns a response with the parameters, `state` and `iss`.
+  func makeResponse(_ parameters: [FormParameters.Entry]) -> AuthorizationResponse {
     AuthorizationResponse(
       redirectURI: redirectURI, mode: mode, issuer: issuer, state: state, parameters: parameters,
-      guardsFragment: guardsFragment)
+      appendsFragment: appendsFragment)
   }
 }

@@ -34,7 +34,7 @@ public struct ObservedFlow: Sendable, Equatable {
     case none
     case s256(ShortDigest)
     case plain(ShortDigest)
-    /// A challenge with an unknown method. No verifier can be compared with it, and the decision on the authorization
+    /// A challenge with an unknown method. No verifier can be compared with it. The decision on the authorization
     /// request has already reported the method.
     case unusable
   }
@@ -57,18 +57,18 @@ public struct ObservedFlow: Sendable, Equatable {
       }
   }
 
-  /// Returns a digest of the `state` and the redirect URI of an authorization request. The digest of the upstream's
-  /// response is the same, which links the response to the request. `nil` if the request omitted the redirect URI and
-  /// the registration of the client does not determine it.
-  public static func link(_ request: AuthorizationRequest, client: Client?) -> ShortDigest? {
-    let registered = client.flatMap { RedirectURI.onlyUsable(of: $0.redirectURIs)?.text }
+  /// Returns a digest of the `state` and the redirect URI of an authorization request. ``digests(of:)`` returns the
+  /// same digest for the upstream's response, so that the gateway finds the request of a response. `nil` if the request
+  /// omitted the redirect URI and the registration of the client does not determine it.
+  public static func linkDigest(of request: AuthorizationRequest, client: Client?) -> ShortDigest? {
+    let registered = client.flatMap { RedirectURI.defaultURI(registered: $0.redirectURIs)?.text }
     guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
     return ShortDigest(request.parameters[.state] ?? "", address)
   }
 
   /// Returns the digest that links an authorization response of the upstream to its request, and the digest of its
   /// code. `nil` if the response is not in a `Location`, or does not have exactly one code.
-  public static func link(_ answer: UpstreamAuthorizationResponse) -> (link: ShortDigest, code: ShortDigest)? {
+  public static func digests(of answer: UpstreamAuthorizationResponse) -> (link: ShortDigest, code: ShortDigest)? {
     guard let code = answer.parameters[.code], let address = answer.address else { return nil }
     return (ShortDigest(answer.parameters[.state] ?? "", address), ShortDigest(code))
   }
@@ -76,7 +76,7 @@ public struct ObservedFlow: Sendable, Equatable {
 
 extension Enforcement {
   /// Returns the refusals that `mode: enforce` would have given for an observed redemption of a code whose
-  /// authorization request is known (`I-observe`).
+  /// authorization request is known (invariant `I-observe`).
   ///
   /// - Parameters:
   ///   - flow: The record of the authorization request for which the code was issued.

@@ -32,23 +32,23 @@ public final class Rejection: Sendable {
     public let remedy: String
   }
 
-  /// The ways in which an error can reach the client.
-  enum Delivery {
-    /// An error page or a JSON response, never a redirect.
-    case page
-    /// A redirect to the client if its redirect URI has been verified and errors may be redirected there; otherwise a
-    /// page.
-    case redirect
+  /// The two values of ``mayRedirect``, with names for the declarations in `Rejections/`.
+  enum Redirection {
+    /// The error is sent as an error page or a JSON response.
+    case noRedirect
+    /// The error is sent by a redirect to the client if its redirect URI has been verified and errors may be redirected
+    /// there; otherwise as a page.
+    case mayRedirect
   }
 
   init(
-    _ ruleID: String, _ errorCode: OAuthErrorCode, _ status: Int, _ delivery: Delivery, _ errorDescription: String,
-    source: String, refused: String, why: String, remedy: String
+    _ ruleID: String, _ errorCode: OAuthErrorCode, _ status: Int, _ redirection: Redirection,
+    _ errorDescription: String, source: String, refused: String, why: String, remedy: String
   ) {
     self.ruleID = ruleID
     self.errorCode = errorCode
     self.status = status
-    self.mayRedirect = delivery == .redirect
+    self.mayRedirect = redirection == .mayRedirect
     self.errorDescription = errorDescription
     self.reference = source
     self.explanation = Explanation(refused: refused, why: why, remedy: remedy)

@@ -19,6 +19,7 @@ struct Rule<Context>: Sendable {
 /// The result of one rule.
 public enum Verdict: Sendable {
   case pass
+  /// The rule does not refuse the request, but adds a finding for the operator.
   case note(Finding.Note)
   case refuse(Rejection, Detail?)
 
@@ -39,12 +40,12 @@ protocol FormContext: Sendable {
   var client: Client? { get }
   var parameters: FormParameters { get }
   /// The parameters that are defined for the endpoint.
-  var names: ParameterNames { get }
+  var definedParameters: ParameterNames { get }
   /// The scope that is requested; `nil` if the request has no scope, the scope is malformed, or the request is a
   /// redemption of a code, in which a scope has no meaning.
   var requestedScope: Scope? { get }
   /// The defect of the method, the body or the set of parameters; `nil` if there is none.
-  var problem: FormProblem? { get }
+  var defect: RequestDefect? { get }
 }
 
 /// Runs rules in order until one refuses. In observe mode, it runs all rules and records each refusal as a finding.

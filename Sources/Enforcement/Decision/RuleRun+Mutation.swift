@@ -3,8 +3,8 @@ import FoundationEssentials
 
 extension RuleRun {
   /// The identity of the rule that this process skips; `nil` if it skips none. `make mutation` sets the environment
-  /// variable to one rule after the other, and checks that the tests fail without the rule. Release builds do not
-  /// contain this property.
+  /// variable to one rule after the other, and checks that some test fails if the rule is skipped. Release builds do
+  /// not contain this property.
   static let skippedRule = ProcessInfo.processInfo.environment["PROOFGATE_SKIPPED_RULE"]
 }
 #endif

@@ -9,7 +9,7 @@ extension Rejection {
     ])
 
   package static let codeNotSealed = Rejection(
-    "code-unbound", .invalidGrant, 400, .page, "the code was not issued here",
+    "code-unbound", .invalidGrant, 400, .noRedirect, "the code was not issued here",
     source: "RFC 7636, section 4.4",
     refused: """
       The gateway did not issue this code, the code was altered, or it was sealed (encrypted) with a key that is \
@@ -19,7 +19,7 @@ extension Rejection {
     remedy: "Begin a new authorization request.")
 
   package static let sealingKeyUnknown = Rejection(
-    "code-key-unknown", .temporarilyUnavailable, 503, .page, "try again in a moment",
+    "code-key-unknown", .temporarilyUnavailable, 503, .noRedirect, "try again in a moment",
     source: "RFC 6749, section 5.2",
     refused: """
       The code, refresh token, `state` or link was sealed (encrypted) with a key that this replica does not have yet.
@@ -28,21 +28,21 @@ extension Rejection {
     remedy: "Try again.")
 
   package static let codeIssuedToOtherClient = Rejection(
-    "code-foreign", .invalidGrant, 400, .page, "the code was issued to another client",
+    "code-foreign", .invalidGrant, 400, .noRedirect, "the code was issued to another client",
     source: "RFC 6749, section 4.1.3",
     refused: "The code belongs to another client.",
     why: "Only the client to which a code was issued can redeem it.",
     remedy: "Begin a new authorization request.")
 
   package static let codeExpired = Rejection(
-    "code-expired", .invalidGrant, 400, .page, "the code has expired",
+    "code-expired", .invalidGrant, 400, .noRedirect, "the code has expired",
     source: "RFC 6749, section 4.1.2",
     refused: "The code is too old.",
     why: "Codes are valid for a short time: a minute by default, ten minutes at most.",
     remedy: "Redeem the code at once.")
 
   package static let codeUsed = Rejection(
-    "code-used", .invalidGrant, 400, .page, "the code was already used",
+    "code-used", .invalidGrant, 400, .noRedirect, "the code was already used",
     source: "RFC 6749, section 4.1.2",
     refused: "The code was redeemed before.",
     why: "A code can be redeemed only once.",
@@ -59,7 +59,7 @@ extension Rejection {
     remedy: "Try again later, or begin a new authorization request.")
 
   package static let codeOutdated = Rejection(
-    "code-outdated", .invalidGrant, 400, .page, "the code is no longer valid",
+    "code-outdated", .invalidGrant, 400, .noRedirect, "the code is no longer valid",
     source: "RFC 6749, section 4.1.3",
     refused: "The client's entry in the policy changed after the code was issued.",
     why: "The client no longer has the credentials or the rules under which the code was issued.",

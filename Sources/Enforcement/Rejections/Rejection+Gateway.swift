@@ -10,7 +10,7 @@ extension Rejection {
     ])
 
   package static let pathAmbiguous = Rejection(
-    "path-ambiguous", .invalidRequest, 400, .page, "the path is an inexact spelling of an endpoint path",
+    "path-ambiguous", .invalidRequest, 400, .noRedirect, "the path is an inexact spelling of an endpoint path",
     source: "RFC 3986, section 6.2",
     refused: """
       Some server may read the path as a protected endpoint, or may find a protected endpoint in the query, as in \
@@ -20,7 +20,7 @@ extension Rejection {
     remedy: "Write the path of the endpoint exactly as it is in `upstream.endpoints`.")
 
   package static let pathResemblesEndpoint = Rejection(
-    "path-resembles-endpoint", .invalidRequest, 400, .page, "the path begins like an endpoint",
+    "path-resembles-endpoint", .invalidRequest, 400, .noRedirect, "the path begins like an endpoint",
     source: "RFC 9110, section 4.2.3",
     refused: """
       The path begins like a protected endpoint and continues, within the segment (`/oauth/token_key`) or below it \
@@ -36,7 +36,7 @@ extension Rejection {
       """)
 
   package static let endpointDisabled = Rejection(
-    "path-closed", .invalidRequest, 404, .page, "not found",
+    "path-closed", .invalidRequest, 404, .noRedirect, "not found",
     source: "RFC 9126, section 2",
     refused: """
       The path is an endpoint of the server that the gateway does not serve. Or it is the endpoint for pushed \
@@ -48,7 +48,7 @@ extension Rejection {
       """)
 
   package static let metadataBypassesGateway = Rejection(
-    "metadata-leads-around", .invalidRequest, 404, .page, "not found",
+    "metadata-leads-around", .invalidRequest, 404, .noRedirect, "not found",
     source: "RFC 8414, section 3",
     refused: "The request asked for a metadata document of the server itself, and the policy enforces a client.",
     why: """
@@ -62,14 +62,14 @@ extension Rejection {
       """)
 
   package static let pathNotPassed = Rejection(
-    "path-not-passed", .invalidRequest, 404, .page, "not found",
+    "path-not-passed", .invalidRequest, 404, .noRedirect, "not found",
     source: "RFC 9110, section 15.5.5",
     refused: "No prefix in `upstream.pass` matches the path.",
     why: "With `upstream.pass`, only paths under its prefixes are reachable.",
     remedy: "Add the prefix to `upstream.pass`.")
 
   package static let hostUnknown = Rejection(
-    "host-unknown", .invalidRequest, 421, .page, "this gateway does not serve this host name",
+    "host-unknown", .invalidRequest, 421, .noRedirect, "this gateway does not serve this host name",
     source: "RFC 9110, section 7.4",
     refused: """
       The host in the request is not that of `gateway.origin`. It may be in `Host`, in an absolute request target, or \
@@ -82,14 +82,14 @@ extension Rejection {
       """)
 
   package static let transportInsecure = Rejection(
-    "transport-insecure", .invalidRequest, 403, .page, "OAuth endpoints answer only over TLS",
+    "transport-insecure", .invalidRequest, 403, .noRedirect, "OAuth endpoints answer only over TLS",
     source: "RFC 6749, sections 3.1 and 3.2",
     refused: "A request for an OAuth endpoint came over plain http from another machine.",
     why: "Codes, tokens and secrets would travel over the network in the clear.",
     remedy: "Use https; add `tls` to the listener, or name the proxy that ends TLS in `trusted_proxies`.")
 
   package static let unlistedOAuth = Rejection(
-    "unlisted-oauth", .invalidRequest, 400, .page, "this path is not an OAuth endpoint",
+    "unlisted-oauth", .invalidRequest, 400, .noRedirect, "this path is not an OAuth endpoint",
     source: "RFC 6749, sections 3.1 and 3.2",
     refused: """
       An authorization or token request was sent to a path that the policy does not list. The gateway recognises such \
@@ -107,7 +107,7 @@ extension Rejection {
       """)
 
   package static let tooManyRequests = Rejection(
-    "too-many-requests", .temporarilyUnavailable, 429, .page, "too many requests",
+    "too-many-requests", .temporarilyUnavailable, 429, .noRedirect, "too many requests",
     source: "RFC 6585, section 4",
     refused: "The address or the client has sent more token requests in a minute than the limit permits.",
     why: """
@@ -120,7 +120,7 @@ extension Rejection {
       """)
 
   package static let storeUnavailable = Rejection(
-    "store-unavailable", .temporarilyUnavailable, 503, .redirect, "the request cannot be stored at the moment",
+    "store-unavailable", .temporarilyUnavailable, 503, .mayRedirect, "the request cannot be stored at the moment",
     source: "RFC 6819, section 4.4.1.11",
     refused: """
       The store has no room for the request, or cannot be reached, or has begun another epoch since the code was sealed.

@@ -5,12 +5,12 @@ extension Rejection {
   static let refreshTokens = Subject(
     "Refresh tokens",
     [
-      .refreshTokenUnbound, .refreshTokenForeign, .refreshTokenOutdated, .refreshTokenExpired, .refreshTokenBusy,
-      .refreshTokenReused, .refreshAnswerMissing, .familyMissing,
+      .refreshTokenNotSealed, .refreshTokenIssuedToOtherClient, .refreshTokenOutdated, .refreshTokenExpired,
+      .refreshInProgress, .refreshTokenReused, .refreshResponseMissing, .refreshFamilyMissing,
     ])
 
-  package static let refreshTokenUnbound = Rejection(
-    "refresh-token-unbound", .invalidGrant, 400, .page, "the refresh token was not issued here",
+  package static let refreshTokenNotSealed = Rejection(
+    "refresh-token-unbound", .invalidGrant, 400, .noRedirect, "the refresh token was not issued here",
     source: "RFC 6749, section 10.4",
     refused: """
       The gateway did not issue this refresh token, the token was altered, or it was sealed (encrypted) with a key \
@@ -19,29 +19,29 @@ extension Rejection {
     why: "The gateway does not know to which client such a token was issued.",
     remedy: "Sign in again.")
 
-  package static let refreshTokenForeign = Rejection(
-    "refresh-token-foreign", .invalidGrant, 400, .page, "the refresh token was issued to another client",
+  package static let refreshTokenIssuedToOtherClient = Rejection(
+    "refresh-token-foreign", .invalidGrant, 400, .noRedirect, "the refresh token was issued to another client",
     source: "RFC 6749, sections 6 and 10.4",
     refused: "The refresh token belongs to another client.",
     why: "Only the client to which a refresh token was issued can use it.",
     remedy: "Sign in again.")
 
   package static let refreshTokenOutdated = Rejection(
-    "refresh-token-outdated", .invalidGrant, 400, .page, "the refresh token is no longer valid",
+    "refresh-token-outdated", .invalidGrant, 400, .noRedirect, "the refresh token is no longer valid",
     source: "RFC 6749, section 6",
     refused: "The client's entry in the policy changed after the token was issued.",
     why: "The client no longer has the credentials under which the token was issued.",
     remedy: "Sign in again.")
 
   package static let refreshTokenExpired = Rejection(
-    "refresh-token-expired", .invalidGrant, 400, .page, "the refresh token was unused for too long",
+    "refresh-token-expired", .invalidGrant, 400, .noRedirect, "the refresh token was unused for too long",
     source: "RFC 9700, section 4.14.2",
     refused: "The refresh token was not used for longer than `refresh_idle`.",
     why: "An app that is no longer used should not keep its access.",
     remedy: "Sign in again, or set a longer `refresh_idle`.")
 
-  package static let refreshTokenBusy = Rejection(
-    "refresh-token-busy", .temporarilyUnavailable, 503, .page, "a refresh with this token is under way",
+  package static let refreshInProgress = Rejection(
+    "refresh-token-busy", .temporarilyUnavailable, 503, .noRedirect, "a refresh with this token is under way",
     source: "RFC 9700, section 4.14.2",
     refused: "A refresh with the same token is in progress.",
     why: """
@@ -53,14 +53,15 @@ extension Rejection {
       """)
 
   package static let refreshTokenReused = Rejection(
-    "refresh-token-reused", .invalidGrant, 400, .page, "the refresh token was already used",
+    "refresh-token-reused", .invalidGrant, 400, .noRedirect, "the refresh token was already used",
     source: "RFC 9700, section 4.14.2",
     refused: "A refresh token was used again after the client had exchanged it for a new one.",
     why: "The old token was presented either by the app or by a thief, and the gateway cannot distinguish them.",
     remedy: "Sign in again.")
 
-  package static let refreshAnswerMissing = Rejection(
-    "refresh-answer-missing", .temporarilyUnavailable, 503, .page, "the response to this refresh is no longer stored",
+  package static let refreshResponseMissing = Rejection(
+    "refresh-answer-missing", .temporarilyUnavailable, 503, .noRedirect,
+    "the response to this refresh is no longer stored",
     source: "RFC 9700, section 4.14.2",
     refused: "A refresh was repeated, but its response is no longer stored.",
     why: """
@@ -69,8 +70,8 @@ extension Rejection {
       """,
     remedy: "Try again with the newest token. If it happens often, give the store more memory.")
 
-  package static let familyMissing = Rejection(
-    "family-missing", .invalidGrant, 400, .page, "the refresh token belongs to an unknown sign-in",
+  package static let refreshFamilyMissing = Rejection(
+    "family-missing", .invalidGrant, 400, .noRedirect, "the refresh token belongs to an unknown sign-in",
     source: "RFC 9700, section 4.14.2",
     refused: "The store has no record of the sign-in to which the refresh token belongs.",
     why: """

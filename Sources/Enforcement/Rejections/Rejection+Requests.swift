@@ -5,12 +5,12 @@ extension Rejection {
   static let requests = Subject(
     "Requests",
     [
-      .methodNotAllowed, .bodyType, .parametersTooMany, .parametersSplit, .parameterNameMalformed, .parameterSpelling,
-      .parameterRepeated, .parameterMalformed, .tokenParametersInQuery,
+      .methodNotAllowed, .bodyNotForm, .parametersTooMany, .parametersSplit, .parameterNameMalformed,
+      .parameterSpelling, .parameterRepeated, .parameterMalformed, .tokenParametersInQuery,
     ])
 
   package static let methodNotAllowed = Rejection(
-    "method-not-allowed", .invalidRequest, 405, .page, "method not allowed here",
+    "method-not-allowed", .invalidRequest, 405, .noRedirect, "method not allowed here",
     source: "RFC 6749, sections 3.1 and 3.2",
     refused: "The endpoint was called with a method that it does not accept.",
     why: """
@@ -19,8 +19,8 @@ extension Rejection {
       """,
     remedy: "Use GET or a form POST for authorization requests, and POST for token requests.")
 
-  package static let bodyType = Rejection(
-    "body-type", .invalidRequest, 400, .page, "the body must be application/x-www-form-urlencoded",
+  package static let bodyNotForm = Rejection(
+    "body-type", .invalidRequest, 400, .noRedirect, "the body must be application/x-www-form-urlencoded",
     source: "RFC 6749, appendix B",
     refused: "The body was not a form in UTF-8.",
     why: """
@@ -30,28 +30,28 @@ extension Rejection {
     remedy: "Send `Content-Type: application/x-www-form-urlencoded`, without `Content-Encoding`.")
 
   package static let parametersTooMany = Rejection(
-    "parameters-too-many", .invalidRequest, 400, .page, "too many parameters",
+    "parameters-too-many", .invalidRequest, 400, .noRedirect, "too many parameters",
     source: "RFC 6749, section 3.1",
     refused: "The request had more parameters than any OAuth request has.",
     why: "A flood of parameters costs memory, and could hide parameters from servers that stop reading early.",
     remedy: "Send only the parameters of the specification.")
 
   package static let parametersSplit = Rejection(
-    "parameters-split", .invalidRequest, 400, .page, "parameters in both the query and the body",
+    "parameters-split", .invalidRequest, 400, .noRedirect, "parameters in both the query and the body",
     source: "RFC 6749, section 3.1",
     refused: "Parameters were in the query and in the body of one request.",
     why: "The gateway and the server could use different ones.",
     remedy: "Put all parameters in the query of a GET, or all in the body of a POST.")
 
   package static let parameterNameMalformed = Rejection(
-    "parameter-name-malformed", .invalidRequest, 400, .page, "a parameter name cannot be decoded",
+    "parameter-name-malformed", .invalidRequest, 400, .noRedirect, "a parameter name cannot be decoded",
     source: "RFC 6749, appendix B",
     refused: "The name of a parameter had a broken percent-escape or was not UTF-8.",
     why: "It is not clear which parameter is meant; the server could read it as `client_id` or `redirect_uri`.",
     remedy: "Encode names as UTF-8 with complete percent-escapes.")
 
   package static let parameterSpelling = Rejection(
-    "parameter-spelling", .invalidRequest, 400, .page, "a parameter in another spelling",
+    "parameter-spelling", .invalidRequest, 400, .noRedirect, "a parameter in another spelling",
     source: "RFC 6749, section 3.1",
     refused: """
       The name of a parameter has a spelling that some servers read as another name, such as `client_id[]`, \
@@ -61,21 +61,21 @@ extension Rejection {
     remedy: "Write parameter names exactly as the specification does.")
 
   package static let parameterRepeated = Rejection(
-    "parameter-repeated", .invalidRequest, 400, .redirect, "a parameter occurs more than once",
+    "parameter-repeated", .invalidRequest, 400, .mayRedirect, "a parameter occurs more than once",
     source: "RFC 6749, section 3.1",
     refused: "A parameter occurred more than once.",
     why: "The gateway and the server could use different ones. Only `resource` may repeat (RFC 8707).",
     remedy: "Send each parameter once.")
 
   package static let parameterMalformed = Rejection(
-    "parameter-malformed", .invalidRequest, 400, .redirect, "a parameter cannot be decoded",
+    "parameter-malformed", .invalidRequest, 400, .mayRedirect, "a parameter cannot be decoded",
     source: "RFC 6749, appendix B",
     refused: "The value of a parameter had a broken percent-escape, was not UTF-8, or had a control character.",
     why: "A value that cannot be decoded cannot be checked.",
     remedy: "Form-encode values as UTF-8.")
 
   package static let tokenParametersInQuery = Rejection(
-    "token-parameters-in-query", .invalidRequest, 400, .page, "parameters must be in the body",
+    "token-parameters-in-query", .invalidRequest, 400, .noRedirect, "parameters must be in the body",
     source: "RFC 6749, sections 2.3.1 and 3.2",
     refused: "The URI of a token request had OAuth parameters.",
     why: "URIs get into logs and histories, and the gateway and the server could use different values.",

@@ -5,11 +5,11 @@ extension Rejection {
   static let scopes = Subject(
     "Scopes",
     [
-      .scopeMalformed, .refreshScopeWider, .reentryScope,
+      .scopeMalformed, .refreshScopeWider, .reentryScopeWider,
     ])
 
   package static let scopeMalformed = Rejection(
-    "scope-malformed", .invalidScope, 400, .redirect, "scope contains characters that are not allowed",
+    "scope-malformed", .invalidScope, 400, .mayRedirect, "scope contains characters that are not allowed",
     source: "RFC 6749, section 3.3",
     refused: "`scope` is not a list of scope tokens.",
     why: """
@@ -19,14 +19,14 @@ extension Rejection {
     remedy: "Correct the scope.")
 
   package static let refreshScopeWider = Rejection(
-    "refresh-scope-wider", .invalidScope, 400, .page, "scope may only become narrower",
+    "refresh-scope-wider", .invalidScope, 400, .noRedirect, "scope may only become narrower",
     source: "RFC 6749, section 6",
     refused: "The refresh request asked for a scope that was not granted.",
     why: "Only the user can grant a wider scope.",
     remedy: "Request the granted scope or less, or begin a new authorization request.")
 
-  package static let reentryScope = Rejection(
-    "reentry-scope-wider", .invalidScope, 400, .page, "scope may only become narrower",
+  package static let reentryScopeWider = Rejection(
+    "reentry-scope-wider", .invalidScope, 400, .noRedirect, "scope may only become narrower",
     source: "RFC 6749, section 3.3",
     refused: """
       A login or consent page of the server sent a scope that the app had not requested. (If the app requested no \

@@ -5,33 +5,33 @@ extension Rejection {
   static let signIns = Subject(
     "Sign-ins in progress",
     [
-      .transactionExpired, .transactionOutdated, .formWithoutTransaction, .reentryChanged, .reentryBody,
-      .answerReplayed,
+      .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction, .reentryChanged, .reentryBodyUnreadable,
+      .codeFromOtherSignIn,
     ])
 
   package static let transactionExpired = Rejection(
-    "transaction-expired", .invalidRequest, 400, .page, "the request has expired",
+    "transaction-expired", .invalidRequest, 400, .noRedirect, "the request has expired",
     source: "RFC 6749, section 4.1.2",
     refused: "The sign-in took too long.",
     why: "The longer a sign-in stays open, the easier it is to steal.",
     remedy: "Start again in the app.")
 
-  package static let transactionOutdated = Rejection(
-    "transaction-outdated", .invalidRequest, 400, .page, "the request is no longer valid",
+  package static let transactionNoLongerValid = Rejection(
+    "transaction-outdated", .invalidRequest, 400, .noRedirect, "the request is no longer valid",
     source: "RFC 6749, section 4.1.2.1",
     refused: "The client's entry in the policy changed after the request began.",
     why: "A response is sent only to a redirect URI that the policy permits now.",
     remedy: "Start again in the app.")
 
   package static let formWithoutTransaction = Rejection(
-    "form-without-transaction", .invalidRequest, 400, .page, "there is no request to continue",
+    "form-without-transaction", .invalidRequest, 400, .noRedirect, "there is no request to continue",
     source: "RFC 6749, section 10.12",
     refused: "A browser that has no sign-in in progress posted a form to the authorization endpoint.",
     why: "A form is accepted only as a step of a sign-in whose request was checked.",
     remedy: "Start again in the app.")
 
   package static let reentryChanged = Rejection(
-    "reentry-changed", .invalidRequest, 400, .page, "the request was changed on its way",
+    "reentry-changed", .invalidRequest, 400, .noRedirect, "the request was changed on its way",
     source: "RFC 6749, section 3.1",
     refused: """
       A login or consent page sent a parameter to the authorization endpoint with another value than the gateway had \
@@ -45,8 +45,8 @@ extension Rejection {
       only if the user opened an old page.
       """)
 
-  package static let reentryBody = Rejection(
-    "reentry-body", .invalidRequest, 400, .page, "the form cannot be read",
+  package static let reentryBodyUnreadable = Rejection(
+    "reentry-body", .invalidRequest, 400, .noRedirect, "the form cannot be read",
     source: "RFC 6749, appendix B",
     refused: """
       A form that a page of the server posted to the authorization endpoint has a content type that the gateway does \
@@ -55,8 +55,8 @@ extension Rejection {
     why: "The server could read parameters in it that the gateway does not see.",
     remedy: "Let the page post an ordinary form.")
 
-  package static let answerReplayed = Rejection(
-    "answer-replayed", .invalidRequest, 400, .page, "this code came from another sign-in",
+  package static let codeFromOtherSignIn = Rejection(
+    "answer-replayed", .invalidRequest, 400, .noRedirect, "this code came from another sign-in",
     source: "RFC 9700, section 4.5",
     refused: "The code in the server's response was already in the response of another sign-in.",
     why: """

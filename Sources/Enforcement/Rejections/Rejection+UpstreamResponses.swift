@@ -5,12 +5,13 @@ extension Rejection {
   static let upstreamResponses = Subject(
     "Responses of the server",
     [
-      .responseToOtherURI, .codeReflectedFromRequest, .answerUnusable, .answerToEnforced, .responseUnlisted,
-      .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed, .upstreamUnavailable, .upstreamTimedOut,
+      .responseToOtherURI, .codeReflectedFromRequest, .upstreamResponseUnusable, .responseToEnforcedClient,
+      .responseWithoutSignIn, .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed,
+      .upstreamUnavailable, .upstreamTimedOut,
     ])
 
   package static let responseToOtherURI = Rejection(
-    "answer-elsewhere", .serverError, 502, .page, "the server sent its response to another address",
+    "answer-elsewhere", .serverError, 502, .noRedirect, "the server sent its response to another address",
     source: "RFC 6749, section 3.1.2",
     refused: """
       The server sent its response to an address other than the redirect URI of the request. While the browser has a \
@@ -24,7 +25,7 @@ extension Rejection {
       """)
 
   package static let codeReflectedFromRequest = Rejection(
-    "answer-echoed", .invalidRequest, 400, .page, "this code was already in the request",
+    "answer-echoed", .invalidRequest, 400, .noRedirect, "this code was already in the request",
     source: "RFC 9700, section 4.5",
     refused: """
       The code in the server's response was already in the request. Or a page of the server sent a request to the \
@@ -33,15 +34,15 @@ extension Rejection {
     why: "Through an open redirect of the server, an attacker could inject a stolen code in this way.",
     remedy: "Start again in the app.")
 
-  package static let answerUnusable = Rejection(
-    "answer-unusable", .serverError, 502, .redirect, "the server's response cannot be used",
+  package static let upstreamResponseUnusable = Rejection(
+    "answer-unusable", .serverError, 502, .mayRedirect, "the server's response cannot be used",
     source: "RFC 6749, section 4.1.2",
     refused: "The server's response contained neither a code nor an error, or both, or a malformed one.",
     why: "There is no response that the app could use.",
     remedy: "See the server's log.")
 
-  package static let answerToEnforced = Rejection(
-    "answer-to-enforced", .serverError, 502, .page, "the server's response belongs to another client",
+  package static let responseToEnforcedClient = Rejection(
+    "answer-to-enforced", .serverError, 502, .noRedirect, "the server's response belongs to another client",
     source: "RFC 7636, section 1",
     refused: """
       The server sent a code or token for an observed or unknown client to a redirect URI of an enforced client, or to \
@@ -56,8 +57,8 @@ extension Rejection {
       list it under `clients` with this redirect URI, or enforce it too.
       """)
 
-  package static let responseUnlisted = Rejection(
-    "response-unlisted", .serverError, 502, .page, "the server's response belongs to no sign-in",
+  package static let responseWithoutSignIn = Rejection(
+    "response-unlisted", .serverError, 502, .noRedirect, "the server's response belongs to no sign-in",
     source: "RFC 6749, section 3.1.2",
     refused: """
       On a path that is not an OAuth endpoint, the server sent a code or token to the callback or to a registered \
@@ -74,7 +75,7 @@ extension Rejection {
       """)
 
   package static let callbackClosed = Rejection(
-    "callback-closed", .serverError, 400, .redirect, "responses are not accepted here",
+    "callback-closed", .serverError, 400, .mayRedirect, "responses are not accepted here",
     source: "RFC 6749, section 3.1.2",
     refused: "A browser sent an authorization response to the callback.",
     why: """
@@ -83,21 +84,21 @@ extension Rejection {
     remedy: "Set `callback: network` if the server answers by script or by form_post.")
 
   package static let upstreamDenied = Rejection(
-    "upstream-denied", .accessDenied, 400, .redirect, "access was denied",
+    "upstream-denied", .accessDenied, 400, .mayRedirect, "access was denied",
     source: "RFC 6749, section 4.1.2.1",
     refused: "The user or the server denied the request.",
     why: "The gateway reports the decision of the server.",
     remedy: "Let the user decide when to try again.")
 
   package static let upstreamError = Rejection(
-    "upstream-error", .serverError, 400, .redirect, "the server reported an error",
+    "upstream-error", .serverError, 400, .mayRedirect, "the server reported an error",
     source: "RFC 6749, section 4.1.2.1",
     refused: "The server answered with an error.",
     why: "The gateway reports the decision of the server.",
     remedy: "See the error code and the description of the server.")
 
   package static let upstreamFailed = Rejection(
-    "upstream-failed", .serverError, 502, .redirect, "the server failed",
+    "upstream-failed", .serverError, 502, .mayRedirect, "the server failed",
     source: "RFC 6749, section 4.1.2.1",
     refused: """
       The gateway could not use the server's response, or the server closed the connection without a complete \
@@ -107,14 +108,14 @@ extension Rejection {
     remedy: "Try again later.")
 
   package static let upstreamUnavailable = Rejection(
-    "upstream-unavailable", .temporarilyUnavailable, 503, .redirect, "the server cannot be reached",
+    "upstream-unavailable", .temporarilyUnavailable, 503, .mayRedirect, "the server cannot be reached",
     source: "RFC 6749, section 4.1.2.1",
     refused: "The server could not be reached.",
     why: "The gateway cannot complete the request without the server.",
     remedy: "Try again later.")
 
   package static let upstreamTimedOut = Rejection(
-    "upstream-timed-out", .temporarilyUnavailable, 504, .redirect, "the server did not answer in time",
+    "upstream-timed-out", .temporarilyUnavailable, 504, .mayRedirect, "the server did not answer in time",
     source: "RFC 6749, section 4.1.2.1",
     refused: "The server did not answer in time.",
     why: "The gateway cannot complete the request without the server.",

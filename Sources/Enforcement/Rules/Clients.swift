@@ -19,7 +19,7 @@ extension Rule where Context == AuthorizationContext {
   /// equivalence.
   static var clientIDOnce: Rule {
     Rule(name: "client_id occurs once") { context in
-      switch context.parameters.reading(.clientID) {
+      switch context.parameters.lookUp(.clientID) {
       case .repeated: .refuse(.clientIDRepeated)
       case .malformed: .refuse(.clientIDMalformed)
       case .value(let text) where !Client.isIdentifier(text): .refuse(.clientIDMalformed)
@@ -28,9 +28,9 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. If an unlisted id is an upstream id
-  /// for which the gateway holds a secret, it has a rejection of its own: with this id, any client could act as the
-  /// gateway.
+  /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. An unknown id may be an upstream id
+  /// for which the gateway holds a secret. With this id, any client could act as the gateway, so the log shows such a
+  /// request under a separate rejection.
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
@@ -41,13 +41,14 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == TokenContext {
-  /// RFC 6749, sections 3.2.1 and 5.2. If an unlisted id is an upstream id for which the gateway holds a secret, it has
-  /// a rejection of its own.
+  /// RFC 6749, sections 3.2.1 and 5.2. As at the authorization endpoint (`clientKnown`), an upstream id for which the
+  /// gateway holds a secret has a separate rejection.
   static var tokenClientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
       guard let id = context.authentication?.clientID else { return .refuse(.clientUnidentified) }
-      return .refuse(context.policy.gatewayHeldClientIDs.contains(id) ? .clientIsUpstream : .clientNotKnownAtToken)
+      let isHeld = context.policy.gatewayHeldClientIDs.contains(id)
+      return .refuse(isHeld ? .clientIDOfUpstreamAtToken : .clientNotKnownAtToken)
     }
   }
 
@@ -70,19 +71,19 @@ extension Rule where Context == TokenContext {
       if client.kind == .public {
         return context.authentication?.secret == nil ? .pass : .note(.publicClientSecret)
       }
-      return switch context.proof {
+      return switch context.authenticationResult {
       case .missing: .refuse(.clientUnauthenticated)
       case .wrong: .refuse(.clientAuthenticationFailed)
-      case .verified, .presented, .identified: .pass
+      case .verified, .leftToUpstream, .publicClient: .pass
       }
     }
   }
 
   /// RFC 9449, section 5. The client requests a token that is bound to its key. The gateway's token request has no DPoP
   /// proof, so the upstream would issue a bearer token, which is weaker, and the client would not notice.
-  static var noSenderConstraint: Rule {
+  static var noDPoPProof: Rule {
     Rule(name: "the client does not request a token bound to its key") { context in
-      context.request.hasDPoPProof ? .refuse(.senderConstraint) : .pass
+      context.request.hasDPoPProof ? .refuse(.dpopUnsupported) : .pass
     }
   }
 

@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on the code challenge and the code verifier (RFC 7636), and the challenge that they read.
+// Rules on the code challenge and the code verifier (RFC 7636).
 
 /// The code challenge of a request, or the reason why the request has no usable one.
 enum ParsedChallenge: Sendable {
@@ -97,8 +97,8 @@ extension Rule where Context == RedemptionContext {
       switch (context.code.challenge, context.request.verifier) {
       case (.some(let challenge), .some(let verifier)):
         challenge.matches(verifier) ? .pass : .refuse(.verifierMismatch)
-      case (.some, nil): context.request.sentVerifier ? .refuse(.verifierMismatch) : .refuse(.verifierMissing)
-      case (nil, _): context.request.sentVerifier ? .refuse(.unexpectedVerifier) : .pass
+      case (.some, nil): context.request.verifierWasSent ? .refuse(.verifierMismatch) : .refuse(.verifierMissing)
+      case (nil, _): context.request.verifierWasSent ? .refuse(.unexpectedVerifier) : .pass
       }
     }
   }

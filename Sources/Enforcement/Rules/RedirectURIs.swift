@@ -2,8 +2,7 @@ internal import ByteText
 public import OAuth
 public import Policy
 
-// Rules on the redirect URI, at the authorization endpoint and when a code is redeemed, and the redirect URI that they
-// read.
+// Rules on the redirect URI, at the authorization endpoint and when a code is redeemed.
 
 /// The redirect URI of an authorization request, or the reason why it is refused.
 enum RedirectResolution: Sendable {
@@ -20,7 +19,7 @@ enum RedirectResolution: Sendable {
     case .malformed: self = .refused(.redirectURIMalformed, nil)
     case .absent:
       // RFC 6749, section 3.1.2.3: an omitted redirect URI is the only registered one.
-      guard let only = RedirectURI.onlyUsable(of: client.redirectURIs) else {
+      guard let only = RedirectURI.defaultURI(registered: client.redirectURIs) else {
         self = .refused(.redirectURIMissing, nil)
         return
       }
@@ -38,20 +37,22 @@ enum RedirectResolution: Sendable {
       return .refused(.redirectURISyntax, .redirectURI(error))
     }
     guard client.registers(requested) else {
-      return .refused(.redirectURIMismatch, nearest(to: requested, among: client.redirectURIs))
+      return .refused(.redirectURIMismatch, mismatchDetail(of: requested, among: client.redirectURIs))
     }
     if case .localhost = requested.kind, client.localhost == .reject { return .refused(.redirectURILocalhost, nil) }
     return .verified(requested, wasSent: true)
   }
 
-  private static func nearest(to requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
+  /// Returns the detail for the log and the error page: the registered URI that is most similar to the requested one,
+  /// and the offset at which they differ, or that only the requested URI uses `localhost`.
+  private static func mismatchDetail(of requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
     if case .localhost = requested.kind, !registered.contains(where: \.isLocalhost) { return .localhost }
     var best: (index: Int, offset: Int)?
     for (index, uri) in registered.enumerated() {
       guard let offset = requested.difference(from: uri) else { continue }
       if offset > best?.offset ?? -1 { best = (index, offset) }
     }
-    return best.map { .differingByte(registered: $0.index, offset: $0.offset) }
+    return best.map { .differingByte(registeredIndex: $0.index, offset: $0.offset) }
   }
 
   var verified: RedirectURI? {
@@ -82,7 +83,7 @@ extension Client {
   /// True if the identity of the client is proven, by its redirect URI now or by its authentication later: the operator
   /// vouches for the client, and the client is confidential or the redirect URI is https.
   public func identityIsProven(by redirectURI: RedirectURI?) -> Bool {
-    guard self.registration == .policy else { return false }
+    guard self.registration == .trusted else { return false }
     if self.kind == .confidential { return true }
     guard case .https = redirectURI?.kind else { return false }
     return true
@@ -94,7 +95,7 @@ extension Rule where Context == AuthorizationContext {
   /// this rule.
   static var redirectURIOnce: Rule {
     Rule(name: "redirect_uri occurs once") { context in
-      switch context.parameters.reading(.redirectURI) {
+      switch context.parameters.lookUp(.redirectURI) {
       case .repeated: .refuse(.redirectURIRepeated)
       case .malformed: .refuse(.redirectURIMalformed)
       case .value, .absent: .pass
@@ -120,7 +121,7 @@ extension Rule where Context == AuthorizationContext {
 extension Rule where Context == RedemptionContext {
   /// RFC 6749, section 4.1.3. The URI must equal the one to which the code was sent, including a loopback port. It may
   /// be omitted if the authorization request omitted it.
-  static var codeRedirectURISame: Rule {
+  static var redirectURIMatchesAuthorizationRequest: Rule {
     Rule(name: "redirect_uri equals that of the authorization request") { context in
       switch context.request.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass

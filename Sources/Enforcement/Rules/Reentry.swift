@@ -11,11 +11,11 @@ extension Rule where Context == ReentryContext {
   /// cannot be decoded.
   static var reentryReadable: Rule {
     Rule(name: "every OAuth parameter can be read") { context in
-      if context.request.hasNonFormBody || context.request.problem == .tooManyParameters {
-        return .refuse(.reentryBody)
+      if context.request.hasNonFormBody || context.request.defect == .tooManyParameters {
+        return .refuse(.reentryBodyUnreadable)
       }
-      for parameters in context.request.sources {
-        if parameters.hasLookAlike || parameters.hasMalformedName {
+      for parameters in context.request.parameterSources {
+        if parameters.hasLookalikeName || parameters.hasMalformedName {
           return .refuse(.parameterSpelling)
         }
         let malformed = parameters.namesWithMalformedValue.compactMap { ParameterName($0) }
@@ -27,26 +27,27 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// Invariant `I-completion`. A page of the upstream has no reason to send an authorization response with a code. An
-  /// open redirect of the upstream could turn such a request into a real response.
-  static var reentryCarriesNoAnswer: Rule {
+  /// A page of the upstream has no reason to send an authorization response with a code. An open redirect of the
+  /// upstream could turn such a request into a real response (invariant `I-completion`).
+  static var reentryContainsNoResponse: Rule {
     Rule(name: "the request contains no response with a code") { context in
       let content = ReflectedCodeScanner(texts: context.request.texts)
       return content.containsResponse(to: context.addresses) ? .refuse(.codeReflectedFromRequest) : .pass
     }
   }
 
-  /// Invariant `I-reentry`. All values of a parameter, in the query and in the body, must equal the value that was sent
-  /// upstream. A parameter may also be absent or empty, because an empty one counts as omitted (RFC 6749, section 3.1).
+  /// All values of a parameter, in the query and in the body, must equal the value that was sent upstream. A parameter
+  /// may also be absent or empty, because an empty one counts as omitted (RFC 6749, section 3.1; invariant
+  /// `I-reentry`).
   static var reentryUnchanged: Rule {
     Rule(name: "the parameters that went upstream come back unchanged") { context in
-      for (parameter, value) in context.sent where context.request.contains(parameter) {
+      for (parameter, value) in context.expectedValues where context.request.contains(parameter) {
         for found in context.request.all(parameter) where !found.utf8.span.isEqual(to: value.utf8.span) {
           return .refuse(.reentryChanged, .parameter(parameter.text))
         }
       }
       // A parameter that the gateway did not send cannot come from the upstream's page.
-      if let surplus = context.neverSent.intersection(context.request.given).sorted.first {
+      if let surplus = context.unexpectedParameters.intersection(context.request.parametersWithValue).sorted.first {
         return .refuse(.reentryChanged, .parameter(surplus.text))
       }
       return .pass
@@ -58,12 +59,12 @@ extension ReentryContext {
   /// The addresses to which the upstream or the gateway may send an authorization response for the client of this
   /// transaction.
   fileprivate var addresses: [String] {
-    [GatewaySettings.ownCallback, transaction.upstreamRedirectURI, transaction.redirectURI.text]
+    [GatewaySettings.callbackPath, transaction.upstreamRedirectURI, transaction.redirectURI.text]
       + (client?.redirectURIs.map(\.text) ?? [])
   }
 }
 
 extension GatewaySettings {
   /// The path of the callback. The origin is omitted because it can be written in several ways.
-  static var ownCallback: String { ownPath + "callback" }
+  static var callbackPath: String { ownPath + "callback" }
 }

@@ -8,19 +8,19 @@ extension Rule where Context: FormContext {
   /// accepts only POST.
   static var methodAllowed: Rule {
     Rule(name: "the endpoint accepts the method") { context in
-      context.problem == .method ? .refuse(.methodNotAllowed) : .pass
+      context.defect == .method ? .refuse(.methodNotAllowed) : .pass
     }
   }
 
-  /// RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B. Two servers could use different parameters if there are some in
-  /// the query and some in the body, if there are too many, or if the body is not a form.
+  /// RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B. Two servers could use different parameters if the query and the
+  /// body both have parameters, if there are too many, or if the body is not a form.
   static var oneSetOfParameters: Rule {
     Rule(name: "there is a single set of parameters") { context in
-      switch context.problem {
-      case .bodyType: .refuse(.bodyType)
+      switch context.defect {
+      case .bodyNotForm: .refuse(.bodyNotForm)
       case .tooManyParameters: .refuse(.parametersTooMany)
-      case .split: .refuse(.parametersSplit)
-      case .query: .refuse(.tokenParametersInQuery)
+      case .parametersInQueryAndBody: .refuse(.parametersSplit)
+      case .parametersInQuery: .refuse(.tokenParametersInQuery)
       case .method, nil: .pass
       }
     }
@@ -28,10 +28,10 @@ extension Rule where Context: FormContext {
 
   /// A server could read a parameter that the gateway does not see: its name cannot be decoded, or the server maps it
   /// to another name.
-  static var namesMeanOneThing: Rule {
+  static var parameterNamesUnambiguous: Rule {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
-      guard let name = context.parameters.alternativeSpelling(of: context.names) else { return .pass }
+      guard let name = context.parameters.alternativeSpelling(of: context.definedParameters) else { return .pass }
       return .refuse(.parameterSpelling, .parameter(name.text))
     }
   }
@@ -43,7 +43,7 @@ extension Rule where Context: FormContext {
       // Only the repeated entries are examined; most requests have none.
       for entry in context.parameters.repeatedEntries {
         let isKnown =
-          context.names.contains(entry.parameter) || context.policy.upstream.parameters.contains(entry.name)
+          context.definedParameters.contains(entry.parameter) || context.policy.upstream.parameters.contains(entry.name)
         guard isKnown, !ParameterNames.repeatable.contains(entry.parameter) else { continue }
         return .refuse(.parameterRepeated, .parameter(entry.name))
       }
@@ -56,12 +56,13 @@ extension Rule where Context: FormContext {
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter can be decoded") { context in
       guard let name = context.parameters.namesWithMalformedValue.first else { return .pass }
-      return .refuse(.parameterMalformed, context.names.contains(ParameterName(name)) ? .parameter(name) : nil)
+      let isKnown = context.definedParameters.contains(ParameterName(name))
+      return .refuse(.parameterMalformed, isKnown ? .parameter(name) : nil)
     }
   }
 }
 
-// Rules on request objects and pushed authorization requests, whose parameters are not in the request itself.
+// Rules on requests whose parameters are not in the request itself, but in a request object or in a pushed request.
 
 extension Rule where Context == AuthorizationContext {
   /// RFC 9101, sections 5 and 7. The rule also refuses `registration`, a parameter in which a client describes itself
@@ -78,7 +79,7 @@ extension Rule where Context == AuthorizationContext {
   }
 
   /// RFC 9126, section 6.
-  static var pushedAsRequired: Rule {
+  static var pushedIfRequired: Rule {
     Rule(name: "the request was pushed if the client has to push it") { context in
       guard context.client?.pushedAuthorization == .required, !context.isPushed else { return .pass }
       return .refuse(.pushedRequired)
@@ -92,15 +93,15 @@ extension Rule where Context == TokenContext {
   static var clientMayPush: Rule {
     Rule(name: "the client may push its requests") { context in
       guard let client = context.client else { return .pass }
-      let isProven = context.proof == .identified || context.proof == .verified
-      return isProven && client.pushedAuthorization != .off ? .pass : .refuse(.pushedNotAllowed)
+      let isAcceptable = context.authenticationResult == .publicClient || context.authenticationResult == .verified
+      return isAcceptable && client.pushedAuthorization != .off ? .pass : .refuse(.pushedNotAllowed)
     }
   }
 
   /// RFC 9126, section 2.1: a pushed request must not refer to another one.
-  static var noReferencePushed: Rule {
+  static var noRequestURIPushed: Rule {
     Rule(name: "the pushed request has no request_uri") { context in
-      context.parameters.contains(.requestURI) ? .refuse(.pushedReference) : .pass
+      context.parameters.contains(.requestURI) ? .refuse(.pushedWithRequestURI) : .pass
     }
   }
 }

@@ -27,7 +27,7 @@ extension Rule where Context == AuthorizationContext {
       guard let mode = ResponseMode(rawValue: text), client.responseModes.contains(mode) else {
         return .refuse(.responseModeUnsupported)
       }
-      guard let uri = context.redirect.verified, !mode.reaches(uri) else { return .pass }
+      guard let uri = context.redirect.verified, !mode.canReach(uri) else { return .pass }
       return .refuse(.responseModeUnreachable)
     }
   }
@@ -36,7 +36,7 @@ extension Rule where Context == AuthorizationContext {
   /// a re-entry. In a new request, a sealed state may be stolen.
   static var stateNotSealed: Rule {
     Rule(name: "state was not sealed by the gateway") { context in
-      context.stateIsSealed ? .refuse(.stateForeign) : .pass
+      context.stateIsSealed ? .refuse(.stateSealedForOtherRequest) : .pass
     }
   }
 

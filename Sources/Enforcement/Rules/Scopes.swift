@@ -1,7 +1,7 @@
 import OAuth
 import Policy
 
-// Rules on scope, and on other parameters that limit what a token may do, and the scope that is sent upstream.
+// Rules on `scope` and on the other parameters that limit a token.
 
 extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3.
@@ -14,7 +14,7 @@ extension Rule where Context: FormContext {
 
   /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
   /// finding. The redemption of a code gives no finding, because a scope in this request has no meaning.
-  static var scopeDropNoted: Rule {
+  static var droppedScopeNoted: Rule {
     Rule(name: "a scope that is not forwarded is noted") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
         return .pass
@@ -25,14 +25,14 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 8707, section 2. Without `resource`, the token may be valid at more resources than the client requested.
-  static var resourceNoted: Rule {
+  static var droppedResourceNoted: Rule {
     Rule(name: "a resource that is not forwarded is noted") { context in
       context.drops(.resource) ? .note(.resourceDropped) : .pass
     }
   }
 
   /// RFC 9396, sections 2 and 6. Without the details, the token may permit more than the client requested.
-  static var detailsNoted: Rule {
+  static var droppedAuthorizationDetailsNoted: Rule {
     Rule(name: "authorization details that are not forwarded are noted") { context in
       context.drops(.authorizationDetails) ? .note(.authorizationDetailsDropped) : .pass
     }
@@ -47,27 +47,27 @@ extension FormContext {
 }
 
 extension Rule where Context == RefreshContext {
-  /// RFC 6749, section 6. The scope that is sent upstream is compared, because a token of `scopes.drop` was never
-  /// granted there. If neither the authorization request nor the upstream's response contained a scope, only the
-  /// upstream knows the granted scope, and the rule passes.
-  static var refreshScopeWithin: Rule {
+  /// RFC 6749, section 6. The scope that is sent upstream is compared. The scope tokens in `scopes.drop` are never sent
+  /// upstream, so the upstream never granted them. If neither the authorization request nor the upstream's response
+  /// contained a scope, only the upstream knows the granted scope, and the rule passes.
+  static var refreshScopeNotWidened: Rule {
     Rule(name: "scope is not widened") { context in
-      guard let asked = context.upstreamScope, let granted = context.grant.scope else { return .pass }
-      return asked.isWithin(granted) ? .pass : .refuse(.refreshScopeWider)
+      guard let requested = context.upstreamScope, let granted = context.grant.scope else { return .pass }
+      return requested.isWithin(granted) ? .pass : .refuse(.refreshScopeWider)
     }
   }
 }
 
 extension Rule where Context == ReentryContext {
-  /// Invariant `I-reentry`. A consent form may omit scope tokens that the user did not select, but may not add any. If
+  /// A consent form may omit scope tokens that the user did not select, but may not add any (invariant `I-reentry`). If
   /// no scope was sent upstream, any scope passes: the upstream chooses a default (RFC 6749, section 3.3), which the
   /// form may contain.
-  static var reentryScopeWithin: Rule {
+  static var reentryScopeNotWidened: Rule {
     Rule(name: "scope is only narrowed") { context in
       guard let sent = context.sentScope else { return .pass }
       let tokens = sent.tokens
       for text in context.request.all(.scope) {
-        guard text.split(separator: " ").allSatisfy(tokens.contains) else { return .refuse(.reentryScope) }
+        guard text.split(separator: " ").allSatisfy(tokens.contains) else { return .refuse(.reentryScopeWider) }
       }
       return .pass
     }
@@ -87,7 +87,7 @@ struct UpstreamScope {
   /// Applies the scope rules of the policy.
   /// - Parameters:
   ///   - requested: The scope of the request; `nil` if it has none.
-  ///   - client: The client. Its own `drop` and `default` each replace the list of the server.
+  ///   - client: The client. Its own `drop` and `default` each replace that of the policy's `upstream.scopes`.
   ///   - appliesDefault: True if the default is used when no scope is left. It is false in a refresh, in which an
   ///     omitted scope means the granted scope (RFC 6749, section 6).
   init(_ requested: Scope?, client: Client?, policy: Policy, appliesDefault: Bool) {

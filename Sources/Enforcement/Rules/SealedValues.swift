@@ -6,10 +6,11 @@ import Time
 // the current policy still permits them.
 
 extension Rule where Context == TransactionContext {
-  /// Invariant `I-browser`; RFC 6749, section 10.12.
-  static var transactionOfThisBrowser: Rule {
+  /// A transaction continues and ends only in the browser in which it began (invariant `I-browser`; RFC 6749, section
+  /// 10.12).
+  static var transactionBegunByThisBrowser: Rule {
     Rule(name: "the browser is the one that began the transaction") { context in
-      context.browserMatches ? .pass : .refuse(.browserUnbound)
+      context.browserMatches ? .pass : .refuse(.browserMismatch)
     }
   }
 
@@ -20,32 +21,32 @@ extension Rule where Context == TransactionContext {
     }
   }
 
-  /// Invariant `I-completion`. The policy may have changed since the transaction began.
+  /// The policy may have changed since the transaction began (invariant `I-completion`).
   static var transactionStillAuthorized: Rule {
     Rule(name: "the current policy still permits the response") { context in
-      context.redirect == nil ? .refuse(.transactionOutdated) : .pass
+      context.redirect == nil ? .refuse(.transactionNoLongerValid) : .pass
     }
   }
 }
 
 extension Rule where Context == RedemptionContext {
   /// RFC 6749, section 4.1.3. A code that was issued to another client is refused, even with the right verifier.
-  static var codeOfThisClient: Rule {
+  static var codeIssuedToThisClient: Rule {
     Rule(name: "the code was issued to this client") { context in
       context.code.clientID == context.request.client.id ? .pass : .refuse(.codeIssuedToOtherClient)
     }
   }
 
-  /// RFC 6749, section 4.1.2. A code is valid only for a minute by default. So no tolerance for differences between
-  /// clocks is added to its expiry.
+  /// RFC 6749, section 4.1.2. No tolerance for differences between clocks is added to the expiry, because it would be
+  /// long in comparison with the default lifetime of a minute.
   static var codeNotExpired: Rule {
     Rule(name: "the code has not expired") { context in
       context.now < context.code.expiry ? .pass : .refuse(.codeExpired)
     }
   }
 
-  /// Invariant `I-credentials`. The gateway uses an upstream secret only for codes that were issued to the upstream id
-  /// that the client has now.
+  /// The gateway uses an upstream secret only for codes that were issued to the upstream id that the client has now
+  /// (invariant `I-credentials`).
   static var codeStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials") { context in
       guard context.code.upstreamClientID == context.request.client.upstream.clientID else {
@@ -61,9 +62,9 @@ extension Rule where Context == RedemptionContext {
 
 extension Rule where Context == RefreshContext {
   /// RFC 6749, sections 6 and 10.4.
-  static var refreshTokenOfThisClient: Rule {
+  static var refreshTokenIssuedToThisClient: Rule {
     Rule(name: "the refresh token was issued to this client") { context in
-      context.grant.clientID == context.request.client.id ? .pass : .refuse(.refreshTokenForeign)
+      context.grant.clientID == context.request.client.id ? .pass : .refuse(.refreshTokenIssuedToOtherClient)
     }
   }
 
@@ -75,8 +76,8 @@ extension Rule where Context == RefreshContext {
     }
   }
 
-  /// Invariant `I-credentials`. The gateway uses an upstream secret only for refresh tokens that were issued to the
-  /// upstream id that the client has now.
+  /// The gateway uses an upstream secret only for refresh tokens that were issued to the upstream id that the client
+  /// has now (invariant `I-credentials`).
   static var refreshTokenStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials") { context in
       let upstreamClientID = context.request.client.upstream.clientID

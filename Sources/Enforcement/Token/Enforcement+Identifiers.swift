@@ -5,7 +5,7 @@ public import Policy
 
 extension Enforcement {
   /// Returns the refusal of a request that contains a guarded id: an upstream client id whose secret the gateway holds
-  /// (`I-credentials`). `nil` if the request contains none.
+  /// (invariant `I-credentials`). `nil` if the request contains none.
   ///
   /// The search covers all parts of the request in which a server may look for a client: `Authorization`, the query,
   /// the body, and the claims of an assertion. A request that cannot be searched is refused, because the upstream may
@@ -16,14 +16,14 @@ extension Enforcement {
   ///   - request: A request at the token, revocation, introspection or pushed authorization request endpoint.
   ///   - guarded: The guarded ids of `policy`.
   ///   - policy: The current policy.
-  public static func refusal(
-    naming request: TokenRequest, guarded: GuardedIdentifiers, policy: Policy
+  public static func guardedIDRejection(
+    in request: TokenRequest, guarded: GuardedIdentifiers, policy: Policy
   ) -> Rejection? {
-    guard !guarded.held.isEmpty else { return nil }
-    for id in request.usersInAuthorization where isGuarded(id, guarded, policy) { return .clientIsUpstream }
+    guard !guarded.idsWithUpstreamSecret.isEmpty else { return nil }
+    for id in request.usersInAuthorization where isGuarded(id, guarded, policy) { return .clientIDOfUpstreamAtToken }
     if let rejection = rejection(of: request.parameters, guarded, policy) { return rejection }
     if let query = request.query, let rejection = rejection(of: query, guarded, policy) { return rejection }
-    return request.isReadable ? nil : .bodyType
+    return request.isReadable ? nil : .bodyNotForm
   }
 
   private static func rejection(
@@ -32,22 +32,23 @@ extension Enforcement {
     guard !parameters.hasMalformedName else { return .parameterNameMalformed }
     for entry in parameters.entries {
       switch entry.parameter {
-      case .clientID: if isGuarded(entry.value, guarded, policy) { return .clientIsUpstream }
+      case .clientID: if isGuarded(entry.value, guarded, policy) { return .clientIDOfUpstreamAtToken }
       case .clientAssertion:
         if ClientClaims.values(in: entry.value).contains(where: { isGuarded($0, guarded, policy) }) {
-          return .clientIsUpstream
+          return .clientIDOfUpstreamAtToken
         }
-      case nil: if isClientName(entry.name), isGuarded(entry.value, guarded, policy) { return .clientIsUpstream }
+      case nil:
+        if isClientName(entry.name), isGuarded(entry.value, guarded, policy) { return .clientIDOfUpstreamAtToken }
       default: continue
       }
     }
     guard parameters.namesWithMalformedValue.allSatisfy({ !isClientName($0) }) else { return .parameterMalformed }
-    let isSpelledPlainly = parameters.alternativeSpelling(of: ParameterNames(.clientID)) == nil
-    return isSpelledPlainly ? nil : .parameterSpelling
+    let hasExactSpelling = parameters.alternativeSpelling(of: ParameterNames(.clientID)) == nil
+    return hasExactSpelling ? nil : .parameterSpelling
   }
 
   private static func isGuarded(_ id: String, _ guarded: GuardedIdentifiers, _ policy: Policy) -> Bool {
-    policy.clients[ClientID(id)] == nil && guarded.held.contains(id)
+    policy.clients[ClientID(id)] == nil && guarded.idsWithUpstreamSecret.contains(id)
   }
 
   /// Returns true if some server may read a client id from a parameter with this name, such as `clientId` or
@@ -61,7 +62,7 @@ extension Enforcement {
 /// The strings in the payload of a JWT. Its claims `sub` and `iss` contain a client id (RFC 7523, section 3).
 enum ClientClaims {
   /// Returns the texts between quotation marks, which include all strings of the payload. The structure of the payload
-  /// does not matter, because the result is only searched for ids and not trusted.
+  /// is not parsed, because the result is only searched for ids.
   static func values(in assertion: String) -> [String] {
     let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count > 1 else { return [] }
@@ -131,18 +132,18 @@ public struct IdentifierSet: Sendable {
 public struct GuardedIdentifiers: Sendable {
   /// The upstream ids for which the gateway holds a secret. Those of observed clients are only included if the set was
   /// created with `asIfEnforced`.
-  public let held: IdentifierSet
+  public let idsWithUpstreamSecret: IdentifierSet
   /// The ids of clients that have a separate secret for the gateway, which must not be sent upstream.
-  public let provedHere: IdentifierSet
+  public let idsWithGatewaySecret: IdentifierSet
 
   /// Collects the ids of a policy.
   ///
   /// - Parameter asIfEnforced: True to treat observed clients as enforced ones.
   public init(_ policy: Policy, asIfEnforced: Bool = false) {
-    let withHeldSecret = policy.clients.values.lazy.filter { client in
+    let withUpstreamSecret = policy.clients.values.lazy.filter { client in
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
-    held = IdentifierSet(withHeldSecret.map(\.settings.upstream.clientID))
-    provedHere = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
+    idsWithUpstreamSecret = IdentifierSet(withUpstreamSecret.map(\.settings.upstream.clientID))
+    idsWithGatewaySecret = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
   }
 }

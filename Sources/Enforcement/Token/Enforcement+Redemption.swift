@@ -9,11 +9,13 @@ public struct RedemptionRequest: Sendable {
   /// The code as presented.
   public let code: Secret
   let redirectURI: String?
+  /// The verifier; `nil` if the request has none, or a malformed one.
   let verifier: CodeVerifier?
-  let sentVerifier: Bool
+  /// True if the request contains `code_verifier`, even a malformed one.
+  let verifierWasSent: Bool
   let authentication: ClientAuthentication
-  /// True if the gateway has compared the client's secret.
-  let clientIsProven: Bool
+  /// True if the gateway has compared the presented client secret, and it was right.
+  let clientSecretIsVerified: Bool
   let parameters: FormParameters
 }
 
@@ -37,8 +39,8 @@ public final class RedemptionPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client. It does so for public clients, and for
   /// codes that it redeems with credentials that it holds, because only the gateway can use such a refresh token. The
-  /// exception is an observed client that can refresh at the upstream by itself. It gets the upstream's own token, so
-  /// that a client that is set to `observe` gets no more sealed tokens (`I-observe`).
+  /// exception is an observed client that can refresh at the upstream by itself: it gets the upstream's own token,
+  /// because a client that is set to `observe` must get no further sealed tokens (invariant `I-observe`).
   public let sealsRefreshToken: Bool
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
@@ -52,9 +54,10 @@ public final class RedemptionPermit: Sendable {
     parameters = request.parameters
     // If the code has a challenge, the rules have compared the verifier with it.
     credentials = UpstreamCredentials(
-      client: client, authentication: request.authentication, isProven: request.clientIsProven || code.challenge != nil)
+      client: client, authentication: request.authentication,
+      isProven: request.clientSecretIsVerified || code.challenge != nil)
     let isSealed = client.kind == .public || credentials.isHeld
-    sealsRefreshToken = isSealed && !client.refreshesItself(with: request.authentication)
+    sealsRefreshToken = isSealed && !client.canRefreshAtUpstream(with: request.authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
@@ -72,8 +75,8 @@ public final class RedemptionPermit: Sendable {
   /// The identifier of the login for which the code was issued. All refresh tokens of the login have it, too.
   ///
   /// It is derived from the upstream code and the upstream client id. Two transactions can therefore never redeem the
-  /// same upstream code. A second code of the same transaction begins a separate login; there is one if the user went
-  /// back and consented again.
+  /// same upstream code. If the user goes back and consents again, the transaction gets a second code, which begins a
+  /// separate login.
   public let family: TransactionID
 
   /// Returns the request that revokes a token that was issued for the code (RFC 7009, section 2.1).

@@ -10,8 +10,8 @@ public struct RefreshRequest: Sendable {
   public let token: Secret
   let scope: Scope?
   let authentication: ClientAuthentication
-  /// True if the gateway has compared the client's secret.
-  public let clientIsProven: Bool
+  /// True if the gateway has compared the presented client secret, and it was right.
+  public let clientSecretIsVerified: Bool
   let parameters: FormParameters
 }
 
@@ -21,7 +21,6 @@ struct RefreshContext: Sendable {
   let grant: RefreshGrant
   /// The scope that is sent upstream; `nil` if none is sent.
   let upstreamScope: Scope?
-  /// The current time.
   let now: UnixTime
 }
 
@@ -94,14 +93,14 @@ extension Enforcement {
 
   /// Decides the use of a token that the gateway did not seal: an upstream token of a confidential client that
   /// authenticates to the upstream, or a token that was issued before the gateway was installed. The request to the
-  /// upstream never contains credentials that the gateway holds (`I-credentials`).
+  /// upstream never contains credentials that the gateway holds (invariant `I-credentials`).
   private static func decideUnsealed(
     _ request: RefreshRequest, policy: Policy, acceptsUnsealed: Bool
   ) -> DecisionWithFindings<RefreshPermit> {
     let client = request.client
     let usesOwnUpstreamIdentity = client.upstream.clientID == client.id
     guard usesOwnUpstreamIdentity, acceptsUnsealed || client.keepsUpstreamRefreshTokens else {
-      return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenUnbound)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenNotSealed)), findings: [])
     }
     let permit = permit(request, token: request.token, grant: nil, mayUseHeldCredentials: false, policy: policy)
     return DecisionWithFindings(decision: .forward(permit), findings: [])
@@ -119,7 +118,7 @@ extension Enforcement {
     if let scope = request.upstreamScope(policy) { entries.append(FormParameters.Entry(.scope, scope.text)) }
     entries += policy.allowListed(request.parameters)
     let isSealed = grant != nil || !request.client.keepsUpstreamRefreshTokens
-    let sealsRefreshToken = isSealed && !request.client.refreshesItself(with: request.authentication)
+    let sealsRefreshToken = isSealed && !request.client.canRefreshAtUpstream(with: request.authentication)
     return RefreshPermit(
       client: request.client, grant: grant, scope: request.scope,
       upstream: UpstreamTokenRequest(
@@ -131,6 +130,7 @@ extension Enforcement {
 }
 
 extension RefreshRequest {
+  /// The requested scope without the scope tokens that the policy drops.
   fileprivate func upstreamScope(_ policy: Policy) -> Scope? {
     UpstreamScope(scope, client: client, policy: policy, appliesDefault: false).scope
   }
@@ -139,7 +139,7 @@ extension RefreshRequest {
 extension Client {
   /// True if the client is observed and can use an upstream refresh token without the gateway: it has the same id at
   /// the upstream, and this request contains the credentials that the upstream requires.
-  func refreshesItself(with authentication: ClientAuthentication) -> Bool {
+  func canRefreshAtUpstream(with authentication: ClientAuthentication) -> Bool {
     guard self.mode == .observe, self.upstream.clientID == self.id else { return false }
     return self.upstream.clientSecret == nil || authentication.method != .none
   }

@@ -5,10 +5,10 @@ extension Enforcement {
   /// Decides a revocation request (RFC 7009, section 2.1).
   ///
   /// A sealed token is revoked only for the client to which it was issued, with the upstream credentials of that client
-  /// (`I-credentials`). A request with a token that the gateway did not seal passes if it is observed. If it is
-  /// enforced, it passes if it and its credentials are well-formed, any client that it names is in the policy, and it
-  /// contains no wrong secret. If wrong secrets passed, a program could use the upstream to guess a secret that the
-  /// gateway holds.
+  /// (invariant `I-credentials`). For a token that the gateway did not seal, an observed request always passes. An
+  /// enforced request passes under three conditions: the request and its credentials are well-formed, the client is in
+  /// the policy or not named, and the secret is not wrong. If wrong secrets passed, a program could use the upstream to
+  /// guess a secret that the gateway holds.
   ///
   /// - Parameters:
   ///   - request: The request. Clients authenticate as at the token endpoint.
@@ -20,7 +20,8 @@ extension Enforcement {
     let grant: RefreshGrant
     switch opened {
     case .invalid: return decideUnsealed(request, policy: policy)
-    // The upstream does not know the sealed token, and would answer as if it had revoked it (RFC 7009, section 2.2).
+    // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
+    // revoked it (RFC 7009, section 2.2).
     case .keyUnknown:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .value(let value): grant = value
@@ -32,20 +33,20 @@ extension Enforcement {
     guard let client = context.client, let authentication = context.authentication else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: [])
     }
-    switch context.proof {
-    case .identified, .verified, .presented: break
+    switch context.authenticationResult {
+    case .publicClient, .verified, .leftToUpstream: break
     case .missing:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnauthenticated)), findings: [])
     case .wrong:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientAuthenticationFailed)), findings: [])
     }
     guard client.id == grant.clientID else {
-      return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenForeign)), findings: [])
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenIssuedToOtherClient)), findings: [])
     }
     let credentials = UpstreamCredentials(client: client, authentication: authentication, isProven: true)
-    let form = UpstreamTokenRequest(
+    let revocation = UpstreamTokenRequest(
       revoking: grant.upstreamRefreshToken, hint: .refreshToken, credentials, parameters: request.parameters)
-    return DecisionWithFindings(decision: .forward(form), findings: [])
+    return DecisionWithFindings(decision: .forward(revocation), findings: [])
   }
 
   private static func decideUnsealed(
@@ -69,18 +70,18 @@ extension Enforcement {
     case nil: break
     }
     guard context.client != nil else { return context.authentication == nil ? nil : .clientNotKnownAtToken }
-    if case .wrong = context.proof { return .clientAuthenticationFailed }
+    if case .wrong = context.authenticationResult { return .clientAuthenticationFailed }
     return nil
   }
 
   private static func rejection(of request: TokenRequest) -> Rejection? {
-    switch request.problem {
+    switch request.defect {
     case .method: .methodNotAllowed
-    case .bodyType: .bodyType
+    case .bodyNotForm: .bodyNotForm
     case .tooManyParameters: .parametersTooMany
-    case .query: .tokenParametersInQuery
-    case .split: .parametersSplit
-    case nil: request.parameters.firstRepeated == nil ? nil : .parameterRepeated
+    case .parametersInQuery: .tokenParametersInQuery
+    case .parametersInQueryAndBody: .parametersSplit
+    case nil: request.parameters.firstRepeatedName == nil ? nil : .parameterRepeated
     }
   }
 }

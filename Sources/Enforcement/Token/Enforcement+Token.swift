@@ -5,13 +5,13 @@ public import Policy
 /// The facts for the rules of the token endpoint. They do not include the content of a sealed code or refresh token.
 struct TokenContext: FormContext {
   /// The result of authenticating the client.
-  enum Proof: Sendable {
-    /// The client is public, so it is only identified.
-    case identified
+  enum AuthenticationResult: Sendable {
+    /// The client is public. It is identified by its id, but not authenticated.
+    case publicClient
     /// The client presented the right secret.
     case verified
     /// The client presented credentials that only the upstream can compare.
-    case presented
+    case leftToUpstream
     /// A confidential client presented no credentials, or the request names no client of the policy.
     case missing
     /// The credentials are wrong, or the client may not use credentials of this kind.
@@ -24,7 +24,7 @@ struct TokenContext: FormContext {
   let authentication: ClientAuthentication?
   let authenticationError: ClientAuthenticationError?
   let client: Client?
-  let proof: Proof
+  let authenticationResult: AuthenticationResult
 
   init(request: TokenRequest, policy: Policy, mode: EnforcementMode = .enforce) {
     self.request = request
@@ -40,12 +40,12 @@ struct TokenContext: FormContext {
       authenticationError = error
     }
     client = authentication.flatMap { Client.find($0.clientID.rawValue, in: policy) }
-    proof = TokenContext.proof(of: authentication, for: client)
+    authenticationResult = TokenContext.result(of: authentication, for: client)
   }
 
   var parameters: FormParameters { request.parameters }
-  var names: ParameterNames { request.names }
-  var problem: FormProblem? { request.problem }
+  var definedParameters: ParameterNames { request.definedParameters }
+  var defect: RequestDefect? { request.defect }
   var requestedScope: Scope? {
     grant == .authorizationCode ? nil : parameters[.scope].flatMap { Scope(parsing: $0) }
   }
@@ -57,13 +57,15 @@ struct TokenContext: FormContext {
     return CodeVerifier(parsing: text, syntax: client.verifierSyntax)
   }
 
-  private static func proof(of authentication: ClientAuthentication?, for client: Client?) -> Proof {
+  private static func result(
+    of authentication: ClientAuthentication?, for client: Client?
+  ) -> AuthenticationResult {
     guard let client, let authentication else { return .missing }
-    guard client.kind == .confidential else { return .identified }
+    guard client.kind == .confidential else { return .publicClient }
     guard authentication.method != .none else { return .missing }
     guard let expected = client.expectedSecret else {
       // Only a client with the same id at the upstream can authenticate there.
-      return client.upstream.clientID == client.id ? .presented : .wrong
+      return client.upstream.clientID == client.id ? .leftToUpstream : .wrong
     }
     guard let secret = authentication.secret else { return .wrong }
     let isEqual = constantTimeEqual(Array(secret.reveal().utf8), Array(expected.reveal().utf8))
@@ -77,11 +79,11 @@ public enum CheckedTokenRequest: Sendable {
   case refresh(RefreshRequest)
   /// A request for the result of a device authorization (RFC 8628, section 3.4).
   case device(Client)
-  /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verified` is
-  /// the client if the gateway has compared its secret; otherwise `nil`.
-  case forward(UpstreamTokenRequest, verified: Client?)
+  /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verifiedClient`
+  /// is the client if the gateway has compared its secret, and it was right; otherwise `nil`.
+  case forward(UpstreamTokenRequest, verifiedClient: Client?)
 
-  /// The client of the request; `nil` for ``forward(_:verified:)``.
+  /// The client of the request; `nil` for ``forward(_:verifiedClient:)``.
   public var client: Client? {
     switch self {
     case .redeem(let request): request.client
@@ -116,18 +118,18 @@ extension Enforcement {
   public static func decideToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> DecisionWithFindings<CheckedTokenRequest> {
-    token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
+    runRules(on: request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
   }
 
   /// Returns the decision of `decideToken`, and the verdict of every rule that ran.
   public static func explainToken(
     _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
   ) -> (outcome: DecisionWithFindings<CheckedTokenRequest>, trace: [TraceStep]) {
-    token(request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: true)
+    runRules(on: request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: true)
   }
 
-  private static func token(
-    _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool
+  private static func runRules(
+    on request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool
   ) -> (outcome: DecisionWithFindings<CheckedTokenRequest>, trace: [TraceStep]) {
     let context = TokenContext(
       request: request, policy: policy, mode: holdsSealedValue ? .enforce : mode(of: request, policy: policy))
@@ -146,21 +148,21 @@ extension Enforcement {
       return nil
     }
     let parameters = context.parameters
-    let isProven = if case .verified = context.proof { true } else { false }
+    let secretIsVerified = if case .verified = context.authenticationResult { true } else { false }
     switch grant {
     case .authorizationCode:
       guard let code = parameters[.code] else { return nil }
       return .redeem(
         RedemptionRequest(
           client: client, code: Secret(code), redirectURI: parameters[.redirectURI], verifier: context.verifier,
-          sentVerifier: parameters[.codeVerifier] != nil, authentication: authentication, clientIsProven: isProven,
-          parameters: parameters))
+          verifierWasSent: parameters[.codeVerifier] != nil, authentication: authentication,
+          clientSecretIsVerified: secretIsVerified, parameters: parameters))
     case .refreshToken:
       guard let token = parameters[.refreshToken] else { return nil }
       return .refresh(
         RefreshRequest(
           client: client, token: Secret(token), scope: parameters[.scope].flatMap { Scope(parsing: $0) },
-          authentication: authentication, clientIsProven: isProven, parameters: parameters))
+          authentication: authentication, clientSecretIsVerified: secretIsVerified, parameters: parameters))
     case .deviceCode:
       return .device(client)
     case .clientCredentials:
@@ -173,7 +175,7 @@ extension Enforcement {
       entries += context.policy.allowListed(parameters)
       return .forward(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),
-        verified: isProven ? client : nil)
+        verifiedClient: secretIsVerified ? client : nil)
     case .password:
       return nil
     }
@@ -181,8 +183,8 @@ extension Enforcement {
 
   // MARK: Mode
 
-  /// Returns the mode of a request at the token endpoint or at another endpoint that clients call (`I-observe`). An
-  /// observed request is forwarded even if a rule refuses it.
+  /// Returns the mode of a request at the token endpoint or at another endpoint that clients call (invariant
+  /// `I-observe`). An observed request is forwarded even if a rule refuses it.
   ///
   /// At the token endpoint, the result does not apply if the gateway can decrypt the code or refresh token. Such a
   /// request is always enforced, because a client can only have got such a value from the gateway. The same is true for
@@ -200,12 +202,12 @@ extension TokenRequest {
   /// True if every server finds the same single client id in the request. The id may be repeated in the body, in
   /// `Authorization` and in a client assertion.
   fileprivate var namesOneClient: Bool {
-    guard problem == nil, parameters.all(.clientID).count <= 1, parameters.isUnambiguous(for: names) else {
+    guard defect == nil, parameters.all(.clientID).count <= 1, parameters.isUnambiguous(for: definedParameters) else {
       return false
     }
     guard let authentication = try? clientAuthentication() else { return false }
     guard let assertion = parameters[.clientAssertion] else { return true }
-    return ClientAssertion.isFor(authentication.clientID, assertion)
+    return ClientAssertion.identifiesClient(authentication.clientID, in: assertion)
   }
 }
 

@@ -7,15 +7,16 @@ public struct UpstreamTokenRequest: Sendable {
   public let authorization: Secret?
   /// The body, encoded from the parsed values.
   public let body: Secret
-  /// True if the request contains credentials that the gateway holds. The client is then not the cause of an error
-  /// about credentials.
+  /// True if the request contains credentials that the gateway holds. If the upstream then refuses the credentials, the
+  /// client is not the cause.
   public let usesGatewayCredentials: Bool
   /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
-  public let presented: ClientAuthentication?
+  public let presentedCredentials: ClientAuthentication?
   /// The upstream's code or refresh token that was sealed, and the gateway's verifier.
   private let hiddenValues: [Secret]
   private let heldSecret: Secret?
-  /// True if the gateway seals the refresh token of the response, so that the client must not get the upstream's own.
+  /// True if the gateway seals the refresh token of the response, so that the client must not get the upstream's own
+  /// token.
   public let sealsRefreshToken: Bool
 
   init(
@@ -27,13 +28,13 @@ public struct UpstreamTokenRequest: Sendable {
     authorization = credentials.authorization
     self.sealsRefreshToken = sealsRefreshToken
     usesGatewayCredentials = credentials.isHeld
-    presented = credentials.presented
+    presentedCredentials = credentials.presentedCredentials
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
   }
 
   /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
   /// was sealed, the gateway's verifier, and the secret that the gateway holds.
-  public var hidden: [Secret] {
+  public var hiddenTexts: [Secret] {
     guard let heldSecret else { return hiddenValues }
     // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
     let pair = authorization.map { [BasicCredentials.encodedPair(of: $0)] } ?? []
@@ -41,7 +42,7 @@ public struct UpstreamTokenRequest: Sendable {
   }
 }
 
-/// The credentials of one token request to the upstream (`I-credentials`).
+/// The credentials of one token request to the upstream (invariant `I-credentials`).
 enum UpstreamCredentials: Sendable {
   /// Credentials that the gateway holds. `upstream.authentication` of the client determines how they are sent.
   case held(UpstreamClient, Secret)
@@ -77,7 +78,7 @@ enum UpstreamCredentials: Sendable {
     return secret
   }
 
-  var presented: ClientAuthentication? {
+  var presentedCredentials: ClientAuthentication? {
     guard case .presented(let authentication) = self else { return nil }
     return authentication
   }

@@ -34,8 +34,9 @@ struct AuthorizationEndpoint {
       for state in request.states {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
+        // The state may be a value of the client's own that has the format of a sealed one.
         case .keyUnknown where isFromClient || isObserved: continue
-        case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
+        case .keyUnknown: return .response(intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown)))
         case .invalid: continue
         }
       }
@@ -43,13 +44,15 @@ struct AuthorizationEndpoint {
       // The store is unavailable, so it is not known whether the gateway sealed the state. If the policy enforces no
       // client, an observed request may pass.
       guard isObserved, !intercepted.policy.isEnforcing else {
-        return .response(intercepted.respond(with: .here(.storeUnavailable)))
+        return .response(intercepted.respond(with: .withoutRedirect(.storeUnavailable)))
       }
     }
-    if intercepted.request.method == "POST", !request.sources.contains(where: AuthorizationRequest.hasOAuthParameters) {
+    if intercepted.request.method == "POST",
+      !request.parameterSources.contains(where: AuthorizationRequest.hasOAuthParameters)
+    {
       return await handleForm()
     }
-    return await begin()
+    return await handleNewRequest()
   }
 
   /// True if the request has the id of a client that has another id at the upstream. The client itself sent such a
@@ -66,13 +69,13 @@ struct AuthorizationEndpoint {
 
   // MARK: A new request
 
-  private func begin() async -> Reply {
-    intercepted.note(clientID: request.parameters[.clientID])
-    if let outcome = Enforcement.pushedReference(in: request, policy: intercepted.policy) {
-      if let reply = await beginPushed(outcome) { return reply }
+  private func handleNewRequest() async -> Reply {
+    intercepted.recordClient(id: request.parameters[.clientID])
+    if let outcome = Enforcement.decidePushedReference(in: request, policy: intercepted.policy) {
+      if let reply = await beginWithPushedRequest(outcome) { return reply }
     }
     let outcome = Enforcement.decideAuthorization(request, policy: intercepted.policy, stateIsSealed: false)
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal))
     case .pass: return await observe()
@@ -80,25 +83,26 @@ struct AuthorizationEndpoint {
     }
   }
 
-  /// Begins again with the authorization request in a start ticket (see `StartTicket`). The rules for a new request run
-  /// under the current policy.
-  func begin(_ ticket: StartTicket) async -> Reply {
+  /// Restarts a sign-in with the authorization request in a start ticket (see `StartTicket`). The rules for a new
+  /// request run under the current policy.
+  func restart(with ticket: StartTicket) async -> Reply {
     intercepted.originalAuthorizationPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
-    intercepted.note(clientID: original.parameters[.clientID])
+    intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: intercepted.policy, stateIsSealed: false, isOpened: true, isRestarted: true)
-    intercepted.trail.note(outcome)
+      original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true)
+    intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
-      return .response(intercepted.respond(with: outcome.refusal ?? .here(.transactionOutdated)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid)))
     }
     return await begin(permit, original, isPushed: false)
   }
 
+  /// Continues after the decision to permit `request`: shows the consent page, or starts the transaction.
   private func begin(_ permit: AuthorizationPermit, _ request: AuthorizationRequest, isPushed: Bool) async -> Reply {
-    intercepted.trail.note(permit.redirectURI)
-    // Create the transaction id here, so that all later log lines have it, including that of a refusal.
-    _ = intercepted.transactionID()
+    intercepted.trail.recordRedirectKind(of: permit.redirectURI)
+    // Create the transaction id here, so that the log line has it even if the request is refused below.
+    _ = intercepted.ensureTransactionID()
     if let name = permit.overlongParameter {
       // Show a page in place of an error redirect, which may contain the long state.
       intercepted.trail.recordRefusal(.parameterMalformed)
@@ -106,7 +110,7 @@ struct AuthorizationEndpoint {
       return .response(intercepted.pages.error(page))
     }
     if permit.needsConsent {
-      return .response(ConsentEndpoint(intercepted).ask(permit, request, session, isPushed: isPushed))
+      return .response(ConsentEndpoint(intercepted).page(for: permit, request, session, isPushed: isPushed))
     }
     return await forward(permit)
   }
@@ -114,36 +118,36 @@ struct AuthorizationEndpoint {
   /// Handles a request that refers to a pushed request. Only `client_id` and `request_uri` of the referring request are
   /// used (RFC 9126, section 4). The pushed request is decided again, for this browser and the current policy.
   ///
-  /// Returns `nil` for an observed request whose reference is refused or unknown, because the upstream may have issued
-  /// it.
-  private func beginPushed(_ outcome: DecisionWithFindings<PushedReference>) async -> Reply? {
+  /// Returns `nil` for an observed request whose `request_uri` is refused or unknown, because the upstream may have
+  /// issued that `request_uri`.
+  private func beginWithPushedRequest(_ outcome: DecisionWithFindings<PushedReference>) async -> Reply? {
     let isObserved = isObserved
     if isObserved, outcome.permit == nil { return nil }
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     guard let reference = outcome.permit else {
-      return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
+      return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
     }
     let requests = intercepted.gateway.pushedRequests
     do throws(StoreError) {
       guard let stored = try await requests.find(reference, now: intercepted.now) else {
         if isObserved { return nil }
-        return .response(intercepted.respond(with: .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
       intercepted.trail.transaction = stored.transaction
       let pushed = AuthorizationRequest(method: "GET", query: Substring(stored.query), userAgent: request.userAgent)
       let outcome = Enforcement.decideAuthorization(
         pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true)
-      intercepted.trail.note(outcome)
+      intercepted.trail.record(outcome)
       guard let permit = outcome.permit else {
-        return .response(intercepted.respond(with: outcome.refusal ?? .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
       }
       // Remove the stored request only after the decision, so that a refusal does not use up the reference.
       guard try await requests.take(reference, now: intercepted.now) else {
-        return .response(intercepted.respond(with: .here(.pushedUnknown)))
+        return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))
       }
       return await begin(permit, pushed, isPushed: true)
     } catch {
-      return .response(intercepted.respond(with: .here(.storeUnavailable)))
+      return .response(intercepted.respond(with: .withoutRedirect(.storeUnavailable)))
     }
   }
 
@@ -151,7 +155,7 @@ struct AuthorizationEndpoint {
   private func forward(_ permit: AuthorizationPermit) async -> Reply {
     let start: TransactionStart
     do throws(StoreError) {
-      start = try await TransactionStart(permit, session, intercepted, id: intercepted.transactionID())
+      start = try await TransactionStart(permit, session, intercepted, id: intercepted.ensureTransactionID())
     } catch {
       return .response(intercepted.refusal(error, for: permit))
     }
@@ -163,12 +167,12 @@ struct AuthorizationEndpoint {
     do throws(UpstreamFailure) {
       answer = try await intercepted.upstream.send(outbound)
     } catch {
-      return .response(intercepted.respond(with: permit.refusal(intercepted.rejection(for: error))))
+      return .response(intercepted.respond(with: permit.errorResponse(for: intercepted.rejection(for: error))))
     }
     intercepted.trail.upstreamStatus = answer.head.status
     if answer.head.status >= 500 {
       let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
-      return .response(intercepted.respond(with: permit.refusal(rejection)))
+      return .response(intercepted.respond(with: permit.errorResponse(for: rejection)))
     }
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await redirectToUpstreamRequest(target, start, answer))
@@ -177,9 +181,9 @@ struct AuthorizationEndpoint {
     return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
   }
 
-  /// Drops a page of the upstream, and returns a redirect to the URL of the upstream request, from which the browser
-  /// loads the page again. This URL contains the sealed state. If a form of the page posts to its own URL, the post
-  /// therefore belongs to the transaction.
+  /// Discards the upstream's login page in `answer`, and redirects the browser to the URL of the request that the
+  /// gateway sent upstream. The browser loads the page again from this URL, which contains the sealed state. A form
+  /// that posts to the URL of its page then sends the state too, so the post belongs to the transaction.
   private func redirectToUpstreamRequest(
     _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
   ) async -> Response {
@@ -195,31 +199,31 @@ struct AuthorizationEndpoint {
   /// Handles a request of an upstream login or consent page that contains the sealed state (`I-reentry`).
   private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
     intercepted.trail.transaction = transaction.id
-    intercepted.note(clientID: transaction.clientID.rawValue)
-    intercepted.trail.note(transaction.redirectURI)
+    intercepted.recordClient(id: transaction.clientID.rawValue)
+    intercepted.trail.recordRedirectKind(of: transaction.redirectURI)
     let browserMatches = session?.isBound(to: transaction.browserSecretHash) ?? false
     let outcome = Enforcement.decideReentry(
       request, sealedState: state, transaction: transaction, browserMatches: browserMatches, policy: intercepted.policy,
       now: intercepted.now)
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))
     // Not reached: requests with a sealed state are always enforced.
-    case .pass: return .response(intercepted.respond(with: .here(.reentryChanged), transaction: transaction))
+    case .pass: return .response(intercepted.respond(with: .withoutRedirect(.reentryChanged), transaction: transaction))
     case .forward(let permit): return await relay(permit, state: state)
     }
   }
 
   /// Handles a POST without OAuth parameters, such as the form of an upstream page.
   private func handleForm() async -> Reply {
-    let isLive = session.map { $0.liveUntil > intercepted.now } ?? false
-    if isLive, let session,
+    let hasRunningTransaction = session.map { $0.latestTransactionExpiry > intercepted.now } ?? false
+    if hasRunningTransaction, let session,
       let refusal = Enforcement.decideInteraction(
         userAgent: request.userAgent ?? "", userAgentGuard: session.userAgentGuard)
     {
       return .response(intercepted.respond(with: refusal))
     }
-    switch Enforcement.decideForm(request, hasLiveTransaction: isLive, policy: intercepted.policy) {
+    switch Enforcement.decideForm(request, hasLiveTransaction: hasRunningTransaction, policy: intercepted.policy) {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal))
     case .forward: return await relay(nil, state: nil)
     case .pass:
@@ -228,33 +232,40 @@ struct AuthorizationEndpoint {
     }
   }
 
+  /// Forwards a request of an upstream page, and returns the upstream's response.
+  ///
+  /// - Parameters:
+  ///   - permit: The permission to forward a re-entry; `nil` for a form that names no transaction.
+  ///   - state: The sealed state in the re-entry.
   private func relay(_ permit: ReentryPermit?, state: String?) async -> Reply {
     let transaction = permit?.transaction
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
-      answer = try await intercepted.upstream.send(intercepted.unchanged())
+      answer = try await intercepted.upstream.send(intercepted.forwardedRequest())
     } catch {
       let rejection = intercepted.rejection(for: error)
       return .response(
-        intercepted.respond(with: permit?.refusal(rejection) ?? .here(rejection), transaction: transaction))
+        intercepted.respond(
+          with: permit?.errorResponse(for: rejection) ?? .withoutRedirect(rejection), transaction: transaction))
     }
     intercepted.trail.upstreamStatus = answer.head.status
     let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
     return await ResponseCompleter(intercepted, session: session, running).relay(answer, adding: nil)
   }
 
+  /// Passes an observed request to the upstream.
   private func observe() async -> Reply {
-    intercepted.noteObserved(request)
-    return await intercepted.observe(request.sources, from: request.parameters[.clientID]) {
+    intercepted.recordObserved(request)
+    return await intercepted.observe(request.parameterSources, from: request.parameters[.clientID]) {
       intercepted.respond(with: $0)
     }
   }
 }
 
 extension AuthorizationPermit {
-  /// The maximum length of a client's state, in bytes. The gateway sends the state upstream as a part of the sealed
-  /// state, or keeps it in memory if the upstream accepts only short states, and returns it to the client in a URL. Few
-  /// servers accept URLs of more than 8 KiB.
+  /// The maximum length of a client's state, in bytes. The client's state is a part of the sealed state in the upstream
+  /// request, and a parameter of the redirect to the client. Few servers accept URLs of more than 8 KiB. If the
+  /// upstream accepts only short states, the gateway keeps the client's state in memory.
   private static let maximumStateLength = 2048
   /// The maximum length of a scope, in bytes. The scope is a part of the sealed state, too. Some legacy servers define
   /// hundreds of scope values.

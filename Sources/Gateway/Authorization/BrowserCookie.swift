@@ -9,8 +9,8 @@ import Time
 /// The only cookie of the gateway. It binds the transactions in all tabs of a browser to this browser (`I-browser`).
 struct BrowserCookie: Sendable {
   let name: String
-  /// True if browsers also attach the cookie to form posts from other sites (`SameSite=None`). The gateway's own form
-  /// then needs another proof of its origin.
+  /// True if browsers also attach the cookie to form posts from other sites (`SameSite=None`). The consent endpoint
+  /// must then check the origin of a posted form by other fields.
   let isCrossSite: Bool
   private let attributes: String
 
@@ -18,7 +18,8 @@ struct BrowserCookie: Sendable {
     let isSecure = policy.gateway.origin.scheme == .https
     // With the prefix `__Host-`, browsers accept the cookie only from this host over https, and only for the path `/`.
     name = isSecure ? "__Host-proofgate" : "proofgate"
-    // Browsers attach the cookie to a form post from another site only with `None`, which needs `Secure`.
+    // Browsers attach the cookie to a form post from another site only with `SameSite=None`, and accept this attribute
+    // only together with `Secure`.
     isCrossSite = isSecure && (policy.upstream.callback == .network || policy.upstream.crossSiteLogin)
     let sameSite = isCrossSite ? "None" : "Lax"
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
@@ -26,12 +27,12 @@ struct BrowserCookie: Sendable {
 
   /// Returns the session in the browser's cookie. Returns `nil` if the request does not have exactly one cookie of this
   /// name, or if the gateway did not seal its value.
-  func read(_ request: Request, _ sealer: Sealer) -> BrowserSession? {
-    read(request.headers.all("Cookie"), sealer)
+  func session(of request: Request, _ sealer: Sealer) -> BrowserSession? {
+    session(in: request.headers.all("Cookie"), sealer)
   }
 
   /// Returns the session from the values of all `Cookie` fields.
-  func read(_ fields: [String], _ sealer: Sealer) -> BrowserSession? {
+  func session(in fields: [String], _ sealer: Sealer) -> BrowserSession? {
     let values = fields.flatMap { self.values(in: $0.utf8.span) }
     guard values.count == 1, let value = values.first else { return nil }
     return try? sealer.open(BrowserSession.self, from: value)
@@ -54,15 +55,15 @@ struct BrowserCookie: Sendable {
   }
 
   /// Returns the `Set-Cookie` value for a session.
-  func field(_ session: BrowserSession, _ sealer: Sealer) -> String {
-    let value = sealer.seal(session)
-    var field = name
-    // Reserve room for the complete text, so that it grows once.
-    field.reserveCapacity(name.utf8.count + 1 + value.utf8.count + attributes.utf8.count)
-    field += "="
-    field += value
-    field += attributes
-    return field
+  func setCookieValue(for session: BrowserSession, _ sealer: Sealer) -> String {
+    let sealed = sealer.seal(session)
+    var text = name
+    // Reserve room for the complete text, so that memory is allocated only once.
+    text.reserveCapacity(name.utf8.count + 1 + sealed.utf8.count + attributes.utf8.count)
+    text += "="
+    text += sealed
+    text += attributes
+    return text
   }
 }
 
@@ -77,36 +78,42 @@ struct BrowserSession: Sealable {
 
   private let secret: [UInt8]
   /// The latest expiry of the browser's transactions.
-  private(set) var liveUntil: UnixTime
+  private(set) var latestTransactionExpiry: UnixTime
   /// The combined checks of the user agent of all transactions that may still run.
   private(set) var userAgentGuard: EmbeddedUserAgentGuard
 
   /// Creates the session of a new browser.
-  init(liveUntil: UnixTime, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
+  init(latestTransactionExpiry: UnixTime, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
     secret = random.take(BrowserSession.secretLength)
-    self.liveUntil = liveUntil
+    self.latestTransactionExpiry = latestTransactionExpiry
     self.userAgentGuard = userAgentGuard
   }
 
-  /// Returns the session of a browser after the start of a transaction that expires at `expiry`. Continues the known
-  /// session, or creates one for a new browser.
-  static func beginning(
+  /// Returns the session of a browser after the start of a transaction: the known session with the expiry and the
+  /// checks of the transaction added, or a new session.
+  ///
+  /// - Parameters:
+  ///   - known: The session in the browser's cookie; `nil` for a new browser.
+  ///   - permit: The permission for the transaction, with its checks of the user agent.
+  ///   - expiry: The time at which the transaction expires.
+  static func continuing(
     _ known: BrowserSession?, _ permit: AuthorizationPermit, until expiry: UnixTime, now: UnixTime, _ random: RandomPool
   ) -> BrowserSession {
     guard var session = known else {
-      return BrowserSession(liveUntil: expiry, userAgentGuard: permit.userAgentGuard, random)
+      return BrowserSession(latestTransactionExpiry: expiry, userAgentGuard: permit.userAgentGuard, random)
     }
-    // If all earlier transactions have expired, their checks end.
+    // The checks of earlier transactions still apply unless all of these transactions have expired.
     session.userAgentGuard =
-      session.liveUntil > now ? session.userAgentGuard.union(permit.userAgentGuard) : permit.userAgentGuard
-    session.liveUntil = max(session.liveUntil, expiry)
+      session.latestTransactionExpiry > now
+      ? session.userAgentGuard.union(permit.userAgentGuard) : permit.userAgentGuard
+    session.latestTransactionExpiry = max(session.latestTransactionExpiry, expiry)
     return session
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.readByte() == BrowserSession.formatVersion else { throw PayloadError() }
     secret = try payload.readBytes(count: BrowserSession.secretLength)
-    liveUntil = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
+    latestTransactionExpiry = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     let flags = try payload.readByte()
     guard flags & ~(Flag.blocks | Flag.usesBroker) == 0 else { throw PayloadError() }
     userAgentGuard = EmbeddedUserAgentGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
@@ -115,7 +122,7 @@ struct BrowserSession: Sealable {
   func write(to payload: inout PayloadWriter) {
     payload.writeByte(BrowserSession.formatVersion)
     payload.writeBytes(withoutLength: secret)
-    payload.writeNumber(UInt64(clamping: liveUntil.seconds))
+    payload.writeNumber(UInt64(clamping: latestTransactionExpiry.seconds))
     payload.writeByte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))
   }
 
@@ -124,9 +131,10 @@ struct BrowserSession: Sealable {
     static let usesBroker: UInt8 = 2
   }
 
-  /// The SHA-256 digest of the secret. A transaction contains the digest of its browser.
+  /// The SHA-256 digest of the secret. A transaction contains the digest for the browser in which it began.
   var hash: [UInt8] { sha256(secret) }
 
-  /// Returns true if this is the browser of a transaction with this digest.
+  /// Returns true if `hash` is the digest of this browser's secret, so that a transaction with this digest began in
+  /// this browser.
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }
 }

@@ -23,32 +23,32 @@ struct ConsentEndpoint {
   /// Returns the page that asks the user for consent.
   ///
   /// - Parameters:
-  ///   - permit: The decision on the request.
-  ///   - request: The request, which the form repeats.
+  ///   - permit: The permission to send the request upstream once the user has approved.
+  ///   - request: The authorization request, which the form contains in sealed form.
   ///   - known: The session of the browser; `nil` for a new browser.
   ///   - isPushed: True if the client pushed the request (RFC 9126).
-  func ask(
-    _ permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
+  func page(
+    for permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
   ) -> Response {
     let expiry = intercepted.now + AuthorizationEndpoint.transactionLifetime
-    let session = BrowserSession.beginning(
+    let session = BrowserSession.continuing(
       known, permit, until: expiry, now: intercepted.now, intercepted.gateway.random)
     let browserHash = session.hash
-    intercepted.note(permit.challenge, from: browserHash)
+    intercepted.recordChallenge(permit.challenge, browserHash: browserHash)
     let ticket = ConsentTicket(
-      transaction: intercepted.transactionID(), path: intercepted.authorizationPath,
+      transaction: intercepted.ensureTransactionID(), path: intercepted.authorizationPath,
       query: request.parameters.serialised,
       browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted)
     var response = intercepted.pages.consent(
       ConsentPage(
-        clientID: permit.client.id.rawValue, clientName: permit.client.name, isProven: permit.isProven,
-        destination: RedirectDestination(permit.redirectURI),
+        clientID: permit.client.id.rawValue, clientName: permit.client.name,
+        identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
         scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
     // With `no-referrer`, browsers send `Origin: null` with a POST. `isSameOrigin` needs the real origin.
     if intercepted.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }
     response.headers.append(
-      "Set-Cookie", intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer))
+      "Set-Cookie", intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer))
     return response
   }
 
@@ -63,27 +63,30 @@ struct ConsentEndpoint {
       let session = intercepted.session(), session.isBound(to: ticket.browserHash), isSameOrigin
     else { return refuseForgedForm() }
     intercepted.trail.transaction = ticket.transaction
-    guard ticket.expiry > intercepted.now else { return intercepted.respond(with: .here(.transactionExpired)) }
+    guard ticket.expiry > intercepted.now else {
+      return intercepted.respond(with: .withoutRedirect(.transactionExpired))
+    }
 
     let original = AuthorizationRequest(
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
-    intercepted.note(clientID: original.parameters[.clientID])
+    intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
-      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, isOpened: true,
+      original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, requestWasSealed: true,
       isRestarted: ticket.isRestarted)
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
-      return intercepted.respond(with: outcome.refusal ?? .here(.transactionOutdated))
+      return intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid))
     }
-    intercepted.trail.note(permit.redirectURI)
+    intercepted.trail.recordRedirectKind(of: permit.redirectURI)
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
-      return intercepted.respond(with: permit.refusal(.consentDenied))
+      return intercepted.respond(with: permit.errorResponse(for: .consentDenied))
     }
-    return await proceed(permit, ticket, session)
+    return await startTransaction(permit, ticket, session)
   }
 
-  /// True if the form was posted by a page of the gateway. A `SameSite=Lax` cookie proves this by itself (`I-browser`).
-  /// Otherwise `Sec-Fetch-Site` decides or, if the browser does not send it, `Origin`.
+  /// True if a page of the gateway posted the form. With a `SameSite=Lax` cookie, the cookie is sufficient proof,
+  /// because browsers do not send it with a form from another site (`I-browser`). Otherwise the field `Sec-Fetch-Site`
+  /// decides or, if the browser does not send it, the field `Origin`.
   private var isSameOrigin: Bool {
     guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers
@@ -93,7 +96,7 @@ struct ConsentEndpoint {
 
   /// Starts the transaction and redirects the browser to the authorization endpoint, with the sealed state of the
   /// transaction. The gateway forwards this request to the upstream.
-  private func proceed(
+  private func startTransaction(
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
     do throws(StoreError) {
@@ -109,8 +112,8 @@ struct ConsentEndpoint {
   /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
   /// 6749, section 10.12).
   private func refuseForgedForm() -> Response {
-    intercepted.trail.recordRefusal(.browserUnbound)
-    var page = ErrorPage(.browserUnbound, detail: "the form does not belong to this browser; start again in the app")
+    intercepted.trail.recordRefusal(.browserMismatch)
+    var page = ErrorPage(.browserMismatch, detail: "the form does not belong to this browser; start again in the app")
     page.status = 403
     return intercepted.pages.error(page)
   }
@@ -123,8 +126,7 @@ struct ConsentTicket: Sealable {
   private static let formatVersion: UInt8 = 3
   private static let hashLength = 32
 
-  /// The id of the transaction that begins when the user approves. The log line of the consent page already has this
-  /// id.
+  /// The id of the transaction that begins when the user approves. The log line of the consent page has the same id.
   let transaction: TransactionID
   /// The path of the authorization endpoint that received the request.
   let path: String
@@ -202,5 +204,5 @@ extension RedirectDestination {
 
 extension AuthorizationPermit {
   /// True if a secret or a claimed https redirect URI proves the identity of the app.
-  var isProven: Bool { client.identityIsProven(by: redirectURI) }
+  var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }
 }

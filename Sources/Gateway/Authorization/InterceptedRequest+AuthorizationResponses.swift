@@ -39,25 +39,25 @@ extension InterceptedRequest {
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
     trail.recordRefusal(refusal.rejection)
     if let transaction { trail.transaction = transaction.id }
-    if case .differingByte(let registered, let offset) = refusal.detail {
-      trail.findings.append("redirect-uri-differs:\(registered + 1):\(offset + 1)")
+    if case .differingByte(let registeredIndex, let offset) = refusal.detail {
+      trail.findings.append("redirect-uri-differs:\(registeredIndex + 1):\(offset + 1)")
     }
     let client = transaction.flatMap { policy.clients[$0.clientID] }
     switch refusal.delivery {
     case .redirect:
       if let answer = refusal.response { return deliver(answer, to: client) }
-    case .link:
+    case .pageWithLink:
       if let location = refusal.response?.location {
         return pages.openApp(location: location, clientName: client?.displayName ?? "the app")
       }
-    case .here: break
+    case .withoutRedirect: break
     }
     let page = ErrorPage(
       refusal.rejection, detail: refusal.detail.map(explanation) ?? refusal.errorDescription,
       transaction: transaction?.id)
     switch refusal.rejection {
-    case .browserUnbound, .transactionExpired, .transactionOutdated, .formWithoutTransaction:
-      return pages.startAgain(path: transaction.flatMap(startPath), page)
+    case .browserMismatch, .transactionExpired, .transactionNoLongerValid, .formWithoutTransaction:
+      return pages.startAgain(path: transaction.flatMap(restartPath), page)
     case .userAgentEmbedded:
       return pages.embeddedUserAgent(address: policy.gateway.origin.description + request.target, page)
     case .methodNotAllowed:
@@ -77,8 +77,8 @@ extension InterceptedRequest {
     // decision log contains the position of the first different byte.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
-      "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one that "
-        + "is registered"
+      "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one "
+        + "that is registered"
     }
   }
 
@@ -86,9 +86,9 @@ extension InterceptedRequest {
   /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
   ///
   /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
-  /// challenge. The user is not the only one who can get the page: a reader of the upstream's logs gets it by sending
-  /// the sealed `state` to the gateway.
-  private func startPath(_ transaction: AuthorizationTransaction) -> String? {
+  /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets this
+  /// page, too.
+  private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
       FormParameters.Entry(.responseType, "code"),
@@ -109,11 +109,12 @@ extension InterceptedRequest {
     let ticket = StartTicket(
       path: authorizationPath, query: FormEncoding.serialise(entries),
       expiry: now + AuthorizationEndpoint.transactionLifetime)
-    return StartEndpoint.path(gateway.sealer.seal(ticket))
+    return StartEndpoint.path(withTicket: gateway.sealer.seal(ticket))
   }
 
-  /// The path of the authorization endpoint that received the request or, if the user restarted a sign-in, the original
-  /// request. If the policy does not list that path as an authorization endpoint, this is the first path that it lists.
+  /// The path of the authorization endpoint for this sign-in. This is the path of the request or, if the user restarts
+  /// a sign-in by a link of the gateway, the path of the original request. If the policy does not list this path, the
+  /// first authorization endpoint in the policy replaces it.
   var authorizationPath: String {
     let paths = policy.upstream.endpoints.authorization
     let path = originalAuthorizationPath ?? String(request.path)
@@ -129,10 +130,11 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the response to an authorization request whose transaction cannot begin.
+  /// Returns the response to an authorization request whose transaction cannot begin, because the store reported
+  /// `error`.
   func refusal(_ error: StoreError, for permit: AuthorizationPermit) -> Response {
     switch error {
-    case .full, .unavailable: return respond(with: permit.refusal(.storeUnavailable))
+    case .full, .unavailable: return respond(with: permit.errorResponse(for: .storeUnavailable))
     case .tooLong:
       // Show a page, because an error redirect would contain the long state.
       trail.recordRefusal(.parameterMalformed)
@@ -152,16 +154,16 @@ extension InterceptedRequest {
   }
 
   /// Returns true if the location is a redirect URI of an observed client, or an authorization response to an observed
-  /// request that this process has recorded.
-  func isForObservedClient(_ location: String) -> Bool {
+  /// authorization request that this process has recorded.
+  func leadsToObservedClient(_ location: String) -> Bool {
     guard policy.isObserving else { return false }
     if gateway.snapshot.locations.isObservedRedirectURI(location) { return true }
     guard let authorizationResponse = UpstreamAuthorizationResponse(location: location),
-      let digests = ObservedFlow.link(authorizationResponse)
+      let digests = ObservedFlow.digests(of: authorizationResponse)
     else {
       return false
     }
-    return gateway.resources.observed.isKnown(digests.link)
+    return gateway.resources.observedFlows.isKnown(digests.link)
   }
 
   /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if
@@ -179,35 +181,36 @@ extension InterceptedRequest {
     }
   }
 
-  /// True if the request is a form that another site posted, and has no cookie of the gateway, because browsers send no
-  /// `SameSite=Lax` cookie with such a request. The sign-in at a federated server may end with such a form
-  /// (`upstream.cross_site_login`).
+  /// True if another site posted the request as a form, and the cookie of the gateway is missing, because browsers send
+  /// no `SameSite=Lax` cookie with such a form. If a federated sign-in ends with such a form, the operator has to set
+  /// `upstream.cross_site_login`.
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
   }
 
   /// Completes or refuses an authorization response of the upstream. Returns the response for the browser.
-  func finish(
+  func completeOrRefuse(
     _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction,
     browserMatches: Bool
   ) async -> Response {
     trail.transaction = transaction.id
-    note(clientID: transaction.clientID.rawValue)
-    trail.note(transaction.redirectURI)
+    recordClient(id: transaction.clientID.rawValue)
+    trail.recordRedirectKind(of: transaction.redirectURI)
     let facts = CompletionFacts(
       browserMatches: browserMatches,
-      request: ReflectedCodeScanner(target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
+      requestTexts: ReflectedCodeScanner(
+        target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
       epoch: gateway.resources.store.epoch, now: now)
     let outcome = Enforcement.decideCompletion(
       authorizationResponse, transaction: transaction, facts: facts, policy: policy)
-    trail.note(outcome)
+    trail.record(outcome)
     switch outcome.decision {
     case .forward(let permit): return await deliver(permit)
     case .reject(let refusal):
-      if refusal.rejection == .browserUnbound, isCrossSitePost { trail.findings.append("cross-site-post") }
+      if refusal.rejection == .browserMismatch, isCrossSitePost { trail.findings.append("cross-site-post") }
       return self.respond(with: refusal, transaction: transaction)
-    case .pass: return self.respond(with: .here(.answerUnusable), transaction: transaction)
+    case .pass: return self.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
     }
   }
 
@@ -220,10 +223,10 @@ extension InterceptedRequest {
       let isClaimed = try await gateway.resources.codes.claim(
         permit.code.digest, for: transaction.id, holder: holder(permit.client),
         lifetime: policy.upstream.codeLifetime, now: now)
-      guard isClaimed else { return respond(with: .here(.answerReplayed), transaction: transaction) }
+      guard isClaimed else { return respond(with: .withoutRedirect(.codeFromOtherSignIn), transaction: transaction) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {
-      return respond(with: permit.refusal(.storeUnavailable), transaction: transaction)
+      return respond(with: permit.errorResponse(for: .storeUnavailable), transaction: transaction)
     }
   }
 }

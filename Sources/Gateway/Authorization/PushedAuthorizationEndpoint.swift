@@ -6,11 +6,11 @@ import Proxy
 import Sealing
 import Stores
 
-/// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway does not forward them, except those
-/// of observed clients.
+/// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway stores a pushed request; it
+/// forwards only the pushed requests of observed clients.
 ///
-/// The rules for authorization requests, except the rule on the user agent, run here, so that the app learns of its
-/// errors immediately. All rules run again when the browser presents the reference.
+/// The rules for authorization requests, except the rule on the user agent, run here, so that the app gets error
+/// responses immediately. All rules run again when the browser presents the `request_uri` of the stored request.
 struct PushedAuthorizationEndpoint {
   private let intercepted: InterceptedRequest
   private let request: TokenRequest
@@ -24,6 +24,7 @@ struct PushedAuthorizationEndpoint {
     let authentication = intercepted.authentication(of: request)
     do throws(StoreError) {
       var isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe
+      // A sealed state belongs to a transaction, so a request with it is always enforced.
       if isObserved { isObserved = !(try await stateIsSealed()) }
       if let refused = intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved) {
         return .response(refused)
@@ -33,24 +34,25 @@ struct PushedAuthorizationEndpoint {
       }
       return .response(try await decide(authentication))
     } catch {
-      return .response(error == .tooLong ? refuseLongRequest() : intercepted.tokenRejection(.here(.storeUnavailable)))
+      return .response(
+        error == .tooLong ? refuseLongRequest() : intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
     }
   }
 
   private func decide(_ authentication: ClientAuthentication?) async throws(StoreError) -> Response {
     let outcome = Enforcement.decidePushed(
       request, policy: intercepted.policy, stateIsSealed: try await stateIsSealed())
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return intercepted.tokenRejection(refusal)
-    case .pass: return intercepted.tokenRejection(.here(.pushedNotAllowed))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.pushedNotAllowed))
     case .forward(let permit): return try await store(permit)
     }
   }
 
-  /// Returns true if the `state` of the request is one that the gateway sealed, which a client must not send.
+  /// Returns true if the gateway sealed the `state` of the request. A client must not send such a state.
   private func stateIsSealed() async throws(StoreError) -> Bool {
     guard let state = request.parameters[.state] else { return false }
     switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
@@ -60,14 +62,14 @@ struct PushedAuthorizationEndpoint {
   }
 
   private func store(_ permit: PushedPermit) async throws(StoreError) -> Response {
-    intercepted.trail.note(permit.authorization.redirectURI)
+    intercepted.trail.recordRedirectKind(of: permit.authorization.redirectURI)
     if let name = permit.authorization.overlongParameter {
       intercepted.trail.recordRefusal(.parameterMalformed)
       return intercepted.tokenError(.invalidRequest, status: 400, description: "\(name) is too long")
     }
     guard permit.query.utf8.count <= PushedRequests.maximumLength else { return refuseLongRequest() }
     let uri = try await intercepted.gateway.pushedRequests.push(
-      permit, intercepted.transactionID(), from: intercepted.request.peer, now: intercepted.now)
+      permit, intercepted.ensureTransactionID(), from: intercepted.request.peer, now: intercepted.now)
     return intercepted.pushedResponse(uri, lifetime: PushedRequests.lifetime)
   }
 

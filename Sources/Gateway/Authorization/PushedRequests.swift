@@ -8,10 +8,11 @@ import Sealing
 import Stores
 import Time
 
-/// Stores pushed authorization requests until a browser presents their references (RFC 9126, sections 2.2 and 4).
+/// Stores pushed authorization requests until a browser presents their references (RFC 9126, sections 2.2 and 4). A
+/// reference is the client id and the `request_uri` that the client got for the request.
 ///
-/// The key of an entry is a digest of the client id and the reference. Another client therefore cannot use the
-/// reference, and a copy of the store does not reveal it.
+/// The key of an entry is a digest of the reference. Another client therefore cannot use the `request_uri`, and a copy
+/// of the store does not reveal it.
 struct PushedRequests {
   /// The lifetime of a reference. RFC 9126, section 2.2, recommends a short time, and an app opens the browser
   /// immediately after the push.
@@ -24,7 +25,7 @@ struct PushedRequests {
   private static let maximumPublicLength = 512
   /// The number of random bytes in a reference. 256 bits cannot be guessed (RFC 9126, section 7.1, with RFC 6749,
   /// section 10.10).
-  private static let randomBytesOfReference = 32
+  private static let randomLength = 32
 
   let sealer: Sealer
   let store: any EphemeralStore
@@ -40,8 +41,8 @@ struct PushedRequests {
 
   /// Stores a request and returns the `request_uri` that refers to it.
   ///
-  /// The entry counts towards the limit of the network of `peer`, whatever the client. At the limit, the oldest
-  /// requests from this network are dropped.
+  /// Each entry counts towards the limit of the network of `peer`, not of the client. At the limit, the oldest requests
+  /// from this network are dropped.
   ///
   /// - Parameters:
   ///   - transaction: The id of the transaction that the request will begin.
@@ -50,7 +51,7 @@ struct PushedRequests {
   func push(
     _ permit: PushedPermit, _ transaction: TransactionID, from peer: Peer, now: UnixTime
   ) async throws(StoreError) -> String {
-    let random = Base64URL.encode(randomBytes(PushedRequests.randomBytesOfReference))
+    let random = Base64URL.encode(randomBytes(PushedRequests.randomLength))
     let reference = PushedReference(clientID: permit.client.id, random: random)
     let key = key(reference)
     let payload = transaction.bytes + Array(permit.query.utf8)
@@ -81,8 +82,7 @@ struct PushedRequests {
   }
 
   private func key(_ reference: PushedReference) -> StoreKey {
-    // The digest of the client id has a fixed length, so different pairs of client and reference never give the same
-    // text.
+    // The digest of the client id has a fixed length, so different references never give the same bytes.
     StoreKey(.pushed, hashing: sha256(Array(reference.clientID.rawValue.utf8)) + Array(reference.uri.utf8))
   }
 }

@@ -6,12 +6,13 @@ import Proxy
 import Sealing
 import Time
 
-/// The endpoint of the link by which a user restarts a sign-in that cannot continue (`I-browser`). The link contains a
-/// start ticket: the sealed (encrypted and authenticated) authorization request.
+/// The endpoint to which the link "Start again" on an error page leads. The user restarts a sign-in that cannot
+/// continue in this browser (`I-browser`). The link contains a start ticket: the sealed (encrypted and authenticated)
+/// authorization request.
 struct StartEndpoint {
   /// The last segment of the endpoint's path.
   static let name = "start"
-  private static let parameter = "ticket"
+  private static let ticketParameter = "ticket"
 
   private let intercepted: InterceptedRequest
 
@@ -20,25 +21,27 @@ struct StartEndpoint {
   }
 
   /// Returns the path and query of the link. A sealed ticket is base64url text, so it needs no encoding.
-  static func path(_ ticket: String) -> String { "\(GatewaySettings.ownPath)\(name)?\(parameter)=\(ticket)" }
+  static func path(withTicket ticket: String) -> String {
+    "\(GatewaySettings.ownPath)\(name)?\(ticketParameter)=\(ticket)"
+  }
 
   func respond() async -> Reply {
     let request = intercepted.request
     guard request.method == "GET" || request.method == "HEAD" else {
-      return .response(intercepted.respond(with: .here(.methodNotAllowed)))
+      return .response(intercepted.respond(with: .withoutRedirect(.methodNotAllowed)))
     }
-    guard let text = FormParameters(parsing: request.query ?? "")?[named: StartEndpoint.parameter] else {
-      return .response(intercepted.respond(with: .here(.transactionOutdated)))
+    guard let text = FormParameters(parsing: request.query ?? "")?[named: StartEndpoint.ticketParameter] else {
+      return .response(intercepted.respond(with: .withoutRedirect(.transactionNoLongerValid)))
     }
     let opened: Opened<StartTicket> = intercepted.gateway.sealer.opened(text)
     switch opened {
-    case .keyUnknown: return .response(intercepted.respond(with: .here(.sealingKeyUnknown)))
-    case .invalid: return .response(intercepted.respond(with: .here(.transactionOutdated)))
+    case .keyUnknown: return .response(intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown)))
+    case .invalid: return .response(intercepted.respond(with: .withoutRedirect(.transactionNoLongerValid)))
     case .value(let ticket):
       guard ticket.expiry > intercepted.now else {
-        return .response(intercepted.respond(with: .here(.transactionExpired)))
+        return .response(intercepted.respond(with: .withoutRedirect(.transactionExpired)))
       }
-      return await AuthorizationEndpoint(intercepted).begin(ticket)
+      return await AuthorizationEndpoint(intercepted).restart(with: ticket)
     }
   }
 }

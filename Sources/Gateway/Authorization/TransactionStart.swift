@@ -18,8 +18,8 @@ final class TransactionStart {
 
   /// Starts a transaction: creates its sealed state and the cookie.
   ///
-  /// If the upstream accepts only short states, the transaction is stored. In this case, the initializer throws if the
-  /// store is full or unavailable, or if the transaction is too long for it.
+  /// If the sealed state is too long for the upstream, the transaction is stored. In this case, the initializer throws
+  /// if the store is full or unavailable, or if the transaction is too long for the store.
   ///
   /// - Parameters:
   ///   - permit: The permission to send the authorization request upstream.
@@ -31,22 +31,22 @@ final class TransactionStart {
     let now = intercepted.now
     let expiry = now + AuthorizationEndpoint.transactionLifetime
     let random = intercepted.gateway.random
-    session = BrowserSession.beginning(known, permit, until: expiry, now: now, random)
+    session = BrowserSession.continuing(known, permit, until: expiry, now: now, random)
     // The verifier for the upstream is independent of the client's challenge, which only the gateway checks.
     let verifier = permit.upstreamUsesPKCE ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
     query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
-    cookie = intercepted.gateway.snapshot.cookie.field(session, intercepted.gateway.sealer)
-    intercepted.note(permit.challenge, from: transaction.browserSecretHash)
+    cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)
+    intercepted.recordChallenge(permit.challenge, browserHash: transaction.browserSecretHash)
   }
 }
 
 extension InterceptedRequest {
-  /// Returns the id of the transaction that this request begins: the id that is already recorded for the log, or a new
-  /// one.
-  func transactionID() -> TransactionID {
+  /// Returns the id of the transaction that this request begins. If no id is recorded for the log yet, creates and
+  /// records one.
+  func ensureTransactionID() -> TransactionID {
     if let id = trail.transaction { return id }
     guard let id = TransactionID(bytes: gateway.random.take(TransactionID.byteCount)) else {
       preconditionFailure("16 bytes")

@@ -12,11 +12,10 @@ import Time
 /// The state is the sealed (encrypted and authenticated) transaction. If that is too long for the upstream, the state
 /// is a short random handle, and the sealed transaction is in the store.
 struct TransactionStateCodec {
-  /// The first character of a handle. No sealed value begins with `h`, because the base64url text of its version byte
-  /// does not.
+  /// The first character of a handle. It distinguishes handles from sealed values: a sealed value begins with its
+  /// version byte, whose base64url text does not begin with `h`.
   private static let handlePrefix = "h"
-  /// The maximum number of random bytes in a handle. A handle has fewer if the upstream does not accept a state of that
-  /// length.
+  /// The maximum number of random bytes in a handle. A handle has fewer if it would be longer than `limit`.
   private static let maximumHandleBytes = 16
   /// The minimum number of random bytes in a handle. A shorter handle could be guessed.
   private static let minimumHandleBytes = 10
@@ -28,9 +27,9 @@ struct TransactionStateCodec {
 
   /// Returns the state to send upstream.
   ///
-  /// A stored transaction uses memory for up to 15 minutes, although any program can send the request that causes it.
-  /// The store therefore accepts at most 512 bytes, and counts the entry towards the limit of the network of `peer`. At
-  /// the limit, the oldest transactions from this network are dropped.
+  /// Any program can send a request whose transaction is stored, and the entry uses memory for up to 15 minutes. The
+  /// store therefore accepts at most 512 bytes per transaction, and counts the entry towards the limit of the network
+  /// of `peer`. At the limit, the oldest transactions from this network are dropped.
   ///
   /// - Parameters:
   ///   - peer: The browser's address.
@@ -67,7 +66,8 @@ struct TransactionStateCodec {
     state.hasPrefix(TransactionStateCodec.handlePrefix) && state.utf8.count <= 23
   }
 
-  /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state.
+  /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state, and
+  /// `keyUnknown` if the key that sealed it is not in the key ring.
   ///
   /// Throws if the state may be a handle and the store is unavailable.
   func open(_ state: String, now: UnixTime) async throws(StoreError) -> Opened<AuthorizationTransaction> {
@@ -81,8 +81,9 @@ struct TransactionStateCodec {
     return sealer.opened(state)
   }
 
-  /// Returns the keys under which the transaction of a handle may be stored, one for each key that decrypts. A store
-  /// key is a keyed hash of the handle: a plain hash of a short handle could be reversed by a search.
+  /// Returns the store keys under which the transaction of a handle may be stored, one for each decryption key in the
+  /// key ring. A store key is a keyed hash of the handle, because short handles can be found from a plain hash by
+  /// trying all of them.
   private func storeKeys(of handle: String) -> [StoreKey] {
     sealer.storeNames(of: Array(handle.utf8)).map { StoreKey(.state, hashing: $0) }
   }

@@ -4,8 +4,9 @@ import OAuth
 import Policy
 import Stores
 
-/// The gateway's callback, which is its redirect URI at the upstream. With the setting `callback: network`, the
-/// upstream redirects browsers to it with authorization responses.
+/// The gateway's callback, which is its redirect URI at the upstream. With the setting `callback: network`, this
+/// endpoint completes authorization responses that the upstream sends through the browser. With `callback: in_place`,
+/// the gateway completes them before they reach the browser.
 struct CallbackEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -14,22 +15,23 @@ struct CallbackEndpoint {
   }
 
   func respond() async -> Response {
-    // With `callback: in_place` this endpoint completes no response. But if the request has the state of a transaction,
-    // the app gets an error response, because it would otherwise get no response at all.
-    let rejection: Rejection = intercepted.policy.upstream.callback == .network ? .answerUnusable : .callbackClosed
-    guard let parameters = parameters() else { return intercepted.respond(with: .here(rejection)) }
+    // With `callback: in_place` this endpoint refuses every response. If the request has the state of a transaction,
+    // the refusal is sent to the app, which would otherwise wait without a response.
+    let acceptsResponses = intercepted.policy.upstream.callback == .network
+    let rejection: Rejection = acceptsResponses ? .upstreamResponseUnusable : .callbackClosed
+    guard let parameters = parameters() else { return intercepted.respond(with: .withoutRedirect(rejection)) }
     let authorizationResponse = UpstreamAuthorizationResponse(atCallback: parameters)
-    guard let state = authorizationResponse.state else { return intercepted.respond(with: .here(rejection)) }
+    guard let state = authorizationResponse.state else { return intercepted.respond(with: .withoutRedirect(rejection)) }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-      case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
-      case .invalid: return intercepted.respond(with: .here(rejection))
+      case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
+      case .invalid: return intercepted.respond(with: .withoutRedirect(rejection))
       case .value(let transaction):
         let browserMatches = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
-        return await intercepted.finish(authorizationResponse, transaction, browserMatches: browserMatches)
+        return await intercepted.completeOrRefuse(authorizationResponse, transaction, browserMatches: browserMatches)
       }
     } catch {
-      return intercepted.respond(with: .here(.storeUnavailable))
+      return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
     }
   }
 

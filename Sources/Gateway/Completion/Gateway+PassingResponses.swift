@@ -7,7 +7,7 @@ import Reactor
 import Stores
 import Telemetry
 
-/// Decides on the responses at paths that are not endpoints, which the proxy forwards.
+/// Decides whether the proxy may forward the responses to requests for paths that are not endpoints.
 extension Gateway {
   /// Decides on a response at a path that is not an endpoint. Withholds it if the location sends a code or a token to a
   /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
@@ -15,24 +15,24 @@ extension Gateway {
   public func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.leaksAuthorizationResponse(location) {
-      // With `callback: network`, a redirect to the callback passes to a browser without the cookie: the callback
-      // endpoint handles the response.
+      // With `callback: network`, a browser without the gateway's cookie gets the redirect to the callback, and the
+      // callback endpoint handles the response.
       let isForCallback =
         policy.upstream.callback == .network && !requestHasPrivateCookie && locations.leadsToCallback(location)
       return isForCallback ? .keep : .withhold
     }
-    if requestHasPrivateCookie, locations.containsErrorResponse(location),
+    if requestHasPrivateCookie, locations.sendsErrorToProtectedURI(location),
       let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayDecode(state)
     {
       return .withhold
     }
-    // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts it and passes
-    // the response if none runs.
+    // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts the cookie, and
+    // passes the response if no transaction runs.
     if requestHasPrivateCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
-    if let observed = noteObserved(location: location) {
-      // The request was not for an endpoint, so no other log line mentions this response.
-      let trail = AuditTrail(request)
+    if let observed = recordObservedResponse(location: location) {
+      // The request was for a path that is not an endpoint, so it has no log line yet.
+      let trail = AuditTrail(requestNumber: request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
       record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
@@ -54,7 +54,7 @@ extension Gateway {
   /// refusal, or the withheld response itself if it need not be withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = SystemClock.monotonicNanoseconds()
-    let trail = AuditTrail(withheld.request.number)
+    let trail = AuditTrail(requestNumber: withheld.request.sequenceNumber)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status
     let intercepted = InterceptedRequest(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
@@ -69,12 +69,12 @@ extension Gateway {
   }
 
   /// Records an authorization response that the gateway forwards, and returns its log fields. Returns `nil` if the
-  /// policy observes nothing or the location is not an authorization response with a code.
-  func noteObserved(location: String) -> ObservedRequest? {
+  /// policy observes no client, or if the location is not an authorization response with a code.
+  func recordObservedResponse(location: String) -> ObservedRequest? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
-      let link = ObservedFlow.link(answer)
+      let link = ObservedFlow.digests(of: answer)
     else { return nil }
-    resources.observed.recordResponse(link.link, code: link.code, now: now)
+    resources.observedFlows.recordResponse(link.link, code: link.code, now: now)
     var observed = ObservedRequest()
     observed.flow = link.link.description
     observed.codeDigest = link.code.description
@@ -106,7 +106,7 @@ struct PassingResponse {
 
   private func responseWithoutCookies() async -> Response {
     let head = withheld.response
-    guard let location = head.headers.only("Location") else { return responseForOtherOrigin() ?? refuse() }
+    guard let location = head.headers.onlyValue(of: "Location") else { return responseForOtherOrigin() ?? refuse() }
     let isRedirect = (300..<400).contains(head.status)
     guard isRedirect, !otherFieldLeaks,
       let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)),
@@ -115,14 +115,15 @@ struct PassingResponse {
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .value(let transaction): return await complete(authorizationResponse, transaction)
-      case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
-      // This is an error response. Its `state` resembles one of the gateway but is not, so no transaction is affected.
+      case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
+      // This is an error response whose `state` resembles a handle of the gateway. The gateway did not create the
+      // state, so the error belongs to no transaction.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
         return responseForOtherOrigin() ?? passedResponse(head)
       case .invalid: return refuse()
       }
     } catch {
-      return intercepted.respond(with: .here(.storeUnavailable))
+      return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
     }
   }
 
@@ -130,10 +131,10 @@ struct PassingResponse {
     _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
     let isBound = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
-    // The code must not be one that the request contained and the upstream reflected. That cannot be checked if the
-    // gateway kept only a part of the request.
+    // A code that the request contained and the upstream only reflected must not be completed. If the gateway kept only
+    // a part of the request, it cannot find such a code, so it refuses the response.
     guard withheld.isComplete || !isBound else { return refuse(transaction) }
-    return await intercepted.finish(authorizationResponse, transaction, browserMatches: isBound)
+    return await intercepted.completeOrRefuse(authorizationResponse, transaction, browserMatches: isBound)
   }
 
   /// True if a field other than `Location` also sends a code or token to a protected URI.
@@ -142,32 +143,32 @@ struct PassingResponse {
       where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse)
   }
 
-  /// Handles a response that was withheld only because it sends a code to an origin other than the gateway's and the
-  /// upstream's. The response is refused if a transaction of the browser runs and the code is not for an observed
-  /// client. Otherwise it passes. Returns `nil` for any other response.
+  /// Returns the answer to a response that was withheld only because it sends a code to an origin other than the
+  /// gateway's and the upstream's; `nil` if the response was withheld for another reason. If a transaction of the
+  /// browser runs and the code is not for an observed client, the response is refused. Otherwise it passes.
   private func responseForOtherOrigin() -> Response? {
     let locations = intercepted.gateway.snapshot.locations
     let head = withheld.response
     let destinations = head.headers.all("Location") + head.secondaryDestinations
     let otherOrigins = destinations.filter(locations.sendsCodeToOtherOrigin)
     guard !otherOrigins.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
-    let hasRunningTransaction = intercepted.session().map { $0.liveUntil > intercepted.now } ?? false
-    if hasRunningTransaction, !otherOrigins.allSatisfy(intercepted.isForObservedClient) {
-      return intercepted.respond(with: .here(.responseToOtherURI))
+    let hasRunningTransaction = intercepted.session().map { $0.latestTransactionExpiry > intercepted.now } ?? false
+    if hasRunningTransaction, !otherOrigins.allSatisfy(intercepted.leadsToObservedClient) {
+      return intercepted.respond(with: .withoutRedirect(.responseToOtherURI))
     }
     intercepted.trail.mode = EnforcementMode.observe.rawValue
     for location in otherOrigins where intercepted.trail.observed == nil {
-      intercepted.trail.observed = intercepted.gateway.noteObserved(location: location)
+      intercepted.trail.observed = intercepted.gateway.recordObservedResponse(location: location)
     }
     return passedResponse(head)
   }
 
   private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
-    intercepted.respond(with: .here(.responseUnlisted), transaction: transaction)
+    intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
   }
 
-  /// Returns the upstream's response with hardened header fields. The body is omitted, because browsers do not show
-  /// that of a redirect, and so are the cookies, which `respond` adds.
+  /// Returns the upstream's response with hardened header fields. Omits the body, because browsers do not show the body
+  /// of a redirect, and the cookies, because `respond` adds them.
   private func passedResponse(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
     response.headers.remove("Set-Cookie")

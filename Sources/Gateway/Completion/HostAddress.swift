@@ -46,7 +46,8 @@ enum HostAddress: Equatable, CustomStringConvertible {
     }
   }
 
-  /// Parses an IPv4 address. The last part is the value of all remaining bytes (WHATWG URL, "IPv4 parser").
+  /// Parses an IPv4 address. Each part but the last is one byte; the last part is the value of all remaining bytes
+  /// (WHATWG URL, "IPv4 parser").
   private static func ipv4(_ host: ArraySlice<UInt8>) -> UInt32? {
     var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty ?? false { parts.removeLast() }
@@ -65,6 +66,8 @@ enum HostAddress: Equatable, CustomStringConvertible {
     return UInt32(value)
   }
 
+  /// Parses one part of an IPv4 address: hexadecimal after `0x`, octal after `0`, otherwise decimal. The result is at
+  /// most `1 << 40`, which is not a valid part, so that long digit strings cannot overflow.
   private static func number(_ part: ArraySlice<UInt8>) -> UInt64? {
     guard !part.isEmpty else { return nil }
     var digits = part
@@ -87,9 +90,10 @@ enum HostAddress: Equatable, CustomStringConvertible {
   /// Parses an IPv6 address, whose last two pieces may be an IPv4 address (WHATWG URL, "IPv6 parser").
   private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     let halves = halves(of: text)
-    guard let front = pieces(halves.front, isLast: halves.back == nil) else { return nil }
+    guard let front = pieces(halves.front, endsAddress: halves.back == nil) else { return nil }
     guard let back = halves.back else { return front.count == 16 ? front : nil }
-    guard let end = pieces(back, isLast: true), front.count + end.count <= 14 else { return nil }
+    // The `::` replaces at least one piece of two bytes.
+    guard let end = pieces(back, endsAddress: true), front.count + end.count <= 14 else { return nil }
     return front + [UInt8](repeating: 0, count: 16 - front.count - end.count) + end
   }
 
@@ -102,12 +106,16 @@ enum HostAddress: Equatable, CustomStringConvertible {
     return (text, nil)
   }
 
-  private static func pieces(_ text: ArraySlice<UInt8>, isLast: Bool) -> [UInt8]? {
+  /// Parses hexadecimal pieces that are separated by colons, into two bytes for each piece.
+  ///
+  /// - Parameter endsAddress: True if the text is the end of the address, so that an IPv4 address may be its last
+  ///   piece.
+  private static func pieces(_ text: ArraySlice<UInt8>, endsAddress: Bool) -> [UInt8]? {
     guard !text.isEmpty else { return [] }
     var bytes: [UInt8] = []
     let pieces = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     for (index, piece) in pieces.enumerated() {
-      if isLast, index == pieces.count - 1, piece.contains(UInt8(ascii: ".")) {
+      if endsAddress, index == pieces.count - 1, piece.contains(UInt8(ascii: ".")) {
         guard let value = ipv4(piece) else { return nil }
         bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
         continue

@@ -4,17 +4,18 @@ import OAuth
 import Policy
 import Proxy
 
-/// Detects URLs with which an authorization response would reach a client without passing through the gateway
-/// (`I-path`).
+/// Detects URLs that would deliver an authorization response of the upstream directly to a client, without the
+/// gateway's checks (`I-path`).
 ///
 /// The upstream may send an authorization response from any path. The guard therefore checks the URLs in `Location`,
-/// `Refresh` and `Link` fields of all forwarded responses: a code or token must not reach a browser unchecked if the
-/// URL leads to a protected URI. The gateway's callback and the redirect URIs of enforced clients are protected.
+/// `Refresh` and `Link` fields of all forwarded responses. A URL with a code or token must not reach a browser
+/// unchecked if it leads to a protected URI: the gateway's callback, or a redirect URI of an enforced client.
 struct LocationGuard: Sendable {
-  /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. The URIs themselves
-  /// would need a quarter of the memory of a policy with 100,000 clients. A hash collision can only cause a needless
-  /// refusal.
+  /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. For 100,000 clients,
+  /// the URIs themselves would need a quarter of the memory that the policy needs. A hash collision can only cause a
+  /// needless refusal.
   private let enforcedURIs: Set<Int>
+  /// The gateway's origin.
   private let origin: ResolvedLocation
   private let callbackPath: [UInt8]
   /// Hashes of the loopback redirect URIs of enforced clients. The URIs are without ports, because an app may listen on
@@ -24,8 +25,9 @@ struct LocationGuard: Sendable {
   private let observedURIs: Set<Int>
   /// Hashes of the loopback redirect URIs of observed clients. The URIs are without ports.
   private let observedLoopbackURIs: Set<Int>
+  /// The upstream's origin.
   private let upstream: ResolvedLocation
-  /// The ids of observed clients that a server may take for the upstream id of an enforced client.
+  /// The ids of observed clients that a server may take for the id or the upstream id of an enforced client.
   private let sharedIDs: Set<ClientID>
   /// True if the policy enforces a client. If false, the guard protects only the gateway's callback.
   private let isEnforcing: Bool
@@ -35,7 +37,7 @@ struct LocationGuard: Sendable {
   init(_ policy: Policy) {
     isEnforcing = policy.isEnforcing
     let observed = policy.clients.values.lazy.filter { $0.mode == .observe }
-    sharedIDs = Set(observed.filter(policy.sharesEnforcedUpstream).map(\.id))
+    sharedIDs = Set(observed.filter(policy.resemblesEnforcedClient).map(\.id))
     origin = ResolvedLocation(policy.gateway.origin.description + "/", on: nil)
     upstream = ResolvedLocation(policy.upstream.origin.description + "/", on: nil)
     let observedLocations = observed.flatMap { $0.redirectURIs.map { ResolvedLocation($0.text, on: nil) } }
@@ -59,6 +61,7 @@ struct LocationGuard: Sendable {
     callbackPath = Array(LocationGuard.callback.utf8)
   }
 
+  /// Schemes of URLs with which Android opens an app.
   private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
   private static let tokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
@@ -76,9 +79,9 @@ struct LocationGuard: Sendable {
     LocationGuard.containsAny(of: LocationGuard.tokenNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
-  /// Returns true if the location contains an error response and leads to a protected URI, as described for
-  /// `leaksAuthorizationResponse`.
-  func containsErrorResponse(_ field: String) -> Bool {
+  /// Returns true if the location contains an error response and leads to a protected URI (see
+  /// `leaksAuthorizationResponse`).
+  func sendsErrorToProtectedURI(_ field: String) -> Bool {
     LocationGuard.containsAny(of: LocationGuard.errorNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
@@ -110,7 +113,7 @@ struct LocationGuard: Sendable {
     if location.path == callbackPath { return true }
     guard isEnforcing else { return false }
     if location.hasNonASCIIHost || enforcedURIs.contains(location.hashValue) { return true }
-    // Android opens the app that the URL names, and passes the URL to it.
+    // Android opens the app that the URL names, and passes the URL to this app.
     if LocationGuard.appSchemes.contains(location.scheme) { return true }
     // An app may listen on any loopback port.
     return location.isLoopback && location.authority != origin.authority
@@ -127,7 +130,7 @@ struct LocationGuard: Sendable {
     guard leaksAuthorizationResponse(field) else { return false }
     return locations(of: field).contains { location in
       guard let client, location.path != callbackPath else { return true }
-      return isEnforcedURI(location) && !belongs(location, to: client)
+      return isEnforcedURI(location) && !isRedirectURI(location, of: client)
     }
   }
 
@@ -143,7 +146,9 @@ struct LocationGuard: Sendable {
         if text.span.contains(LocationGuard.callback) { return true }
         if text.contains(UInt8(ascii: ":")) {
           let location = ResolvedLocation(text, on: nil)
-          if isEnforcedURI(location), client.map({ !belongs(location, to: $0) }) ?? true { return true }
+          if isEnforcedURI(location), client.map({ !isRedirectURI(location, of: $0) }) ?? true {
+            return true
+          }
         }
         let decoded = ResolvedLocation.decoded(text)
         guard decoded.count < text.count else { return false }
@@ -155,13 +160,13 @@ struct LocationGuard: Sendable {
 
   private static let callback = GatewaySettings.ownPath + "callback"
 
-  /// The number of times that a value is percent-decoded, which is more than any server does. A value that is still
-  /// encoded afterwards counts as a match.
+  /// The number of times that a value is percent-decoded. No server is expected to decode a value more often. A value
+  /// that is still encoded afterwards counts as a match.
   private static let decodingRounds = 4
 
   /// Returns every location to which the value of `Location` or `Refresh` may lead.
   private func locations(of field: String) -> [ResolvedLocation] {
-    let target = RefreshField.target(of: LocationGuard.bytewise(field)).unicodeScalars
+    let target = RefreshField.target(of: LocationGuard.scalarPerByte(field)).unicodeScalars
     return ResolvedLocation.interpretations(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
   }
 
@@ -170,9 +175,9 @@ struct LocationGuard: Sendable {
       || location.isLoopback && enforcedLoopbackURIs.contains(location.withoutPort.hashValue)
   }
 
-  /// Returns true if the location is a redirect URI of this observed client, and no server takes the client's id for
-  /// the upstream id of an enforced client. For a native app, the ports of loopback URIs are not compared.
-  private func belongs(_ location: ResolvedLocation, to client: Client) -> Bool {
+  /// Returns true if the location is a redirect URI of this observed client. Always false if a server may take the
+  /// client's id for that of an enforced client. For a native app, the ports of loopback URIs are not compared.
+  private func isRedirectURI(_ location: ResolvedLocation, of client: Client) -> Bool {
     guard !sharedIDs.contains(client.id) else { return false }
     return client.redirectURIs.contains { uri in
       let registered = ResolvedLocation(uri.text, on: nil)
@@ -196,9 +201,9 @@ struct LocationGuard: Sendable {
     return true
   }
 
-  /// Returns a string with one Unicode scalar for each byte of the text, because Swift could otherwise join a separator
-  /// and a following combining mark into one character.
-  private static func bytewise(_ text: String) -> String {
+  /// Returns a string with one Unicode scalar for each byte of the text. In the text itself, Swift could join a
+  /// separator and a following combining mark into one character.
+  private static func scalarPerByte(_ text: String) -> String {
     var scalars = String.UnicodeScalarView()
     for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }
     return String(scalars)

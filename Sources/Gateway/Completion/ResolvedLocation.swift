@@ -3,17 +3,17 @@ internal import ByteText
 /// A URL as a browser resolves it, without query and fragment, in a canonical spelling (RFC 3986, section 6.2; WHATWG
 /// URL, "basic URL parser"). It is used only in comparisons.
 ///
-/// Where browsers, apps and servers parse URLs differently, this type parses them like the most lenient of them. The
-/// parts are bytes, because Swift would join a slash and a following combining mark into one character, and browsers do
-/// not.
+/// Where browsers, apps and servers parse URLs differently, this type parses a URL like the most lenient program. The
+/// parts are bytes, because in a string Swift would join a slash and a following combining mark into one character,
+/// unlike browsers.
 struct ResolvedLocation: Hashable, Sendable {
   /// The scheme in lower case.
   let scheme: [UInt8]
   /// The decoded authority in lower case, without user information, the default port and a dot at the end of the host.
   /// IP addresses are in their canonical form. Empty for schemes other than http and https.
   let authority: [UInt8]
-  /// The decoded path, without dot segments and empty segments. Empty for schemes other than http and https, because
-  /// the app with such a scheme gets every URL with it, whatever the rest of the URL is.
+  /// The decoded path, without dot segments and empty segments. Empty for schemes other than http and https, because an
+  /// app that has registered such a scheme gets every URL with this scheme.
   let path: [UInt8]
 
   /// - Parameters:
@@ -120,8 +120,8 @@ struct ResolvedLocation: Hashable, Sendable {
     let host = decoded(hostAndPort).map(\.lowercasedASCII)
     let isBracketed = host.first == UInt8(ascii: "[")
     guard let colon = host.lastIndex(of: UInt8(ascii: ":")), !isBracketed || !host[colon...].contains(UInt8(ascii: "]"))
-    else { return canonical(withoutDot(host[...])) }
-    let name = canonical(withoutDot(host[..<colon]))
+    else { return canonical(withoutTrailingDot(host[...])) }
+    let name = canonical(withoutTrailingDot(host[..<colon]))
     let port = Int(String(decoding: host[(colon + 1)...], as: UTF8.self))
     guard let port, port != (isSecure ? 443 : 80) else { return name }
     return name + Array(":\(port)".utf8)
@@ -133,7 +133,7 @@ struct ResolvedLocation: Hashable, Sendable {
   }
 
   /// Removes a dot at the end of a host name, because the name leads to the same host with and without it.
-  private static func withoutDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
+  private static func withoutTrailingDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
     Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }
 

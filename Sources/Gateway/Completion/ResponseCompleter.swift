@@ -43,13 +43,13 @@ struct ResponseCompleter {
         return .response(await replace(upstreamResponse, by: completed, adding: cookie))
       }
       if leaksUncompleted(location) {
-        let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
+        let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
         return .response(await replace(upstreamResponse, by: refused, adding: cookie))
       }
       if sendsCodeToOtherOrigin(location) {
         return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
       }
-      response.headers.set("Location", onThisOrigin(location))
+      response.headers.set("Location", withGatewayOrigin(location))
       if response.status == 307 || response.status == 308 {
         setStatus(of: &response, to: redirectStatus(response))
       }
@@ -59,7 +59,7 @@ struct ResponseCompleter {
       return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
     }
     if secondaryDestinations.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
-      let refused = intercepted.respond(with: .here(.answerUnusable), transaction: transaction)
+      let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
       return .response(await replace(upstreamResponse, by: refused, adding: cookie))
     }
     UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
@@ -85,11 +85,11 @@ struct ResponseCompleter {
   /// last step of a sign-in to that client in the same browser.
   private func sendsCodeToOtherOrigin(_ location: String) -> Bool {
     guard intercepted.gateway.snapshot.locations.sendsCodeToOtherOrigin(location) else { return false }
-    return transaction != nil || !intercepted.isForObservedClient(location)
+    return transaction != nil || !intercepted.leadsToObservedClient(location)
   }
 
   private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Response {
-    let refused = intercepted.respond(with: .here(.responseToOtherURI), transaction: transaction)
+    let refused = intercepted.respond(with: .withoutRedirect(.responseToOtherURI), transaction: transaction)
     return await replace(upstreamResponse, by: refused, adding: cookie)
   }
 
@@ -100,9 +100,9 @@ struct ResponseCompleter {
     response.reason = nil
   }
 
-  /// Returns the status for a redirect that has status 307 or 308: 303 if the browser would otherwise repeat a POST,
-  /// which may contain the user's credentials, at another origin (RFC 9700, section 4.12); the same status in other
-  /// cases.
+  /// Returns the status that replaces 307 or 308. It is 303 for a redirect of a POST to another origin, so that the
+  /// browser does not repeat the POST, which may contain the user's credentials (RFC 9700, section 4.12). Otherwise the
+  /// status stays the same.
   private func redirectStatus(_ response: Response) -> Int {
     let location = response.headers["Location"] ?? ""
     let staysOnOrigin =
@@ -112,7 +112,7 @@ struct ResponseCompleter {
   }
 
   /// Returns the location with the gateway's origin in place of the upstream's.
-  private func onThisOrigin(_ location: String) -> String {
+  private func withGatewayOrigin(_ location: String) -> String {
     let upstream = intercepted.policy.upstream.origin.description
     guard location.hasPrefix(upstream) else { return location }
     let rest = location.dropFirst(upstream.count)
@@ -133,8 +133,8 @@ struct ResponseCompleter {
     return response
   }
 
-  /// Returns the completed authorization response, or the refusal of it. Returns `nil` if the location is not an
-  /// authorization response of a known transaction, for example if it leads to a login page.
+  /// Returns the completed authorization response, or a refusal. Returns `nil` if the location is not an authorization
+  /// response of a known transaction, for example if it leads to a login page.
   private func complete(_ location: String) async -> Response? {
     guard let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)) else {
       return nil
@@ -148,17 +148,17 @@ struct ResponseCompleter {
       do throws(StoreError) {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await complete(authorizationResponse, transaction)
-        case .keyUnknown: return intercepted.respond(with: .here(.sealingKeyUnknown))
+        case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
         case .invalid: break
         }
       } catch {
-        return intercepted.respond(with: .here(.storeUnavailable))
+        return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
       }
     }
     // A response without the state of a transaction is completed only if it is an error, the request belongs to a
     // transaction, and the location is the upstream redirect URI of that transaction.
     guard let transaction, authorizationResponse.parameters.contains(.error),
-      isAt(location, transaction.upstreamRedirectURI)
+      isURI(transaction.upstreamRedirectURI, withParametersIn: location)
     else {
       return nil
     }
@@ -173,14 +173,14 @@ struct ResponseCompleter {
     _ authorizationResponse: UpstreamAuthorizationResponse, _ transaction: AuthorizationTransaction
   ) async -> Response {
     let beganInThisRequest = running?.isNew ?? false && transaction.id == running?.transaction.id
-    return await intercepted.finish(
+    return await intercepted.completeOrRefuse(
       authorizationResponse, transaction,
       browserMatches: beganInThisRequest || session?.isBound(to: transaction.browserSecretHash) ?? false
     )
   }
 
   /// Returns true if the location is the URI, possibly followed by parameters or a fragment.
-  private func isAt(_ location: String, _ uri: String) -> Bool {
+  private func isURI(_ uri: String, withParametersIn location: String) -> Bool {
     let text = intercepted.absolute(location)
     guard text.utf8.starts(with: uri.utf8) else { return false }
     guard let next = text.utf8.dropFirst(uri.utf8.count).first else { return true }
@@ -220,12 +220,12 @@ enum UpstreamPageHeaders {
   /// - `frame-ancestors 'none'` and `X-Frame-Options: DENY` are added, because no site may frame a login page (RFC
   ///   9700, section 4.16).
   /// - `Referrer-Policy: same-origin` is added unless the page has such a field, so that codes and states in URLs do
-  ///   not reach other origins (section 4.2.4). With `no-referrer`, a form post would have `Origin: null`, and servers
-  ///   would refuse it as cross-site.
+  ///   not reach other origins (RFC 9700, section 4.2.4). With `no-referrer`, a form post would have `Origin: null`,
+  ///   and servers would refuse it as cross-site.
   /// - `Cache-Control: no-store` is added unless the page has such a field.
   /// - `form-action` is removed, because browsers apply it to the whole redirect chain after a form is submitted, and
   ///   so to the redirect to the app (`I-pages`).
-  /// - CORS fields are removed, because no script of another origin needs these pages (section 2.6).
+  /// - CORS fields are removed, because no script of another origin needs these pages (RFC 9700, section 2.6).
   /// - `Secure` is added to cookies if `isSecure` is true.
   static func harden(_ response: inout Response, isSecure: Bool) {
     var kept = Headers()

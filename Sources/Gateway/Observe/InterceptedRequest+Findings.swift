@@ -6,14 +6,14 @@ import Proxy
 import Telemetry
 import Time
 
-/// Records observed requests, which pass even if a rule would refuse them (`I-observe`). The record has the fields of
-/// the log line, and the findings that depend on other requests of the same flow.
+/// Records observed requests, which pass even if a rule would refuse them (`I-observe`). The record consists of the
+/// fields of the log line, and of findings that depend on earlier requests of the same sign-in.
 extension InterceptedRequest {
   /// The maximum length of a token response that the gateway reads, in bytes. A longer response passes unread.
   private static let maximumTokenResponseLength = 64 * 1024
 
   /// Records an authorization request.
-  func noteObserved(_ request: AuthorizationRequest) {
+  func recordObserved(_ request: AuthorizationRequest) {
     let parameters = request.parameters
     var observed = ObservedRequest()
     observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
@@ -26,18 +26,20 @@ extension InterceptedRequest {
       case (.some, nil), (.some, "plain"): "plain"
       case (.some, .some): "other"
       }
-    if let uri = parameters[.redirectURI].flatMap({ try? RedirectURI(parsing: $0) }) { trail.note(uri) }
+    if let uri = parameters[.redirectURI].flatMap({ try? RedirectURI(parsing: $0) }) {
+      trail.recordRedirectKind(of: uri)
+    }
     let client = parameters[.clientID].flatMap { policy.clients[ClientID($0)] }
-    if parameters[.responseType] == "code", let link = ObservedFlow.link(request, client: client) {
+    if parameters[.responseType] == "code", let link = ObservedFlow.linkDigest(of: request, client: client) {
       observed.flow = link.description
-      gateway.resources.observed.recordRequest(ObservedFlow(request), link: link)
+      gateway.resources.observedFlows.recordRequest(ObservedFlow(request), link: link)
     }
     trail.observed = observed
   }
 
-  /// Records a token request, and the refusals that follow from the authorization request of its code or from an
-  /// earlier use of its refresh token.
-  func noteObserved(_ request: TokenRequest) {
+  /// Records a token request. Also records the refusals that would follow if the request were enforced, because of the
+  /// authorization request for its code or an earlier use of its refresh token.
+  func recordObserved(_ request: TokenRequest) {
     let parameters = request.parameters
     let authentication = try? request.clientAuthentication()
     let grant = parameters[.grantType].flatMap(GrantType.init(rawValue:))
@@ -51,7 +53,7 @@ extension InterceptedRequest {
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
       guard let code = parameters[.code].map({ ShortDigest($0) }) else { break }
       observed.codeDigest = code.description
-      let known = gateway.resources.observed.recordUse(of: code)
+      let known = gateway.resources.observedFlows.recordUse(of: code)
       observed.isLinked = known != nil
       guard let known else {
         trail.recordNotObservable()
@@ -62,9 +64,9 @@ extension InterceptedRequest {
       for rejection in rejections { trail.recordWouldReject(rejection) }
     case .refreshToken:
       guard let token = parameters[.refreshToken], let id = authentication?.clientID,
-        let known = gateway.resources.observed.refreshToken(ShortDigest(token))
+        let known = gateway.resources.observedFlows.refreshToken(ShortDigest(token))
       else { break }
-      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenForeign) }
+      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenIssuedToOtherClient) }
       let window = policy.clients[id]?.refreshReuseWindow ?? 0
       if let supersededAt = known.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)
@@ -74,9 +76,9 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Records the refresh token in a successful token response, if the length of the response is known and limited. The
-  /// body passes unchanged.
-  func noteObserved(_ reply: Reply, to request: TokenRequest) async -> Reply {
+  /// Records the refresh token in a successful token response, if the response states its length and is not longer than
+  /// `maximumTokenResponseLength`. Returns the response with an unchanged body.
+  func recordRefreshToken(in reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
       let length = answer.length, length <= InterceptedRequest.maximumTokenResponseLength,
       let id = (try? request.clientAuthentication())?.clientID
@@ -84,11 +86,11 @@ extension InterceptedRequest {
     do throws(UpstreamFailure) {
       response.body = try await answer.collect()
     } catch {
-      return .response(tokenRejection(.here(rejection(for: error))))
+      return .response(tokenRejection(.withoutRedirect(rejection(for: error))))
     }
     if let token = JSONValue.members(of: response.body)?["refresh_token"]?.text {
-      gateway.resources.observed.recordIssued(
-        ShortDigest(token), for: request.parameters[.refreshToken].map { ShortDigest($0) },
+      gateway.resources.observedFlows.recordRefreshToken(
+        ShortDigest(token), presented: request.parameters[.refreshToken].map { ShortDigest($0) },
         client: ShortDigest(id.rawValue), now: now)
     }
     return .response(response)

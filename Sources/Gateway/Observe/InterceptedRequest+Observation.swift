@@ -6,8 +6,8 @@ import Policy
 import Proxy
 import Telemetry
 
-/// Passes an observed request to the upstream, and the response to the client. The rules change neither of them
-/// (`I-observe`).
+/// Passes an observed request to the upstream, and the response to the client. The rules do not change the request or
+/// the response (`I-observe`).
 extension InterceptedRequest {
   /// Returns the request with the client's header fields, in their order and without `Host`, and the client's body. The
   /// proxy sets `Host` and the framing, and adds `Via` and the forwarding fields, as for every request that passes.
@@ -22,44 +22,44 @@ extension InterceptedRequest {
 
   /// Passes the request and returns the upstream's response.
   ///
-  /// Refuses a response that sends a code or token to the gateway's callback or to another URI that `LocationGuard`
-  /// protects from the client. If the policy enforces a client, also refuses a request that names such a URI, a request
-  /// with a code that belongs to a transaction, and a response with such a code.
+  /// Refuses a response that sends a code or token to the gateway's callback or to a redirect URI of an enforced
+  /// client. If the policy enforces a client, also refuses a request that contains such a URI, a request with a code
+  /// that belongs to a transaction, and a response with such a code.
   ///
   /// - Parameters:
   ///   - parameters: The parameters of the request: one list for each part of it, such as the query and the body.
   ///   - clientID: The client id in the request; `nil` if the request contains no id or several.
-  ///   - refuse: Creates the response for a refusal.
+  ///   - errorResponse: Creates the response for a refusal, in the format of the endpoint.
   func observe(
-    _ parameters: [FormParameters], from clientID: String?, refuse: (RejectionResponse) -> Response
+    _ parameters: [FormParameters], from clientID: String?, errorResponse: (RejectionResponse) -> Response
   ) async -> Reply {
     trail.mode = EnforcementMode.observe.rawValue
     let client = clientID.flatMap { policy.clients[ClientID($0)] }
     let locations = gateway.snapshot.locations
     if policy.isEnforcing, parameters.contains(where: { locations.containsProtectedURI($0, observed: client) }) {
-      return .response(refuse(.here(.redirectURIEnforced)))
+      return .response(errorResponse(.withoutRedirect(.redirectURIEnforced)))
     }
     if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {
-      return .response(refuse(refusal))
+      return .response(errorResponse(refusal))
     }
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(asReceived())
       trail.upstreamStatus = answer.head.status
       for location in answer.head.headers.all("Location") {
-        guard let observed = gateway.noteObserved(location: location) else { continue }
+        guard let observed = gateway.recordObservedResponse(location: location) else { continue }
         if trail.observed == nil { trail.observed = observed }
         trail.observed?.codeDigest = observed.codeDigest
       }
       let destinations = answer.locations + answer.links.flatMap(LinkField.targets)
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {
-        return .response(refuse(.here(.answerToEnforced)))
+        return .response(errorResponse(.withoutRedirect(.responseToEnforcedClient)))
       }
-      if policy.isEnforcing, let clientID, await !claimPassing(answer.locations, to: clientID) {
-        return .response(refuse(.here(.answerReplayed)))
+      if policy.isEnforcing, let clientID, await !claimCodes(in: answer.locations, for: clientID) {
+        return .response(errorResponse(.withoutRedirect(.codeFromOtherSignIn)))
       }
-      return .relay(answer, answer.onThisOrigin())
+      return .relay(answer, answer.withGatewayOrigin())
     } catch {
-      return .response(refuse(.here(rejection(for: error))))
+      return .response(errorResponse(.withoutRedirect(rejection(for: error))))
     }
   }
 }

@@ -6,9 +6,9 @@ import Time
 /// with its successor (`I-observe`).
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
-/// oldest. A lost entry only prevents a finding. All workers share the tables, which take almost no memory until a
-/// request is observed. The key of a request is its link: a digest of the state and the redirect URI, which its
-/// response has as well.
+/// oldest. If an entry is lost, the gateway only misses a finding. All workers share the tables, which take almost no
+/// memory until a request is observed. The key of an authorization request is its link: a digest of its `state` and its
+/// redirect URI. The response contains the same values, and so has the same link.
 final class ObservedFlows: Sendable {
   /// A code that the gateway forwarded and whose authorization request is known.
   struct Code: Sendable {
@@ -23,6 +23,7 @@ final class ObservedFlows: Sendable {
     var flow: ObservedFlow
     /// True if different requests have this link, so that a response cannot be assigned to one of them.
     var isAmbiguous = false
+    /// True if a response with this link has passed.
     var isAnswered = false
   }
 
@@ -88,8 +89,11 @@ final class ObservedFlows: Sendable {
     tables.withLock { $0.refreshTokens[token].map { ($0.client, $0.supersededAt) } }
   }
 
-  /// Records the refresh token in a token response. A different refresh token in the request is superseded by it.
-  func recordIssued(_ token: ShortDigest, for presented: ShortDigest?, client: ShortDigest, now: UnixTime) {
+  /// Records the refresh token in a token response. If the request contained a different refresh token, the new token
+  /// supersedes it.
+  ///
+  /// - Parameter presented: The refresh token in the request; `nil` if the request had none.
+  func recordRefreshToken(_ token: ShortDigest, presented: ShortDigest?, client: ShortDigest, now: UnixTime) {
     tables.withLock { tables in
       if let presented, presented != token {
         var before = tables.refreshTokens[presented] ?? RefreshToken(client: client)

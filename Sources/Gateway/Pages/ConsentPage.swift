@@ -17,25 +17,25 @@ public struct ConsentPage: Sendable {
   /// The client's name in the policy or in its registration; `nil` if it has none.
   public var clientName: String?
   /// True if a secret or a claimed https redirect URI proves the identity of the app.
-  public var isProven: Bool
+  public var identityIsProven: Bool
   /// The destination of the authorization response.
   public var destination: RedirectDestination
   /// The requested scope values.
   public var scopes: [String]
   /// The path on this origin to which the form posts.
   public var action: String
-  /// The sealed (encrypted and authenticated) authorization request. It is bound to the browser, so that another site
-  /// cannot forge the user's decision (RFC 6749, section 10.12).
+  /// The value of the hidden field: the sealed (encrypted and authenticated) authorization request. It is bound to the
+  /// browser, so that another site cannot forge the user's decision (RFC 6749, section 10.12).
   public var token: String
 
   /// Creates the content for one authorization request.
   public init(
-    clientID: String, clientName: String? = nil, isProven: Bool, destination: RedirectDestination, scopes: [String],
-    action: String, token: String
+    clientID: String, clientName: String? = nil, identityIsProven: Bool, destination: RedirectDestination,
+    scopes: [String], action: String, token: String
   ) {
     self.clientID = clientID
     self.clientName = clientName
-    self.isProven = isProven
+    self.identityIsProven = identityIsProven
     self.destination = destination
     self.scopes = scopes
     self.action = action

@@ -108,8 +108,8 @@ extension HTML {
     return result
   }
 
-  /// Returns true if the scheme of `url` is one with which a browser runs a script or shows content that does not come
-  /// from a web server, such as `javascript` or `data`. Browsers ignore leading spaces and some control characters.
+  /// Returns true if a browser would run a script for `url`, or show content that does not come from a web server,
+  /// because of a scheme such as `javascript` or `data`. Browsers ignore leading spaces and some control characters.
   /// This function ignores all spaces and control characters.
   private static func hasDangerousScheme(_ url: String) -> Bool {
     let kept = url.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7f }

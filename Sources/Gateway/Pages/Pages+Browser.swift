@@ -7,7 +7,8 @@ extension Pages {
   /// the user begins the sign-in again.
   ///
   /// - Parameters:
-  ///   - path: The path and query of the link, on this origin. If it is `nil` or not such a path, the page has no link.
+  ///   - path: The path and query of the link, on this origin. The page has no link if this is `nil` or leads to
+  ///     another origin.
   ///   - page: The status and the text for the developer.
   public func startAgain(path: String?, _ page: ErrorPage) -> Response {
     let link: HTML? = path.flatMap { path in
@@ -26,12 +27,12 @@ extension Pages {
   }
 
   /// Returns the page for an embedded user agent, which the policy blocks (RFC 8252, section 8.12). The gateway
-  /// concludes only from the `User-Agent` field that the user agent is embedded, so it may be wrong.
+  /// recognises embedded user agents only by the `User-Agent` field, so the page says that this is a guess.
   ///
   /// - Parameters:
   ///   - address: The URL of this authorization request at the gateway, which the user copies into a browser. The page
-  ///     shows it as text, because a link would open in the same embedded view. `nil` in the middle of a sign-in, which
-  ///     cannot continue in another browser.
+  ///     shows it as text, because a link would open in the same embedded view. `nil` after the transaction has begun,
+  ///     because it cannot continue in another browser.
   ///   - page: The status, 403, and the text for the developer.
   public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
     let instruction: HTML =

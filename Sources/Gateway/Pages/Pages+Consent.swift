@@ -7,14 +7,14 @@ extension Pages {
   /// The buttons have the same order on screen and for the keyboard. The Allow button ignores clicks in the first
   /// second, because another site could make the user double-click at the position where the button is about to appear.
   ///
-  /// The page has `Referrer-Policy: no-referrer`, so the POST has `Origin: null`, and only the token proves that it
-  /// comes from this page. The caller can change the field.
+  /// The page has `Referrer-Policy: no-referrer`, so the form post has `Origin: null`, and only the token shows that it
+  /// comes from this page. A caller that needs the real `Origin` replaces the field.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(shown: page.clientID)</code>"
-    let tag: HTML = page.isProven ? "" : " <span class=\"tag\">unverified</span>"
+    let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">unverified</span>"
     let warning: HTML =
-      page.isProven
+      page.identityIsProven
       ? ""
       : """
       <p class="note">The identity of this app is not proven. Allow it only if you started this sign-in yourself, \

@@ -27,7 +27,8 @@ extension Pages {
   }
 
   /// Returns a page with a link that delivers the authorization response to the app. The gateway uses it in place of a
-  /// redirect for error responses to clients that registered themselves (RFC 9700, section 4.11.2).
+  /// redirect for error responses to clients that the operator does not trust (`trusted: false`; RFC 9700, section
+  /// 4.11.2).
   ///
   /// - Parameters:
   ///   - location: The verified redirect URI with the parameters of the response.

@@ -12,8 +12,8 @@ extension Pages {
     }
   }
 
-  /// Returns problem details (RFC 9457, section 3). The rule id is in an extension member and not in `type`, which must
-  /// be a URI, because no URI identifies the rule.
+  /// Returns problem details (RFC 9457, section 3). The rule id is in the extension member `rule`, because `type` must
+  /// be a URI and no URI identifies the rule.
   private func problem(_ page: ErrorPage) -> Response {
     var members: [String: JSONValue] = [
       "type": .string("about:blank"), "title": .string(ReasonPhrase.of(page.status)),

@@ -17,7 +17,7 @@ public struct Pages: Sendable {
     self.branding = branding
   }
 
-  /// Returns a response with `content` between the header and the footer of all pages.
+  /// Returns a page with `content` between the header and the footer that all pages share.
   ///
   /// - Parameters:
   ///   - title: The title of the browser tab.

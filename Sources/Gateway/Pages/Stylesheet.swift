@@ -1,5 +1,4 @@
-/// The style sheet of all pages of the gateway. It is part of each page, so that a browser needs only one request for a
-/// page.
+/// The style sheet of all pages of the gateway. Each page contains it, so that a browser loads a page with one request.
 ///
 /// In both color schemes, the contrast of text is at least 4.5 to 1, and that of controls at least 3 to 1 (WCAG 2.2,
 /// success criteria 1.4.3 and 1.4.11).

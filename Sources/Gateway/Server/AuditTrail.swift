@@ -5,24 +5,27 @@ import Telemetry
 /// Collects the facts about one request that go to the decision log and the metrics.
 final class AuditTrail {
   /// The sequence number of the request in its worker.
-  let request: UInt64
+  let requestNumber: UInt64
   var endpoint = DecisionEndpoint.otherPath
   /// The client id in the request, cut to 256 bytes if the policy does not list it; `nil` if the request names none.
   var client: String?
   /// True if the policy lists `client`.
-  var isConfigured = false
+  var clientIsConfigured = false
   var transaction: TransactionID?
   /// The id of the refresh token family (all refresh tokens that follow from one code) to which the request belongs.
   var family: TransactionID?
   var decision = DecisionKind.forward
   /// The refusal; in observe mode, the first refusal that was not carried out.
-  var rule: Rejection?
+  var rejection: Rejection?
+  /// `enforce` or `observe`.
   var mode = "enforce"
   var findings: [String] = []
+  /// The kind of the redirect URI, such as `loopback`; `nil` if the request has none.
   var redirectKind: String?
-  /// For a path that resembles an endpoint, the entry of `upstream.not_endpoints` that would let it through. For a path
-  /// outside of `upstream.pass`, and for an OAuth request at a path that the policy does not list, the path with `*`
-  /// for each segment that may be an id or a secret. Otherwise, or if the path cannot be logged safely, `nil`.
+  /// The path, if the decision depends on it. For a path that resembles an endpoint, this is the entry of
+  /// `upstream.not_endpoints` with which the path would pass. For a path outside of `upstream.pass`, and for an OAuth
+  /// request at a path that the policy does not list, it is the path with `*` for each segment that may be an id or a
+  /// secret. `nil` for other requests, and for a path that cannot be logged safely.
   var path: String?
   var upstreamStatus: Int?
   /// The networks of the first and of the repeated use of a refresh token; `nil` if the request does not repeat a
@@ -31,13 +34,12 @@ final class AuditTrail {
   /// Further facts about an observed request.
   var observed: ObservedRequest?
 
-  /// - Parameter request: The sequence number of the request in its worker.
-  init(_ request: UInt64) {
-    self.request = request
+  init(requestNumber: UInt64) {
+    self.requestNumber = requestNumber
   }
 
   /// Records the refusal and the findings of a decision. Findings include refusals that observe mode did not carry out.
-  func note<Permit: Sendable>(_ outcome: DecisionWithFindings<Permit>) {
+  func record<Permit: Sendable>(_ outcome: DecisionWithFindings<Permit>) {
     for finding in outcome.findings {
       switch finding {
       case .wouldReject(let rejection):
@@ -53,11 +55,11 @@ final class AuditTrail {
     findings.append("would-reject:\(rejection.ruleID)")
     guard decision != .reject else { return }
     decision = .wouldReject
-    rule = rule ?? rejection
+    self.rejection = self.rejection ?? rejection
   }
 
-  /// Records that most rules could not be evaluated for an observed redemption, because its authorization request is
-  /// unknown.
+  /// Records that most rules could not be evaluated for an observed request that redeems a code, because the
+  /// authorization request for the code is unknown.
   func recordNotObservable() {
     findings.append("not-observable")
     if decision == .forward { decision = .notObservable }
@@ -65,10 +67,10 @@ final class AuditTrail {
 
   func recordRefusal(_ rejection: Rejection) {
     decision = .reject
-    rule = rejection
+    self.rejection = rejection
   }
 
-  func note(_ redirectURI: RedirectURI) {
+  func recordRedirectKind(of redirectURI: RedirectURI) {
     redirectKind =
       switch redirectURI.kind {
       case .privateUse: "private-use"

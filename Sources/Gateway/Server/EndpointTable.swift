@@ -10,8 +10,8 @@ struct EndpointRow: Sendable {
   enum Handling: Sendable {
     /// The gateway reads the request completely and answers it.
     case answer(@Sendable (InterceptedRequest) async -> Reply)
-    /// Like `answer` if the condition holds. Otherwise the gateway forwards the request unread, because no rule
-    /// applies.
+    /// Like `answer` if the condition is true. Otherwise no rule applies, and the gateway forwards the request without
+    /// reading its body.
     case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (InterceptedRequest) async -> Reply)
     /// Requests are refused if the policy enforces at least one client, because the endpoint would bypass the rules.
     /// Otherwise they pass, and the refusal is a finding.
@@ -27,8 +27,8 @@ struct EndpointRow: Sendable {
 
 /// The row of each endpoint. The `switch` is exhaustive, so each endpoint must have a row.
 ///
-/// The rules of the endpoints are the lists in `RuleTable`. The `Enforcement.decide...` function that an endpoint calls
-/// runs the lists of that endpoint.
+/// The rules are not in this table: each endpoint calls a function `Enforcement.decide...`, which runs the rules that
+/// `RuleTable` lists for that endpoint.
 extension Endpoint {
   var row: EndpointRow {
     switch self {
@@ -47,12 +47,12 @@ extension Endpoint {
     case .introspection:
       EndpointRow(
         label: .introspection, paths: { $0.upstream.endpoints.introspection },
-        // If the policy enforces no client, the request is read only for findings, and only if the gateway holds the
-        // upstream secret of a client.
+        // If the policy enforces no client, reading the request can only cause findings, and only if the gateway holds
+        // the upstream secret of a client.
         handling: .answerIf(
-          { $0.policy.isEnforcing || !$0.identifiersIfEnforced.held.isEmpty },
+          { $0.policy.isEnforcing || !$0.identifiersIfEnforced.idsWithUpstreamSecret.isEmpty },
           { await IntrospectionEndpoint($0).respond() }))
-    case .pushed:
+    case .pushedAuthorization:
       EndpointRow(
         label: .pushedAuthorization,
         paths: { $0.acceptsPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
@@ -69,7 +69,7 @@ extension Endpoint {
       EndpointRow(
         label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
         handling: .answer { await StartEndpoint($0).respond() })
-    case .own:
+    case .otherOwnPath:
       EndpointRow(
         label: .otherPath, paths: { _ in [] },
         handling: .answer { intercepted in

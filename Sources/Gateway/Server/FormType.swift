@@ -1,6 +1,6 @@
 import HTTP1
 
-/// The kinds of content from which servers read parameters.
+/// The types of request bodies from which servers read parameters.
 enum FormType {
   case urlEncoded
   case multipart

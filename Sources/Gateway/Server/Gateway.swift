@@ -12,8 +12,8 @@ import Sealing
 import Telemetry
 import Time
 
-/// The OAuth part of one worker. It decides which requests the gateway answers itself, refuses or forwards, and makes
-/// the answers.
+/// The OAuth part of one worker. It decides whether the gateway answers a request itself, refuses it or forwards it,
+/// and creates the answers and refusals.
 public final class Gateway: RequestHandler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
@@ -47,9 +47,9 @@ public final class Gateway: RequestHandler {
   /// Matches the path and query of the request with the endpoints and returns the handling of the request. A request
   /// for another host is refused.
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
-    guard isServed(head, bytes, client) else { return misdirected(client, ErrorForm(bytes, fields)) }
+    guard isServed(head, bytes, client) else { return refuseUnknownHost(client, ErrorForm(bytes, fields)) }
     switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
-    case .other:
+    case .notEndpoint:
       if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
       return pass(head, bytes, fields, client)
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
@@ -60,7 +60,7 @@ public final class Gateway: RequestHandler {
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, ErrorForm(bytes, fields),
-        path: snapshot.matcher.entry(for: bytes.extracting(head.path)))
+        path: snapshot.matcher.notEndpointsEntry(for: bytes.extracting(head.path)))
     case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
     }
   }
@@ -74,7 +74,7 @@ public final class Gateway: RequestHandler {
     case .answer: isAnswered = true
     case .answerIf(let condition, _): isAnswered = condition(snapshot)
     }
-    guard isProtected(client) else { return insecure(client, ErrorForm(bytes, fields)) }
+    guard isProtected(client) else { return refuseInsecureTransport(client, ErrorForm(bytes, fields)) }
     return isAnswered ? .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue) : .pass
   }
 
@@ -89,9 +89,10 @@ public final class Gateway: RequestHandler {
     case .multipart: names.formUnion(OAuthNames(multipart: body))
     case nil: break
     }
-    return names.isRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
+    return names.indicateOAuthRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
   }
 
+  /// Routes a request that no rule for a path or a form refuses.
   private func pass(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts) -> Route {
     policy.blocksEmbeddedUserAgents ? routeDuringTransaction(head, bytes, fields, client) : .pass
   }
@@ -110,9 +111,9 @@ public final class Gateway: RequestHandler {
     return observe(.unlistedOAuth, client, path: path)
   }
 
-  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. If the browser has a
-  /// running transaction whose client blocks embedded user agents, they are refused at these pages, too (RFC 8252,
-  /// section 8.12).
+  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. If a transaction of the
+  /// browser runs and its client blocks embedded user agents, a request of an embedded user agent is refused here, too
+  /// (RFC 8252, section 8.12).
   private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -126,7 +127,7 @@ public final class Gateway: RequestHandler {
         userAgent = Gateway.text(bytes, field.value)
       }
     }
-    guard let session = snapshot.cookie.read(cookies, sealer), session.liveUntil > now,
+    guard let session = snapshot.cookie.session(in: cookies, sealer), session.latestTransactionExpiry > now,
       let refusal = Enforcement.decideInteraction(userAgent: userAgent, userAgentGuard: session.userAgentGuard)
     else { return .pass }
     return refuse(refusal.rejection, client, .page) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
@@ -162,7 +163,7 @@ public final class Gateway: RequestHandler {
 
   /// Logs and counts a refusal, but passes the request.
   private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
-    let trail = AuditTrail(client.request)
+    let trail = AuditTrail(requestNumber: client.request)
     trail.path = path
     trail.mode = EnforcementMode.observe.rawValue
     trail.recordWouldReject(rejection)
@@ -174,7 +175,7 @@ public final class Gateway: RequestHandler {
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
-    let trail = AuditTrail(client.request)
+    let trail = AuditTrail(requestNumber: client.request)
     trail.path = path
     trail.recordRefusal(rejection)
     let page = ErrorPage(rejection, detail: detail)
@@ -183,13 +184,13 @@ public final class Gateway: RequestHandler {
     return .refuse(response)
   }
 
-  private func misdirected(_ client: ClientFacts, _ form: ErrorForm) -> Route {
+  private func refuseUnknownHost(_ client: ClientFacts, _ form: ErrorForm) -> Route {
     refuse(
       .hostUnknown, client, form,
       detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`")
   }
 
-  private func insecure(_ client: ClientFacts, _ form: ErrorForm) -> Route {
+  private func refuseInsecureTransport(_ client: ClientFacts, _ form: ErrorForm) -> Route {
     refuse(
       .transportInsecure, client, form,
       detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`")
@@ -202,7 +203,7 @@ public final class Gateway: RequestHandler {
     let began = SystemClock.monotonicNanoseconds()
     // `route` set the tag to the raw value of an endpoint.
     let row = Endpoint.allCases[Int(tag)].row
-    let trail = AuditTrail(request.number)
+    let trail = AuditTrail(requestNumber: request.sequenceNumber)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
     let reply: Reply
@@ -221,7 +222,7 @@ public final class Gateway: RequestHandler {
 
   // MARK: Dropped fields
 
-  /// True if the policy observes some requests. The proxy then reports each dropped field.
+  /// True if the policy observes some requests. The proxy then calls `dropped` for each header field that it removes.
   public var observesDroppedFields: Bool { policy.isObserving }
 
   /// Counts a header field that the proxy removed from a request, and logs its name at most once a minute
@@ -229,21 +230,27 @@ public final class Gateway: RequestHandler {
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
     guard resources.droppedFields.admit(name) else { return }
-    let trail = AuditTrail(client.request)
+    let trail = AuditTrail(requestNumber: client.request)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
     record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
   }
 
+  /// Counts the decision on a request and appends it to the decision log.
+  ///
+  /// - Parameters:
+  ///   - status: The status of the gateway's response; 0 if the gateway does not answer the request itself.
+  ///   - began: The start of the work on the request, in nanoseconds of the monotonic clock.
   func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
     metrics.decided(
-      trail.decision, at: trail.endpoint, client: trail.isConfigured ? trail.client : nil, rule: trail.rule?.ruleID)
+      trail.decision, at: trail.endpoint, client: trail.clientIsConfigured ? trail.client : nil,
+      rule: trail.rejection?.ruleID)
     resources.log.append(
       DecisionRecord(
         time: SystemClock.timestamp(),
-        request: resources.requestIDs.id(worker: worker, number: trail.request),
+        request: resources.requestIDs.id(worker: worker, number: trail.requestNumber),
         transaction: trail.transaction?.description, family: trail.family?.description, endpoint: trail.endpoint,
-        client: trail.client, decision: trail.decision, rule: trail.rule?.ruleID, status: status, mode: trail.mode,
+        client: trail.client, decision: trail.decision, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
         findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
         peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed),
@@ -252,7 +259,8 @@ public final class Gateway: RequestHandler {
 
   // MARK: Failures of the proxy
 
-  private func unacceptable(_ error: MessageError, _ form: ErrorForm) -> Response {
+  /// Returns the error response for a request that the proxy refused because of its HTTP message.
+  private func messageErrorResponse(_ error: MessageError, _ form: ErrorForm) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
     // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards; an endpoint with fewer
     // methods sends its own field.
@@ -262,21 +270,21 @@ public final class Gateway: RequestHandler {
 
   /// Returns 429 if the client's address has too many connections (RFC 6585, section 4), and 503 for a limit that all
   /// clients share (RFC 9110, section 15.6.4).
-  private func overloaded(_ limit: LimitKind, _ form: ErrorForm) -> Response {
-    let isOwn = limit == .connectionsPerAddress
+  private func limitResponse(_ limit: LimitKind, _ form: ErrorForm) -> Response {
+    let isPerAddress = limit == .connectionsPerAddress
     return pages.error(
       ErrorPage(
-        status: isOwn ? 429 : 503, section: isOwn ? "RFC 6585, section 4" : nil,
-        detail: isOwn ? "too many connections from this address" : "the gateway has reached a limit",
+        status: isPerAddress ? 429 : 503, section: isPerAddress ? "RFC 6585, section 4" : nil,
+        detail: isPerAddress ? "too many connections from this address" : "the gateway has reached a limit",
         retryAfter: ErrorPage.retryDelay), as: form)
   }
 
   /// Returns the error page or problem details for a request that the proxy could not handle.
   public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
     switch failure {
-    case .request(let error): unacceptable(error, form)
+    case .request(let error): messageErrorResponse(error, form)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"), as: form)
-    case .overloaded(let limit): overloaded(limit, form)
+    case .overloaded(let limit): limitResponse(limit, form)
     case .bodyTooLarge:
       pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"), as: form)
     case .loop:

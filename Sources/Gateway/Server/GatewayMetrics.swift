@@ -6,12 +6,12 @@ import Telemetry
 final class GatewayMetrics: ProxyMetrics {
   private let metrics: WorkerMetrics
   private let notices: OperatorNotices
-  private let upstream: UpstreamWatch
+  private let upstreamWatch: UpstreamWatch
 
-  init(_ metrics: WorkerMetrics, _ notices: OperatorNotices, _ upstream: UpstreamWatch) {
+  init(_ metrics: WorkerMetrics, _ notices: OperatorNotices, _ upstreamWatch: UpstreamWatch) {
     self.metrics = metrics
     self.notices = notices
-    self.upstream = upstream
+    self.upstreamWatch = upstreamWatch
   }
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {
@@ -39,8 +39,8 @@ final class GatewayMetrics: ProxyMetrics {
       case .insecure: .tls
       }
     metrics.upstreamFailed(kind)
-    upstream.recordFailure(failure)
-    // Only the operator can fix the upstream, and without this notice would see only the status 502.
+    upstreamWatch.recordFailure(failure)
+    // Only the operator can repair the upstream, and the status 502 does not tell the operator the reason.
     if case .malformed(let reason) = failure {
       notices.report("an answer of the upstream was refused with 502: \(reason)")
     }
@@ -69,7 +69,7 @@ final class GatewayMetrics: ProxyMetrics {
   func http2StreamOpened() { metrics.http2StreamOpened() }
   func upstreamConnectionOpened() {
     metrics.upstreamConnectionOpened()
-    upstream.recordConnection()
+    upstreamWatch.recordConnection()
   }
 
   func upstreamConnectionClosed() { metrics.upstreamConnectionClosed() }

@@ -11,15 +11,18 @@ public struct GatewayResources: Sendable {
   /// Prepares the store for use on a worker, before the worker accepts clients; `nil` if the store needs no
   /// preparation.
   let startStore: (@Sendable (isolated Worker) -> Void)?
-  let ledger: RedemptionLedger
+  /// Enforces the single use of the gateway's codes.
+  let redemptions: RedemptionLedger
+  /// Records the transaction to which each code of the upstream belongs.
   let codes: CodeLedger
-  let families: RefreshLedger
+  /// Keeps the state of each refresh token family: all refresh tokens that follow from one code.
+  let refreshFamilies: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
   /// Returns the current time. Codes, tokens and transactions expire according to it.
   let now: @Sendable () -> UnixTime
-  let challenges = RecentChallenges()
-  let observed = ObservedFlows()
+  let recentChallenges = RecentChallenges()
+  let observedFlows = ObservedFlows()
   let requestIDs = RequestIDGenerator()
   /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()
@@ -32,8 +35,8 @@ public struct GatewayResources: Sendable {
   public let upstream: UpstreamWatch
   /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
   let tokenRequests: RateLimiter
-  /// Limits token and revocation requests by client, for requests that are proven to come from the client; the policy
-  /// sets the rate.
+  /// Limits requests to the token and revocation endpoints by client. Counts a request only if it contains a sealed
+  /// value or a verified secret of the client. The policy sets the rate.
   let clientTokenRequests: RateLimiter
   /// The default of `max_buffer_memory`, in bytes.
   let bufferMemory: Int
@@ -68,7 +71,7 @@ public struct GatewayResources: Sendable {
             ? "once it is full, requests that need one get 503; enlarge `gateway.store`"
             : "once it is full, the oldest entries of the largest holder are dropped; enlarge `gateway.store`"))
     }
-    metrics.measureStore {
+    metrics.setStoreMeasurement {
       store.usage.map {
         StoreSeries(
           kind: $0.kind.row.name, entries: $0.entries, bytes: $0.bytes, share: $0.share, evictions: $0.evictions,
@@ -86,9 +89,9 @@ public struct GatewayResources: Sendable {
     }
     self.metrics = metrics
     self.log = log
-    ledger = RedemptionLedger(store: store)
+    redemptions = RedemptionLedger(store: store)
     codes = CodeLedger(store: store)
-    families = RefreshLedger(store: store, isStrict: isEpochStrict)
+    refreshFamilies = RefreshLedger(store: store, isStrict: isEpochStrict)
     // A user retries a few times. A program that guesses exceeds the limit, and has no chance to find a verifier, which
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))

@@ -14,11 +14,12 @@ public final class GatewayServer: Sendable {
   private let resources: GatewayResources
   private let workers: Int
   /// The TLS settings of the first policy, for which the listeners were opened.
-  private let opened: GatewayTLS
-  private let inForce: Mutex<InForce>
+  private let initialTLS: GatewayTLS
+  private let currentTLS: Mutex<CurrentTLS>
 
-  private struct InForce {
-    /// The TLS server of each open listener; `nil` for a plaintext one.
+  /// The TLS settings under the current policy.
+  private struct CurrentTLS {
+    /// The TLS server of each open listener; `nil` for a plaintext listener.
     var listeners: [TLSServer?]
     var upstreamCertificate: CertificateChain?
   }
@@ -31,8 +32,8 @@ public final class GatewayServer: Sendable {
   ) async throws(ServerError) {
     self.resources = resources
     self.workers = workers
-    opened = tls
-    inForce = Mutex(InForce(listeners: tls.listeners, upstreamCertificate: tls.upstreamCertificate))
+    initialTLS = tls
+    currentTLS = Mutex(CurrentTLS(listeners: tls.listeners, upstreamCertificate: tls.upstreamCertificate))
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
     let settings = snapshot.proxySettings(
       workers: workers, listeners: tls.listeners, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
@@ -60,10 +61,10 @@ public final class GatewayServer: Sendable {
   /// - Parameter snapshot: The values of the new policy. The caller creates them on another thread, because this takes
   ///   long for a large policy.
   public func reload(_ snapshot: GatewaySnapshot, tls: GatewayTLS) async {
-    let listeners = inForce.withLock { inForce in
-      inForce.listeners = opened.listeners(from: tls, current: inForce.listeners)
-      inForce.upstreamCertificate = tls.upstreamCertificate
-      return inForce.listeners
+    let listeners = currentTLS.withLock { currentTLS in
+      currentTLS.listeners = initialTLS.listeners(from: tls, current: currentTLS.listeners)
+      currentTLS.upstreamCertificate = tls.upstreamCertificate
+      return currentTLS.listeners
     }
     let settings = snapshot.proxySettings(
       workers: workers, listeners: listeners, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
@@ -76,10 +77,10 @@ public final class GatewayServer: Sendable {
   /// The certificates that the listeners present to clients, in the order of the listeners, followed by the certificate
   /// that the gateway presents to the upstream, if it has one.
   public var certificates: [ServedCertificate] {
-    let (listeners, own) = inForce.withLock { ($0.listeners, $0.upstreamCertificate) }
+    let (listeners, own) = currentTLS.withLock { ($0.listeners, $0.upstreamCertificate) }
     let shown = zip(server.addresses, listeners).flatMap { address, tls in
-      (tls?.certificates ?? []).map { ServedCertificate(place: address.description, chain: $0) }
+      (tls?.certificates ?? []).map { ServedCertificate(presentedOn: address.description, chain: $0) }
     }
-    return shown + (own.map { [ServedCertificate(place: "upstream", chain: $0)] } ?? [])
+    return shown + (own.map { [ServedCertificate(presentedOn: "upstream", chain: $0)] } ?? [])
   }
 }

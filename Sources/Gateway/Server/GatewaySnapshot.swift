@@ -17,9 +17,10 @@ public final class GatewaySnapshot: Sendable {
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
-  /// The client ids that the gateway protects at the endpoints that clients call directly (`I-credentials`).
+  /// The client ids whose secrets the gateway protects at the endpoints that clients call directly (`I-credentials`).
   let identifiers: GuardedIdentifiers
-  /// The ids that the gateway would protect if every observed client were enforced. They only cause findings.
+  /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with such
+  /// an id only gets a finding.
   let identifiersIfEnforced: GuardedIdentifiers
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes.
   let bodyLimit: Int
@@ -51,7 +52,7 @@ public final class GatewaySnapshot: Sendable {
   /// memory apply to all workers together, so each worker gets its share.
   ///
   /// - Parameters:
-  ///   - listeners: The TLS server of each listener; `nil` for a plaintext one.
+  ///   - listeners: The TLS server of each listener; `nil` for a plaintext listener.
   ///   - client: The TLS settings for the upstream; `nil` for plaintext.
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   func proxySettings(
@@ -94,7 +95,7 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.reservedUpstreamConnections = min(
       upstream.reservedConnections / workers, settings.upstreamConnections - 1)
     settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
-    // Responses stay unchanged if the policy enforces no client (`I-observe`).
+    // These settings change responses, which must stay the same if the policy enforces no client (`I-observe`).
     if gateway.origin.scheme == .https, policy.isEnforcing {
       settings.securesCookies = true
       // A browser applies Strict-Transport-Security to all ports of a host. Other programs on this machine may use

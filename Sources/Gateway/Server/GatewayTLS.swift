@@ -39,10 +39,9 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// Returns the TLS server that each open listener uses after a change to the policy of `next`. The listeners were
-  /// opened for the policy of this instance. A listener that `next` does not list, or for which `next` has no TLS,
-  /// keeps its current TLS server. A plaintext listener stays plaintext until a restart, because only a restart opens
-  /// and closes listeners.
+  /// Returns the TLS server that each open listener uses after a reload to the policy of `next`. The listeners were
+  /// opened for the policy of this instance, and only a restart opens and closes listeners. A listener therefore keeps
+  /// its current TLS server if `next` does not list it or has no TLS for it, and a plaintext listener stays plaintext.
   ///
   /// - Parameter current: The TLS server that each listener uses now; `nil` for a plaintext listener.
   func listeners(from next: GatewayTLS, current: [TLSServer?]) -> [TLSServer?] {

@@ -1,6 +1,6 @@
 internal import ByteText
 
-/// A name with which the `Host` of a request is compared.
+/// A host, with or without a port, with which the `Host` of a request is compared.
 struct HostName: Sendable {
   /// The name in lower case.
   let bytes: [UInt8]

@@ -11,8 +11,8 @@ import Time
 /// A request that the gateway answers itself, with the objects that its endpoint needs: the worker's gateway, the
 /// upstream, and the record for the log.
 final class InterceptedRequest {
-  /// The number of bytes after which a client id is cut for the log: enough to distinguish clients, and too few to fill
-  /// the log.
+  /// The maximum length of a client id in the log, in bytes; a longer id is cut. The length is sufficient to
+  /// distinguish clients, and a program cannot fill the log with long ids.
   private static let maximumLoggedLength = 256
 
   let gateway: Gateway
@@ -35,30 +35,32 @@ final class InterceptedRequest {
   var now: UnixTime { gateway.now }
 
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
-  func session() -> BrowserSession? { gateway.snapshot.cookie.read(request, gateway.sealer) }
+  func session() -> BrowserSession? { gateway.snapshot.cookie.session(of: request, gateway.sealer) }
 
   /// Records the client of the request.
-  func note(client: Client) {
+  func recordClient(_ client: Client) {
     trail.client = client.id.rawValue
-    trail.isConfigured = true
+    trail.clientIsConfigured = true
     trail.mode = client.mode.rawValue
   }
 
-  /// Records the client id of a request, which may not be that of a configured client.
-  func note(clientID: String?) {
+  /// Records the client id of a request, and the client if the policy lists one with this id.
+  func recordClient(id clientID: String?) {
     guard let clientID else { return }
     let isShort = clientID.utf8.count <= InterceptedRequest.maximumLoggedLength
     trail.client =
       isShort ? clientID : String(decoding: clientID.utf8.prefix(InterceptedRequest.maximumLoggedLength), as: UTF8.self)
-    if let client = policy.clients[ClientID(clientID)] { note(client: client) }
+    if let client = policy.clients[ClientID(clientID)] { recordClient(client) }
   }
 
   /// Records a finding if another browser sent the same challenge before. In that case, the verifiers of the app are
   /// not random (RFC 9700, section 2.1.1).
   ///
-  /// - Parameter browserHash: The hash of the browser's secret.
-  func note(_ challenge: CodeChallenge?, from browserHash: [UInt8]) {
-    guard let challenge, gateway.resources.challenges.isRepeated(challenge.text, from: browserHash) else { return }
+  /// - Parameter browserHash: The SHA-256 digest of the secret in the browser's cookie (`BrowserSession`).
+  func recordChallenge(_ challenge: CodeChallenge?, browserHash: [UInt8]) {
+    guard let challenge, gateway.resources.recentChallenges.isRepeated(challenge.text, from: browserHash) else {
+      return
+    }
     trail.findings.append("challenge-reused")
   }
 
@@ -67,11 +69,8 @@ final class InterceptedRequest {
     StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
 
-  /// Returns the header fields of the client's request for a request that the gateway sends upstream.
-  ///
-  /// The result omits the fields of the client's connection, the fields for conditional and range requests, and the
-  /// fields by which a request can override its method on some servers. `Upstream` removes the gateway's cookie from
-  /// every request.
+  /// Returns the header fields of the client's request for a request that the gateway sends upstream, without
+  /// `omittedFields`. `Upstream` removes the gateway's cookie from every request.
   ///
   /// - Parameter keepingBody: True to keep the fields that describe the body.
   func forwardedHeaders(keepingBody: Bool) -> Headers {
@@ -86,16 +85,17 @@ final class InterceptedRequest {
     return headers
   }
 
-  /// Fields of the client's connection, fields by which some servers override the method, and fields for conditional
-  /// and range requests: the gateway needs the complete response.
+  /// The fields of the client's connection, the fields by which some servers override the method, and the fields for
+  /// conditional and range requests, because the gateway needs the complete response.
   private static let omittedFields: FieldNames = [
     "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
   ]
   private static let bodyFields: FieldNames = ["content-type", "content-encoding", "content-language"]
 
-  /// Returns the request with the method, target and body that the client sent, and with `forwardedHeaders`.
-  func unchanged() -> OutboundRequest {
+  /// Returns a request for the upstream with the method, target and body that the client sent, and with
+  /// `forwardedHeaders`.
+  func forwardedRequest() -> OutboundRequest {
     OutboundRequest(
       method: request.method, target: request.target, headers: forwardedHeaders(keepingBody: true),
       body: request.body, peer: request.peer)

@@ -11,8 +11,8 @@ final class OperatorNotices: Sendable {
     self.show = show
   }
 
-  /// Shows the text. Returns false, and shows nothing, if the same text was shown within the last minute or if too many
-  /// different texts were.
+  /// Shows the text. Returns false, and shows nothing, if the same text or too many other texts were shown within the
+  /// last minute.
   @discardableResult
   func report(_ text: String) -> Bool {
     guard recent.admit(text) else { return false }

@@ -1,7 +1,7 @@
 import Reactor
 import Synchronization
 
-/// Lets each text through at most once a minute, so that a frequent cause is reported but does not fill the log.
+/// Permits each text at most once a minute, so that a frequent event is reported but does not fill the log.
 final class RecentTexts: Sendable {
   /// The minimum time between two equal texts, in nanoseconds.
   private static let interval: UInt64 = 60_000_000_000
@@ -9,11 +9,11 @@ final class RecentTexts: Sendable {
   /// texts are enough to find it.
   private static let maximumCount = 64
 
-  /// The time at which each text was last let through, in nanoseconds of the monotonic clock.
+  /// The time at which each text was last permitted, in nanoseconds of the monotonic clock.
   private let latest = Mutex<[String: UInt64]>([:])
 
-  /// Lets the text through: returns true and remembers the time. Returns false if this text, or the maximum number of
-  /// other texts, was let through within the last minute.
+  /// Returns true if the text may be reported now, and remembers the time. Returns false if this text, or the maximum
+  /// number of other texts, was permitted within the last minute.
   func admit(_ text: String) -> Bool {
     let now = SystemClock.monotonicNanoseconds()
     return latest.withLock { latest in

@@ -5,7 +5,7 @@ import Cryptography
 ///
 /// An id is a keyed hash of the worker and of the sequence number of the request in that worker, so it does not reveal
 /// the number of requests. It is computed only when a line is logged; every other request costs only the increment of
-/// the sequence number. An id protects nothing, so a cryptographic hash is not needed.
+/// the sequence number. The hash need not be cryptographic, because no protection depends on the ids.
 struct RequestIDGenerator: Sendable {
   private static let secretLength = 16
 

@@ -7,8 +7,8 @@ import Stores
 // Functions that decrypt sealed values, and that bind them to entries of the store.
 
 extension Sealer {
-  /// Decrypts a sealed value. The result is `keyUnknown` if no key of the key ring has the key id of the value, and
-  /// `invalid` for a retired key and for any text that no key of this gateway sealed.
+  /// Decrypts a sealed value. The result is `keyUnknown` if the key ring has no key with the key id in the value. It is
+  /// `invalid` if that key is retired, or if the text is not a value that this gateway sealed.
   func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
     do throws(OpenError) {
       return .value(try open(Value.self, from: text, in: binding))
@@ -26,8 +26,9 @@ extension StoreKey {
   /// an earlier epoch of the store, cannot be decrypted with it.
   ///
   /// - Parameters:
-  ///   - data: Further data to which the value is bound. Its length is the same for all entries of a kind.
-  ///   - secret: A text that is also needed to decrypt the value. Only the owner of the value has it.
+  ///   - data: Further data to which the value is bound. It must have the same length for all entries of a kind.
+  ///   - secret: A text that is also needed to decrypt the value, for example the refresh token that the client
+  ///     presents.
   func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
     let epoch = store.epoch.rawValue
     let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
@@ -36,7 +37,8 @@ extension StoreKey {
 }
 
 extension String {
-  /// The bytes of a sealed value, decoded from base64url, because the text would need a third more room in the store.
+  /// The bytes of a sealed value, decoded from its base64url text. The store keeps the bytes, because the text is a
+  /// third longer.
   var storedBytes: [UInt8] { Base64URL.decode(self) ?? [] }
 
   /// Creates the text of a sealed value from its `storedBytes`.

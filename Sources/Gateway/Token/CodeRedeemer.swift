@@ -14,7 +14,7 @@ import Stores
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
-  private var ledger: RedemptionLedger { intercepted.gateway.resources.ledger }
+  private var ledger: RedemptionLedger { intercepted.gateway.resources.redemptions }
 
   init(_ intercepted: InterceptedRequest, _ permit: RedemptionPermit) {
     self.intercepted = intercepted
@@ -32,18 +32,18 @@ struct CodeRedeemer {
           holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
           expiry: permit.code.expiry, now: intercepted.now)
         switch claim {
-        case .claimed: return intercepted.tokenRejection(.here(.codeUsed))
+        case .claimed: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
           // The other request may fail without an effect, so this one cannot be refused for good.
-          guard await wait.pause() else { return intercepted.tokenRejection(.here(.codeBusy)) }
+          guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
           // A request that came before the response to the other one is a repeat and no replay.
           if !wait.hasBegun { try await revokeIssuedTokens() }
-          return intercepted.tokenRejection(.here(.codeUsed))
+          return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
           guard hold.permitsRequest else {
             try await ledger.release(attempt, now: intercepted.now)
-            return intercepted.tokenRejection(.here(.storeUnavailable))
+            return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
           }
           return try await redeem(attempt)
         }
@@ -51,21 +51,21 @@ struct CodeRedeemer {
     } catch {
       // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch.
       // Without the store, the gateway cannot guarantee single use.
-      return intercepted.tokenRejection(.here(.storeUnavailable))
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
 
-  /// Ends the refresh token family of the code and revokes the stored tokens upstream, because two parties have the
-  /// code and its verifier (RFC 6749, section 4.1.2).
+  /// Ends the refresh token family of the code and revokes the stored tokens upstream. The request repeats a redemption
+  /// with the right verifier, so two parties have the code and the verifier (RFC 6749, section 4.1.2).
   private func revokeIssuedTokens() async throws(StoreError) {
     let sealed = try await ledger.takeTokens(of: permit.family, now: intercepted.now)
-    let kept = sealed.flatMap { sealed in
+    let stored = sealed.flatMap { sealed in
       try? intercepted.gateway.sealer.open(RevocableTokens.self, from: String(stored: sealed), in: tokensBinding)
     }
     let wasActive = try await intercepted.revokeFamily(
-      permit.family, of: permit.client, revoking: kept == nil ? 0 : 1)
-    guard wasActive || kept != nil else { return }
-    await intercepted.revoke(kept?.tokens ?? [], with: permit.revocation)
+      permit.family, of: permit.client, revokedGenerations: stored == nil ? 0 : 1)
+    guard wasActive || stored != nil else { return }
+    await intercepted.revoke(stored?.tokens ?? [], with: permit.revocation)
   }
 
   private var tokensBinding: SealBinding {
@@ -74,7 +74,7 @@ struct CodeRedeemer {
 
   /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
   /// If the store is unavailable, the client still gets the response. The claim then stays in the store, so a second
-  /// use is still refused.
+  /// use of the code is refused.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async {
     do throws(StoreError) {
       try await ledger.spend(attempt, now: intercepted.now)
@@ -103,8 +103,8 @@ struct CodeRedeemer {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: intercepted.now)
-      // The upstream refused the credentials, probably before it checked the code. If this spent the code, another
-      // program could use up a client's code by presenting it with wrong credentials.
+      // The upstream refused the credentials, probably before it checked the code. The code is not spent: otherwise
+      // another program could use up the code of a client by presenting it with wrong credentials.
       case .error(.invalidClient, _): try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error: await spend(attempt)
       case .tokens(let members): await spend(attempt, members)
@@ -112,7 +112,7 @@ struct CodeRedeemer {
       if attempt.isRetry, case .error(let code, _) = answer.answer, code != .invalidClient {
         // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client
         // gets a server error in place of `invalid_grant`.
-        return intercepted.tokenRejection(.here(.upstreamFailed))
+        return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed))
       }
       guard case .tokens(let members) = answer.answer else {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
@@ -126,7 +126,7 @@ struct CodeRedeemer {
   private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
-    // The rules have compared the client of the code with the one that redeems it.
+    // The token is bound to the client of the code. The rules have checked that this client redeems the code.
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.code.binding.client,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
@@ -136,10 +136,10 @@ struct CodeRedeemer {
   }
 }
 
-/// The upstream tokens that were issued for a code. They are kept in the store, sealed (encrypted and authenticated),
-/// so that a replay of the code revokes them.
+/// The upstream tokens that were issued for a code. They are stored in sealed (encrypted and authenticated) form, so
+/// that the gateway can revoke them when the code is used again.
 struct RevocableTokens: Sealable {
-  static var purpose: Purpose { .kept }
+  static var purpose: Purpose { .storedTokens }
   /// The version of the format.
   private static let formatVersion: UInt8 = 1
 

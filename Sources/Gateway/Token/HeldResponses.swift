@@ -9,18 +9,19 @@ import Time
 /// Keeps the response to a refresh for a short time, for an app that sends the same request twice or did not receive
 /// the response (`I-renewal`, `refresh_reuse_window`).
 ///
-/// The store keeps at most one response per refresh token family; a new response replaces the previous one. The
-/// response is sealed (encrypted and authenticated) with a key that depends on the presented refresh token, so that
-/// only a holder of this token can get it. It is bound to the family and to the generation, the number of refreshes so
-/// far.
+/// The store keeps at most one response per refresh token family (all refresh tokens that follow from one code); a new
+/// response replaces the previous one. The response is sealed (encrypted and authenticated) with a key that depends on
+/// the presented refresh token, so that only a holder of this token can get the response. The response is bound to the
+/// family and to the generation: the number of refreshes before this one.
 struct HeldResponses {
   /// The result of looking for a kept response.
   enum Found {
+    /// The members of the kept response.
     case answer([String: JSONValue])
     /// No response is kept: there was no room for it, it was too long, it has expired, or the store lost it.
     case missing
     /// The kept response answers a request with other parameters or credentials.
-    case ofAnotherRequest
+    case requestDiffers
   }
 
   /// The maximum length of a sealed response, in bytes. Token responses with an ID token usually have 2 to 6 KiB.
@@ -47,10 +48,10 @@ struct HeldResponses {
   }
 
   /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if
-  /// `refresh_reuse_window` is 0, or if the store is full or unavailable. The refresh then continues, but in the second
-  /// case a repeated request gets 503.
+  /// `refresh_reuse_window` is 0, or if the store is full or unavailable. The refresh continues without room, but if
+  /// the store failed, a repeated request gets 503.
   ///
-  /// - Parameter lease: The longest time for the upstream request.
+  /// - Parameter lease: The maximum duration of the upstream request.
   func reserve(for lease: Seconds) async -> Bool {
     guard window > 0 else { return false }
     do throws(StoreError) {
@@ -67,11 +68,12 @@ struct HeldResponses {
 
   /// Stores the response in the reserved room and frees the unused rest. Returns the stored bytes, or `nil` if the
   /// response was not stored.
-  func hold(_ members: [String: JSONValue]) async -> [UInt8]? {
+  func keep(_ members: [String: JSONValue]) async -> [UInt8]? {
     let answer = HeldResponse(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
     do throws(StoreError) {
       if sealed.count <= HeldResponses.maximumLength,
+        // The empty entry is the reserved room.
         try await store.replace(key, [], with: sealed, expiry: intercepted.now + window, now: intercepted.now)
       {
         return sealed
@@ -86,7 +88,7 @@ struct HeldResponses {
   /// Frees the reserved room, or deletes a kept response that must not be sent. Does nothing if another request has
   /// replaced the entry.
   ///
-  /// - Parameter entry: The bytes that `hold` returned; empty for room that was only reserved.
+  /// - Parameter entry: The bytes that `keep` returned; empty for reserved room without a response.
   func remove(_ entry: [UInt8] = []) async {
     // If the store is unavailable, the entry stays until it expires.
     _ = try? await store.remove(key, entry, now: intercepted.now)
@@ -99,17 +101,18 @@ struct HeldResponses {
       let answer = try? intercepted.gateway.sealer.open(HeldResponse.self, from: String(stored: sealed), in: binding),
       var members = JSONValue.members(of: answer.members)
     else { return .missing }
-    guard answer.request == requestDigest else { return .ofAnotherRequest }
+    guard answer.request == requestDigest else { return .requestDiffers }
     if case .integer(let lifetime) = members["expires_in"] {
       let age = max(0, now - answer.time)
-      // The upstream chooses the lifetime. The inner limit prevents an overflow, which would end the process.
+      // The upstream chooses the lifetime, which may be `Int64.min`. Without the inner limit, the subtraction would
+      // overflow and end the process.
       members["expires_in"] = .integer(max(0, max(0, lifetime) - Int64(age.count)))
     }
     return .answer(members)
   }
 
-  /// A digest of the upstream request, with credentials and all forwarded parameters, and of the scope and resources in
-  /// the client's request, which may differ from those upstream.
+  /// A digest of the upstream request, including the credentials, and of the scope and the resources in the client's
+  /// request, which may differ from the scope and the resources in the upstream request.
   private var requestDigest: [UInt8] {
     let parts =
       [permit.upstream.authorization?.reveal() ?? "", permit.upstream.body.reveal(), permit.scope?.text ?? ""]
@@ -124,7 +127,7 @@ struct HeldResponses {
 
 /// The stored response to a refresh.
 private struct HeldResponse: Sealable {
-  static var purpose: Purpose { .kept }
+  static var purpose: Purpose { .storedTokens }
   /// The version of the format. It differs from that of `RevocableTokens`, which is sealed for the same purpose.
   private static let formatVersion: UInt8 = 3
   private static let digestLength = 32

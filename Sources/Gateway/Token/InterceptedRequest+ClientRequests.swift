@@ -7,14 +7,14 @@ import Stores
 import Telemetry
 import Time
 
-/// The steps that are common to the endpoints that clients call directly. They parse the request, apply the limits, and
-/// refuse client ids whose secret only the gateway may use.
+/// The first steps at the endpoints that clients call directly: parse the request, apply the limits, and refuse a
+/// request with a client id whose secret only the gateway may use.
 ///
 /// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
 /// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
-/// the secret of the client: any other program could name the client. Failed attempts to authenticate count by client
-/// and address. Their limit applies before the secret is compared, so a program that guesses learns nothing beyond the
-/// limit.
+/// the secret of the client, because any program can send the id of the client. Failed attempts to authenticate count
+/// for the pair of client and address. Beyond their limit, the gateway does not compare the secret, so a program that
+/// guesses secrets learns nothing.
 extension InterceptedRequest {
   /// Parses the request as one of an endpoint that clients call directly, such as the token endpoint (RFC 6749, section
   /// 3.2).
@@ -22,7 +22,7 @@ extension InterceptedRequest {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
       contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
-      body: request.body, names: names, hasDPoPProof: request.headers.contains("DPoP"),
+      body: request.body, definedParameters: names, hasDPoPProof: request.headers.contains("DPoP"),
       hasClientCertificate: request.headers.fields.contains { InterceptedRequest.certificateFields.contains($0.name) })
   }
 
@@ -30,7 +30,7 @@ extension InterceptedRequest {
   /// the log. Returns `nil` if the request has no client id, or if its credentials are malformed.
   func authentication(of request: TokenRequest) -> ClientAuthentication? {
     let authentication = (try? request.clientAuthentication()) ?? nil
-    note(clientID: authentication?.clientID.rawValue)
+    recordClient(id: authentication?.clientID.rawValue)
     return authentication
   }
 
@@ -41,33 +41,35 @@ extension InterceptedRequest {
     "x-forwarded-tls-client-cert",
   ]
 
-  /// Returns a refusal for a reason that does not depend on the rules of the endpoint; `nil` if there is none. The
-  /// reason is too many failed attempts to authenticate, or an upstream client id in the request whose secret the
-  /// gateway holds. A request that cannot be searched for such ids is also refused.
+  /// Returns the refusal of a request after too many failed attempts to authenticate, or of a request with an upstream
+  /// client id whose secret the gateway holds; otherwise `nil`. A request that cannot be searched for such ids is also
+  /// refused.
   ///
-  /// - Parameter isObserved: True if the request is only observed. Then the limit of failed attempts applies only if
-  ///   the gateway holds the secret of the client id.
+  /// - Parameter isObserved: True if the request is only observed. The limit of failed attempts then applies only to
+  ///   client ids whose secret the gateway holds.
   func preliminaryRefusal(
     _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
   ) -> Response? {
-    if !isObserved || namesHeldID(authentication), let throttled = throttledCredentials(authentication) {
+    if !isObserved || namesClientWithHeldSecret(authentication), let throttled = throttledCredentials(authentication) {
       return throttled
     }
     let snapshot = gateway.snapshot
-    guard let rejection = Enforcement.refusal(naming: request, guarded: snapshot.identifiers, policy: policy) else {
+    guard let rejection = Enforcement.guardedIDRejection(in: request, guarded: snapshot.identifiers, policy: policy)
+    else {
       if isObserved,
-        let finding = Enforcement.refusal(naming: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
+        let finding = Enforcement.guardedIDRejection(
+          in: request, guarded: snapshot.identifiersIfEnforced, policy: policy)
       {
         trail.recordWouldReject(finding)
       }
       return nil
     }
-    return tokenRejection(.here(rejection))
+    return tokenRejection(.withoutRedirect(rejection))
   }
 
-  /// True if the gateway holds the secret of the client id in the credentials.
-  func namesHeldID(_ authentication: ClientAuthentication?) -> Bool {
-    authentication.map { gateway.snapshot.identifiers.held.contains($0.clientID.rawValue) } ?? false
+  /// Returns true if the gateway holds the upstream secret for the client id in the credentials.
+  func namesClientWithHeldSecret(_ authentication: ClientAuthentication?) -> Bool {
+    authentication.map { gateway.snapshot.identifiers.idsWithUpstreamSecret.contains($0.clientID.rawValue) } ?? false
   }
 
   // MARK: Limits
@@ -94,8 +96,10 @@ extension InterceptedRequest {
       RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
   }
 
-  /// Takes one token from the token bucket of `key`, whose capacity is the number of requests per minute. Returns the
-  /// response for a request beyond the limit; `nil` within the limit.
+  /// Takes one token from the token bucket of `key`. Returns the response for a request beyond the limit; `nil` within
+  /// the limit.
+  ///
+  /// - Parameter perMinute: The number of requests per minute, which is also the capacity of the bucket.
   private func throttled(
     _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
@@ -110,7 +114,7 @@ extension InterceptedRequest {
   // MARK: Failed attempts
 
   /// Returns the response for a request with credentials after too many failed attempts for the same client id from
-  /// this address; otherwise `nil`. The caller does not compare the credentials if there is a response.
+  /// this address; otherwise `nil`. If the result is a response, the caller must not compare the credentials.
   func throttledCredentials(_ authentication: ClientAuthentication?) -> Response? {
     guard let authentication, authentication.method != .none else { return nil }
     let limiter = gateway.resources.authenticationAttempts

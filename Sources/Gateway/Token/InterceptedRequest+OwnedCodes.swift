@@ -5,8 +5,8 @@ import Policy
 import Stores
 import Time
 
-/// Checks of the upstream codes in observed requests and in their responses (`I-completion`). They only run if the
-/// policy also enforces a client.
+/// Checks whether the upstream codes in observed requests and in their responses belong to a transaction
+/// (`I-completion`). The checks run only if the policy also enforces a client.
 extension InterceptedRequest {
   /// Returns the refusal of a request that contains an upstream code that was issued for a transaction; `nil` if it
   /// contains none.
@@ -14,20 +14,21 @@ extension InterceptedRequest {
   /// The client of the transaction gets the code only in sealed form. Without this check, a program that intercepted
   /// the upstream's own code could redeem it without the verifier, in the name of an observed client.
   ///
-  /// - Parameter clientID: The client id in the request, for example in `Authorization`.
+  /// - Parameter clientID: The client id in the request. It may be in `Authorization`, and so missing in `parameters`.
   func refusalOfOwnedCode(in parameters: [FormParameters], from clientID: String?) async -> RejectionResponse? {
     let codes = parameters.flatMap { $0.all(.code) }
     let clients = Set(parameters.flatMap { $0.all(.clientID) } + (clientID.map { [$0] } ?? []))
     do throws(StoreError) {
       for code in codes {
-        for client in clients where try await isOwned(code, by: client) { return .here(.codeNotSealed) }
+        for client in clients where try await isOwned(code, by: client) { return .withoutRedirect(.codeNotSealed) }
       }
       return nil
     } catch {
-      return .here(.storeUnavailable)
+      return .withoutRedirect(.storeUnavailable)
     }
   }
 
+  /// Returns true if a transaction has claimed the code, as a code that the upstream issued to this client id.
   private func isOwned(_ code: String, by client: String) async throws(StoreError) -> Bool {
     let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(client))
     return try await gateway.resources.codes.isOwned(digest, now: now)
@@ -37,7 +38,7 @@ extension InterceptedRequest {
   /// Returns false if a code already belongs to a transaction.
   ///
   /// If the store is full or unavailable, the response passes, because observing does not depend on the store.
-  func claimPassing(_ locations: [String], to clientID: String) async -> Bool {
+  func claimCodes(in locations: [String], for clientID: String) async -> Bool {
     let holder = StoreHolder(
       client: ClientID(clientID), address: request.peer.address, isLoopback: request.peer.isLoopback)
     for location in locations {

@@ -7,16 +7,16 @@ import Proxy
 /// Passes requests to the upstream's token, revocation, introspection and pushed authorization endpoints, with the
 /// client's own parameters.
 extension InterceptedRequest {
-  /// Passes an observed request to the upstream unchanged. Credentials that the upstream refuses with 401 count as a
-  /// failed attempt if the gateway holds the secret of their client id.
+  /// Passes an observed request to the upstream unchanged. If the gateway holds the secret of the client and the
+  /// upstream responds with 401, this counts as a failed attempt to authenticate.
   func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
     let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRejection($0) }
-    if reply.status == 401, namesHeldID(authentication) { countFailedCredentials(authentication) }
+    if reply.status == 401, namesClientWithHeldSecret(authentication) { countFailedCredentials(authentication) }
     return reply
   }
 
-  /// Sends the request upstream and returns the response, which no cache may store. Credentials that the upstream
-  /// refuses count as a failed attempt.
+  /// Sends the request upstream and returns the response, which no cache may store. If the upstream refuses the
+  /// credentials, this counts as a failed attempt to authenticate.
   func pass(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Response {
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(outboundRequest(request))
@@ -42,9 +42,9 @@ extension InterceptedRequest {
   /// Returns the request for the upstream. If it names a client whose secret only the gateway knows, the credentials
   /// and the query are removed, because the upstream cannot use this secret and must not learn it (`I-credentials`).
   private func outboundRequest(_ parsed: TokenRequest) -> OutboundRequest {
-    var outbound = unchanged()
+    var outbound = forwardedRequest()
     let ids = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])
-    guard ids.contains(where: gateway.snapshot.identifiers.provedHere.contains) else { return outbound }
+    guard ids.contains(where: gateway.snapshot.identifiers.idsWithGatewaySecret.contains) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")
     outbound.headers.remove("Content-Encoding")

@@ -27,7 +27,7 @@ extension InterceptedRequest {
       let (answer, isScreened) = UpstreamTokenResponse.read(
         status: response.head.status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
       if isScreened { trail.findings.append("answer-screened") }
-      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presented) }
+      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presentedCredentials) }
       return .success(ReceivedTokenResponse(status: response.head.status, answer: answer))
     } catch {
       return .failure(error)
@@ -51,16 +51,16 @@ extension InterceptedRequest {
   /// A token that the upstream issued, and its `token_type_hint` (RFC 7009, section 2.1).
   typealias UpstreamToken = (token: Secret, hint: TokenTypeHint)
 
-  /// Ends a family, the set of refresh tokens that follow from one code: from now on the gateway refuses its tokens.
-  /// Returns true if the family had not ended before.
+  /// Ends a family, the set of refresh tokens that follow from one code: the gateway then refuses all tokens of the
+  /// family. Returns true if the family was active until now.
   ///
-  /// - Parameter generations: The number of token generations whose upstream tokens the caller revokes. The upstream
-  ///   token of a later generation is revoked when a client presents it.
+  /// - Parameter revokedGenerations: The number of token generations whose upstream tokens the caller revokes. The
+  ///   upstream token of a later generation is revoked when a client presents the gateway's token of that generation.
   func revokeFamily(
-    _ family: TransactionID, of client: Client, revoking generations: Int
+    _ family: TransactionID, of client: Client, revokedGenerations: Int
   ) async throws(StoreError) -> Bool {
-    let wasActive = try await gateway.resources.families.end(
-      family, revoking: generations, holder: holder(client), expiry: now + client.refreshIdle,
+    let wasActive = try await gateway.resources.refreshFamilies.end(
+      family, revoking: revokedGenerations, holder: holder(client), expiry: now + client.refreshIdle,
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return wasActive
@@ -102,23 +102,24 @@ extension InterceptedRequest {
 
   /// Returns the response to the client for a response of the upstream.
   ///
-  /// - Parameter usedGatewayCredentials: True if the gateway sent credentials that it holds. Then `invalid_client` is
-  ///   not the fault of the client and becomes an upstream failure.
+  /// - Parameter usedGatewayCredentials: True if the gateway sent credentials of its own. An error `invalid_client` is
+  ///   then not the fault of the client, so the client gets `server_error`.
   func relay(_ upstream: ReceivedTokenResponse, usedGatewayCredentials: Bool) -> Response {
     switch upstream.answer {
     case .tokens(let members): return tokenResponse(members)
-    case .error(.invalidClient, _) where usedGatewayCredentials: return tokenRejection(.here(.upstreamFailed))
+    case .error(.invalidClient, _) where usedGatewayCredentials:
+      return tokenRejection(.withoutRedirect(.upstreamFailed))
     case .error(let code, let description):
       switch code {
-      case .serverError: return tokenRejection(.here(.upstreamFailed))
-      case .temporarilyUnavailable: return tokenRejection(.here(.upstreamUnavailable))
+      case .serverError: return tokenRejection(.withoutRedirect(.upstreamFailed))
+      case .temporarilyUnavailable: return tokenRejection(.withoutRedirect(.upstreamUnavailable))
       default:
         trail.recordRefusal(.upstreamError)
         return tokenError(code, status: code == .invalidClient ? 401 : 400, description: description)
       }
     case .unusable:
       let isBusy = upstream.status == 503 || upstream.status == 429
-      return tokenRejection(.here(isBusy ? .upstreamUnavailable : .upstreamFailed))
+      return tokenRejection(.withoutRedirect(isBusy ? .upstreamUnavailable : .upstreamFailed))
     }
   }
 
@@ -152,10 +153,10 @@ extension InterceptedRequest {
     return response
   }
 
-  /// Returns the response for an upstream that did not answer. It is a server error, not `invalid_grant`, which would
-  /// make clients discard their tokens (`I-failure`).
+  /// Returns the response for an upstream that did not answer. It is a server error: after `invalid_grant`, clients
+  /// would discard their tokens (`I-failure`).
   func tokenFailure(_ failure: UpstreamFailure) -> Response {
-    tokenRejection(.here(rejection(for: failure)))
+    tokenRejection(.withoutRedirect(rejection(for: failure)))
   }
 
   /// Returns the response to an accepted pushed request (RFC 9126, section 2.2).

@@ -7,8 +7,8 @@ import Proxy
 /// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server,
 /// except credentials of a client whose secret only the gateway knows.
 ///
-/// The gateway reads the requests because a program could use this endpoint to guess the secrets that the gateway
-/// holds. A request that names an upstream client id with such a secret is refused, and failed attempts are limited as
+/// The gateway reads the requests because a program could use this endpoint to guess an upstream secret that the
+/// gateway holds. A request with the upstream client id of such a secret is refused, and failed attempts are limited as
 /// at the token endpoint. The number of requests is not limited, because a resource server may introspect a token for
 /// every request that it gets.
 struct IntrospectionEndpoint {

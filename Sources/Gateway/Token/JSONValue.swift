@@ -60,12 +60,12 @@ enum JSONValue: Sendable, Equatable, Codable {
     PlainJSON.text(of: members) ?? encoded(members)
   }
 
-  /// Reads a JSON object with Foundation. For the texts that it supports, `PlainJSON` must return the same value.
+  /// Reads a JSON object with Foundation. `PlainJSON` must return the same members for each text that it can read.
   static func decoded(_ bytes: [UInt8]) -> [String: JSONValue]? {
     try? JSONDecoder().decode([String: JSONValue].self, from: Data(bytes))
   }
 
-  /// Writes a JSON object with Foundation. For the values that it supports, `PlainJSON` must return the same text.
+  /// Writes a JSON object with Foundation. `PlainJSON` must return the same text for the members that it can write.
   static func encoded(_ members: [String: JSONValue]) -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -12,10 +12,11 @@ enum PlainJSON {
   private static let maximumDigits = 18
 
   /// The number of members for which an object has room at first: those of RFC 6749, section 5.1, and the ID token.
-  private static let usualCount = 6
+  private static let usualMemberCount = 6
 
   // MARK: Reading
 
+  /// Returns the members of the JSON object in `bytes`; `nil` if the text is outside the subset or malformed.
   static func members(of bytes: Span<UInt8>) -> [String: JSONValue]? {
     var index = 0
     skipSpace(bytes, &index)
@@ -41,7 +42,7 @@ enum PlainJSON {
     index += 1
     skipSpace(bytes, &index)
     if skip("}", bytes, &index) { return .object([:]) }
-    var members = [String: JSONValue](minimumCapacity: usualCount)
+    var members = [String: JSONValue](minimumCapacity: usualMemberCount)
     while true {
       guard let name = string(bytes, &index) else { return nil }
       skipSpace(bytes, &index)
@@ -94,6 +95,7 @@ enum PlainJSON {
     return isNegative ? -value : value
   }
 
+  /// Moves the index behind `text`. Returns false if the bytes at the index are different.
   private static func skip(_ text: String, _ bytes: Span<UInt8>, _ index: inout Int) -> Bool {
     let end = index + text.utf8.count
     guard end <= bytes.count, bytes.extracting(index..<end).isEqual(to: text.utf8.span) else { return false }
@@ -162,14 +164,14 @@ enum PlainJSON {
 
   /// Returns true if the text needs no escapes, because it has no control character, quotation mark or backslash.
   private static func isPlain(_ bytes: Span<UInt8>) -> Bool {
-    var other: UInt8 = 0
+    var found: UInt8 = 0
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
       let isMark = byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
-      other |= isMark || byte < 0x20 || byte == 0x7f ? 1 : 0
+      found |= isMark || byte < 0x20 || byte == 0x7f ? 1 : 0
       index &+= 1
     }
-    return other == 0
+    return found == 0
   }
 }

@@ -6,7 +6,7 @@ import Proxy
 import Stores
 
 /// The revocation endpoint (RFC 7009). The gateway decrypts a refresh token that it sealed for a client, and revokes
-/// the upstream token in it. A request with any other token passes with the client's own parameters.
+/// the upstream token in it. A request with any other token is sent upstream with the client's own parameters.
 struct RevocationEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -27,19 +27,19 @@ struct RevocationEndpoint {
       return .response(refused)
     }
     let outcome = Enforcement.decideRevocation(request, opened: opened, policy: intercepted.policy)
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
       // A client must not learn that the token belongs to another client. It gets the response for an invalid token,
       // which is not an error (RFC 7009, section 2.2).
-      if refusal.rejection == .refreshTokenForeign { return .response(intercepted.revocationResponse()) }
+      if refusal.rejection == .refreshTokenIssuedToOtherClient { return .response(intercepted.revocationResponse()) }
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return .response(intercepted.tokenRejection(refusal))
     case .pass where isObserved: return await intercepted.observe(request, authentication)
     case .pass: return .response(await intercepted.pass(request, authentication))
     case .forward(let form):
       guard case .value(let grant) = opened else {
-        return .response(intercepted.tokenRejection(.here(.refreshTokenUnbound)))
+        return .response(intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed)))
       }
       return .response(await revoke(grant, with: form))
     }
@@ -52,7 +52,7 @@ struct RevocationEndpoint {
     if let client = intercepted.policy.clients[grant.clientID], let throttled = intercepted.throttled(proven: client) {
       return throttled
     }
-    guard await endFamily(of: grant) else { return intercepted.tokenRejection(.here(.storeUnavailable)) }
+    guard await endFamily(of: grant) else { return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)) }
     return switch await intercepted.requestTokens(form) {
     case .failure(let failure): intercepted.tokenFailure(failure)
     case .success(let upstream) where (200..<300).contains(upstream.status):
@@ -65,12 +65,13 @@ struct RevocationEndpoint {
     }
   }
 
-  /// Ends the token family in the gateway. Other sealed tokens may contain the same upstream token, because an upstream
-  /// that does not rotate refresh tokens issues only one. Returns false if the store is full or unavailable.
+  /// Ends the refresh token family in the gateway, because other sealed tokens of the family may contain the same
+  /// upstream token: an upstream that does not rotate refresh tokens issues only one. Returns false if the store is
+  /// full or unavailable.
   private func endFamily(of grant: RefreshGrant) async -> Bool {
     guard let client = intercepted.policy.clients[grant.clientID] else { return true }
     do throws(StoreError) {
-      _ = try await intercepted.revokeFamily(grant.family, of: client, revoking: grant.generation + 1)
+      _ = try await intercepted.revokeFamily(grant.family, of: client, revokedGenerations: grant.generation + 1)
       return true
     } catch {
       return false

@@ -25,26 +25,26 @@ struct TokenEndpoint {
       return .response(refused)
     }
     let outcome = Enforcement.decideToken(request, policy: intercepted.policy, holdsSealedValue: holdsSealedValue)
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return .response(intercepted.tokenRejection(refusal))
     case .pass:
-      intercepted.noteObserved(request)
-      return await intercepted.noteObserved(intercepted.observe(request, authentication), to: request)
+      intercepted.recordObserved(request)
+      return await intercepted.recordRefreshToken(in: intercepted.observe(request, authentication), to: request)
     case .forward(.redeem(let redemption)): return .response(await redeem(redemption))
-    case .forward(.refresh(let tokenUse)): return .response(await refresh(tokenUse))
-    case .forward(.device): return .response(intercepted.tokenRejection(.here(.grantTypeUnsupported)))
+    case .forward(.refresh(let refreshRequest)): return .response(await refresh(refreshRequest))
+    case .forward(.device): return .response(intercepted.tokenRejection(.withoutRedirect(.grantTypeUnsupported)))
     case .forward(.forward(let form, let client)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
       return .response(await forward(form))
     }
   }
 
-  /// True if the request contains a code or refresh token that the gateway sealed (encrypted and authenticated). A
-  /// client can only have got it from the gateway, so such a request is never observed. Always false if the policy
-  /// observes nothing.
+  /// True if the request contains a code or refresh token that the gateway sealed (encrypted and authenticated). The
+  /// gateway issued this value, so the request is enforced and never only observed. If the policy observes no client,
+  /// the value is not needed and always false.
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
     let sealer = intercepted.gateway.sealer
@@ -63,16 +63,16 @@ struct TokenEndpoint {
     let opened: Opened<IssuedCode> = intercepted.gateway.sealer.opened(redemption.code.reveal())
     if case .value(let code) = opened {
       intercepted.trail.transaction = code.transactionID
-      intercepted.trail.note(code.redirectURI)
+      intercepted.trail.recordRedirectKind(of: code.redirectURI)
     }
     let outcome = Enforcement.decideRedemption(
       redemption, opened: opened, policy: intercepted.policy, now: intercepted.now)
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
       return intercepted.throttledVerifier(of: opened, refusal) ?? intercepted.tokenRejection(refusal)
     // Not reached: a request with a sealed code, or from an enforced client, is always enforced.
-    case .pass: return intercepted.tokenRejection(.here(.codeNotSealed))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.codeNotSealed))
     case .forward(let permit):
       if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
       return await CodeRedeemer(intercepted, permit).respond()
@@ -81,21 +81,24 @@ struct TokenEndpoint {
 
   // MARK: Refresh tokens
 
-  private func refresh(_ tokenUse: RefreshRequest) async -> Response {
+  private func refresh(_ refreshRequest: RefreshRequest) async -> Response {
     let outcome = Enforcement.decideRefresh(
-      tokenUse, opened: intercepted.gateway.sealer.opened(tokenUse.token.reveal()), policy: intercepted.policy,
-      now: intercepted.now)
+      refreshRequest, opened: intercepted.gateway.sealer.opened(refreshRequest.token.reveal()),
+      policy: intercepted.policy, now: intercepted.now)
     if outcome.permit?.isAdopted == true { intercepted.trail.findings.append("refresh-token-raw") }
-    intercepted.trail.note(outcome)
+    intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)
-    case .pass: return intercepted.tokenRejection(.here(.refreshTokenUnbound))
+    case .pass: return intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed))
     case .forward(let permit):
       // A refresh token that the gateway did not seal does not prove which client sent the request.
-      if permit.grant != nil || tokenUse.clientIsProven, let throttled = intercepted.throttled(proven: permit.client) {
+      let isProven = permit.grant != nil || refreshRequest.clientSecretIsVerified
+      if isProven,
+        let throttled = intercepted.throttled(proven: permit.client)
+      {
         return throttled
       }
-      return await TokenRefresher(intercepted, permit, presented: tokenUse.token).respond()
+      return await TokenRefresher(intercepted, permit, presented: refreshRequest.token).respond()
     }
   }
 

@@ -11,13 +11,15 @@ import Time
 /// Handles one refresh request (RFC 6749, section 6; `I-renewal`).
 ///
 /// The refresh tokens of public clients are valid for one use (RFC 9700, section 2.2.2). The gateway claims this use in
-/// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway does: it
-/// seals (encrypts) the same upstream token into a new token for the client.
+/// the store before it contacts the upstream. If the upstream does not rotate refresh tokens, the gateway rotates them:
+/// it seals (encrypts) the same upstream token into a new token for the client. All refresh tokens that follow from one
+/// code are a family.
 struct TokenRefresher {
   private let intercepted: InterceptedRequest
   private let permit: RefreshPermit
+  /// The refresh token as the client sent it.
   private let presented: Secret
-  private var families: RefreshLedger { intercepted.gateway.resources.families }
+  private var families: RefreshLedger { intercepted.gateway.resources.refreshFamilies }
 
   init(_ intercepted: InterceptedRequest, _ permit: RefreshPermit, presented: Secret) {
     self.intercepted = intercepted
@@ -37,7 +39,7 @@ struct TokenRefresher {
       return await refreshWithoutRotation(grant)
     } catch {
       // The store is full or unavailable. Without the store, the gateway cannot detect a second use.
-      return intercepted.tokenRejection(.here(.storeUnavailable))
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
 
@@ -52,7 +54,7 @@ struct TokenRefresher {
       guard let grant, case .tokens(let members) = answer.answer else {
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
-      return intercepted.tokenResponse(renewed(members, grant, epoch: families.epoch).members)
+      return intercepted.tokenResponse(withNewRefreshToken(members, after: grant, epoch: families.epoch).members)
     }
   }
 
@@ -94,8 +96,8 @@ struct TokenRefresher {
         return try await rotate(grant, attempt, hold)
       case .busy:
         // Without a window, this request would be a reuse after the other one, and end the family.
-        guard use.window > 0, await wait.pause() else { return intercepted.tokenRejection(.here(.refreshTokenBusy)) }
-      case .missing: return intercepted.tokenRejection(.here(.familyMissing))
+        guard use.window > 0, await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress)) }
+      case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing))
       case .ended(let ended): return await refuse(grant, ended)
       case .repeated: return try await answerRepeat(grant, use)
       case .reused: return try await refuseReuse(of: grant)
@@ -111,7 +113,7 @@ struct TokenRefresher {
     guard hold.permitsRequest else {
       if isReserved { await held.remove() }
       try await families.release(attempt, now: intercepted.now)
-      return intercepted.tokenRejection(.here(.storeUnavailable))
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure):
@@ -126,26 +128,26 @@ struct TokenRefresher {
         try await families.release(attempt, now: intercepted.now)
         return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
-      let (renewed, token) = renewed(members, grant, epoch: attempt.epoch)
-      // Store the response before the new token becomes the valid one. From then on, a request with the old token
-      // counts as repeated, and must find the response.
-      let entry = isReserved ? await held.hold(renewed) : nil
-      if await settle(attempt, renewed) { return intercepted.tokenResponse(renewed) }
+      let (response, newGrant) = withNewRefreshToken(members, after: grant, epoch: attempt.epoch)
+      // Store the response before the new token becomes the valid token of the family: after that, a request with the
+      // old token counts as repeated, and must find the response.
+      let entry = isReserved ? await held.keep(response) : nil
+      if await settle(attempt, response) { return intercepted.tokenResponse(response) }
       if let entry { await held.remove(entry) }
-      // Meanwhile another request has ended the family or taken over the claim, so two parties have tokens of the
-      // family.
+      // During the upstream request, another request has ended the family or taken over the claim. Two parties have
+      // tokens of the family, so the new upstream tokens are revoked.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }
-      await intercepted.revoke([(token.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
-      return intercepted.tokenRejection(.here(.refreshTokenReused))
+      await intercepted.revoke([(newGrant.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
+      return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))
     }
   }
 
-  /// Makes the new token the valid one of the family. Returns true if the client may get the response.
+  /// Makes the new token in `response` the valid token of the family. Returns true if the client may get the response.
   ///
   /// If the store is unavailable, the client gets the response, because the upstream may have used up the old token.
   /// The store then still contains the claim, but the ledger accepts the new token nevertheless.
-  private func settle(_ attempt: RefreshLedger.Attempt, _ renewed: [String: JSONValue]) async -> Bool {
-    guard let successor = renewed["refresh_token"]?.text else { return false }
+  private func settle(_ attempt: RefreshLedger.Attempt, _ response: [String: JSONValue]) async -> Bool {
+    guard let successor = response["refresh_token"]?.text else { return false }
     do throws(StoreError) {
       return try await families.settle(attempt, successor: Secret(successor), now: intercepted.now)
     } catch {
@@ -157,26 +159,27 @@ struct TokenRefresher {
   /// Refuses a token that was used before, and ends its whole family, including the newest token (RFC 9700, section
   /// 4.14.2).
   private func refuseReuse(of grant: RefreshGrant) async throws(StoreError) -> Response {
-    let wasActive = try await intercepted.revokeFamily(grant.family, of: permit.client, revoking: grant.generation + 1)
+    let wasActive = try await intercepted.revokeFamily(
+      grant.family, of: permit.client, revokedGenerations: grant.generation + 1)
     return await refuse(grant, wasActive ? .first : .again)
   }
 
-  /// Refuses a token of a family that has ended. The upstream token in it is revoked at the first such refusal for each
-  /// generation of the family.
+  /// Refuses a token of a family that has ended. For each generation of the family, the first such refusal revokes the
+  /// upstream token in the presented token.
   private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.Ended) async -> Response {
     if ended == .first {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
     }
-    return intercepted.tokenRejection(.here(.refreshTokenReused))
+    return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))
   }
 
   /// Returns the members of the response with the new refresh token for the client, and the content of that token. The
-  /// token belongs to the family of the presented one. It is sealed, except for an observed client that can refresh at
-  /// the upstream by itself.
+  /// new token belongs to the family of the old token. It is sealed, except for an observed client that can use the
+  /// upstream token without the gateway.
   ///
   /// - Parameter epoch: The epoch of the store in which the use was claimed.
-  private func renewed(
-    _ members: [String: JSONValue], _ old: RefreshGrant, epoch: EpochID
+  private func withNewRefreshToken(
+    _ members: [String: JSONValue], after old: RefreshGrant, epoch: EpochID
   ) -> (members: [String: JSONValue], grant: RefreshGrant) {
     var members = members
     var grant = old
@@ -184,7 +187,7 @@ struct TokenRefresher {
     grant.epoch = epoch
     grant.issuedAt = intercepted.now
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
-    // The next refresh with an unsealed token does not depend on the gateway (`I-observe`).
+    // An observed client gets the upstream token itself, so that it does not depend on the gateway (`I-observe`).
     let token = permit.sealsRefreshToken ? intercepted.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
     members["refresh_token"] = .string(token)
     return (members, grant)
@@ -203,8 +206,8 @@ struct TokenRefresher {
     intercepted.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
     switch found {
     case .answer(let members): return intercepted.tokenResponse(members)
-    case .missing: return intercepted.tokenRejection(.here(.refreshAnswerMissing))
-    case .ofAnotherRequest: return try await refuseReuse(of: grant)
+    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshResponseMissing))
+    case .requestDiffers: return try await refuseReuse(of: grant)
     }
   }
 }

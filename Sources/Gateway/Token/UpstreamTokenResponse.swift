@@ -6,16 +6,17 @@ import OAuth
 /// A response of the upstream's token endpoint, converted to the form of RFC 6749, sections 5.1 and 5.2. Some legacy
 /// servers send form-encoded bodies, errors with status 200, or other member names.
 enum UpstreamTokenResponse {
+  /// The members of a successful response (RFC 6749, section 5.1).
   case tokens([String: JSONValue])
   case error(OAuthErrorCode, description: String?)
-  /// A response that is neither usable tokens nor an error code.
+  /// A response without usable tokens and without an error code.
   case unusable
 
   init(status: Int, headers: Headers, body: [UInt8]) {
     self = UpstreamTokenResponse.read(status: status, headers: headers, body: body, screen: nil).answer
   }
 
-  /// Reads a response and, with a screen, removes the values that the client must not see.
+  /// Reads a response, and removes the values that the client must not see if `screen` is not `nil`.
   ///
   /// - Returns: The converted response, and true if the screen changed it.
   static func read(
@@ -38,7 +39,7 @@ enum UpstreamTokenResponse {
       return JSONValue.members(of: body)
     }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.namesWithMalformedValue.isEmpty,
-      form.firstRepeated == nil
+      form.firstRepeatedName == nil
     else { return nil }
     var members: [String: JSONValue] = [:]
     for entry in form.entries { members[entry.name] = .string(entry.value) }
@@ -52,9 +53,9 @@ enum UpstreamTokenResponse {
     return .error(code(text), description: description.map { ErrorDescription.sanitised($0) })
   }
 
-  /// Returns the error code for an upstream error. The codes of RFC 6749, section 5.2, of RFC 8707, section 2, and
-  /// those that OpenID Connect servers send for a refresh are kept. Other words for a bad code or token become
-  /// `invalid_grant`. An unknown word becomes `server_error`, because it does not show a fault of the client.
+  /// Returns the error code for an upstream error. The codes of RFC 6749, section 5.2, of RFC 8707, section 2, and the
+  /// codes that OpenID Connect servers send for a refresh are kept. Nonstandard codes for a bad code or token become
+  /// `invalid_grant`. An unknown code becomes `server_error`, because it does not show that the client made an error.
   private static func code(_ text: String) -> OAuthErrorCode {
     switch text {
     case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type",
@@ -98,8 +99,8 @@ enum UpstreamTokenResponse {
 ///
 /// Some legacy servers repeat the code or the secret in error messages, and some return refresh tokens in nonstandard
 /// members. Such a refresh token would reach the client unsealed: any program could use it without the gateway. The ID
-/// token and the members of RFC 6749, section 5.1, pass unchanged. The exception is a refresh token that the gateway
-/// will seal: a whole number is converted to a string, and a value of any other type except a string is removed.
+/// token and the members of RFC 6749, section 5.1, pass unchanged. The exception is a `refresh_token` that the gateway
+/// will seal, which must be a string: a whole number is converted to a string, and a value of another type is removed.
 struct TokenResponseScreen {
   /// The minimum length, in bytes, of a refresh token that is searched for in other members. A shorter text could occur
   /// by chance.
@@ -126,10 +127,10 @@ struct TokenResponseScreen {
       isChanged = text == nil && token != .null
       if let text, text.utf8.count >= TokenResponseScreen.minimumSearchedLength { refreshToken = text }
     }
-    // Most responses have no other member. Then the texts and their spellings are not computed.
+    // Most responses have no other member, and need no search for hidden texts.
     let others = members.keys.filter { !TokenResponseScreen.passesUnchanged($0) && $0 != "refresh_token" }
     guard !others.isEmpty else { return isChanged }
-    let texts = request.hidden.map { $0.reveal() }
+    let texts = request.hiddenTexts.map { $0.reveal() }
     let screen = MemberScreen(
       hiding: refreshToken.map { texts + [$0] } ?? texts, sealsRefreshToken: sealsRefreshToken)
     for name in others {
@@ -142,8 +143,8 @@ struct TokenResponseScreen {
     return isChanged
   }
 
-  /// Returns true for the members that pass unchanged. Comparing short names takes a tenth of the time of a look-up in
-  /// a set.
+  /// Returns true for the members that pass unchanged. This is a `switch`, because comparing short names takes a tenth
+  /// of the time of a look-up in a set.
   private static func passesUnchanged(_ name: String) -> Bool {
     switch name {
     case "access_token", "token_type", "expires_in", "scope", "id_token": true
@@ -161,7 +162,7 @@ struct TokenResponseScreen {
   }
 }
 
-/// Screens the members that RFC 6749 does not define.
+/// Masks hidden texts in the members that RFC 6749 does not define, and removes members that may contain a secret.
 private struct MemberScreen {
   private static let mask = "***"
 

@@ -61,14 +61,14 @@ enum PumpTarget {
       } catch {
         throw Violation("a whole body is refused: \(error)")
       }
-      if arrived == wire.count, source.isEmpty || pump.direct == source.count, !hasClosed, framing == .untilClose,
-        pump.direct == 0
+      if arrived == wire.count, source.isEmpty || pump.directCount == source.count, !hasClosed, framing == .untilClose,
+        pump.directCount == 0
       {
         hasClosed = true
         try Violation.unless(pump.close(sink), "the end of the connection does not end the body")
       }
       // The socket accepts bytes of the send buffer first, then those that may be sent directly.
-      let taken = min(sink.count + pump.direct, splits.next(limit: tiny ? 11 : 20_000))
+      let taken = min(sink.count + pump.directCount, splits.next(limit: tiny ? 11 : 20_000))
       let fromSink = min(sink.count, taken)
       written += sink.bytes(from: 0, count: fromSink)
       sink.consume(fromSink)

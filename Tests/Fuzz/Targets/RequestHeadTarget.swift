@@ -173,8 +173,8 @@ enum RequestHeadTarget {
     isTrusted: Bool
   ) throws(Violation) {
     let before = index.filter {
-      isForeign($0) && !$0.isNominated
-        && settings.identityFields.passes($0, of: index, bytes.span, isTrusted: isTrusted)
+      isForeign($0) && !$0.isNamedByConnection
+        && settings.identityFields.mayForward($0, of: index, bytes.span, isTrusted: isTrusted)
     }
     let after = second.filter(isForeign)
     let sameNames = before.map { Array(bytes[$0.name]) } == after.map { Array(sent[$0.name]) }

@@ -25,22 +25,22 @@ enum RequestTargetTarget {
     let reading = matcher.read(path: path.span, query: query.span)
     let text = String(decoding: path, as: UTF8.self)
     if case .exact(let endpoint) = reading {
-      let isOwn = endpoint == .own && text.hasPrefix("/.proofgate/")
+      let isOwn = endpoint == .otherOwnPath && text.hasPrefix("/.proofgate/")
       try Violation.unless(isOwn || endpoints[text] == endpoint, "`\(endpoint)` for a path that is not written so")
     } else {
       try Violation.unless(endpoints[text] == nil || reading == .ambiguous, "an endpoint is not recognised")
     }
-    if reading == .other { try checkRoutes(path, query) }
-    if listing.read(path: path.span, query: query.span) == .other {
+    if reading == .notEndpoint { try checkRoutes(path, query) }
+    if listing.read(path: path.span, query: query.span) == .notEndpoint {
       try checkListed(String(decoding: path, as: UTF8.self))
     }
-    let isConfined = confined.read(path: path.span, query: query.span) == .other
+    let isConfined = confined.read(path: path.span, query: query.span) == .notEndpoint
     // Two programs in a row, each of which decodes a number of times and then resolves the path.
     for (first, second) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
       for merging in [true, false] {
         let text = folded(folded(path, first, merging: merging), second, merging: merging)
         let folded = String(decoding: text, as: UTF8.self).lowercased()
-        if reading == .other || reading == .notPassed {
+        if reading == .notEndpoint || reading == .notPassed {
           try Violation.unless(
             !endpoints.keys.contains { folded.hasPrefix($0) } && !folded.hasPrefix("/.proofgate/"),
             "`\(folded)` in another spelling is passed on"

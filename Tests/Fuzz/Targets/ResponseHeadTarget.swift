@@ -104,7 +104,7 @@ enum ResponseHeadTarget {
       try Violation.unless(
         out.all("location").map(\.text) == ["https://gateway.test/there"], "a second Location field remains")
     }
-    let before = index.filter { $0.known == .none && !$0.isNominated }
+    let before = index.filter { $0.known == .none && !$0.isNamedByConnection }
     let after = second.filter { $0.known == .none }
     try Violation.unless(
       before.map { Array(bytes[$0.name]) } == after.map { Array(sent[$0.name]) }
