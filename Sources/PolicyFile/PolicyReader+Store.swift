@@ -10,13 +10,13 @@ struct StoreDraft: SectionDraft {
   var fileSize: Int?
 
   static let table = SettingTable<StoreDraft>(
-    "store", "The store of one process, in its memory or in a file.", alternatives: [["memory"], ["file"]],
+    "store", "The store of one process, in its memory or in a file.", requiresAnyOf: [["memory"], ["file"]],
     [
       // Below 1 MiB some kinds of entry would have room for only a few entries.
       .number(
         "memory", \.memory, .size(1_048_576...1_099_511_627_776),
         "The most bytes of all entries together; memory is allocated when entries are added", default: "`128MiB`"),
-      .other(
+      .customReader(
         "file", .text("file name"),
         """
         A file that outlives the process, relative to the file that names it; it is created if it is missing, in a \

@@ -40,7 +40,7 @@ final class RedisCall {
     while outcome == nil {
       if await waiter.sleep(until: deadline) == .timedOut { break }
     }
-    waiter.retire()
+    waiter.cancelDeadline()
     if outcome == nil { isAbandoned = true }
     return outcome
   }

@@ -141,7 +141,7 @@ final class RedisClient: Activity {
         let newcomer = Waiter(poller)
         newcomers.append(newcomer)
         let wake = await newcomer.sleep(until: deadline)
-        newcomer.retire()
+        newcomer.cancelDeadline()
         if wake == .timedOut {
           newcomers.removeAll { $0 === newcomer }
           throw last
@@ -206,7 +206,7 @@ final class RedisClient: Activity {
       }
     }
     end(.unreachable("the store is shut down"))
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 
   private func connect() async throws(RedisFailure) -> (RedisLink, RedisHandshake.Greeting) {
