@@ -116,16 +116,21 @@ public struct PrometheusText: Sendable {
     for series in snapshot.store {
       writeSample("proofgate_store_bytes", [("kind", series.kind)], UInt64(series.bytes))
     }
+    if let age = snapshot.storeCount?.age {
+      writeFamily("proofgate_store_count_age_seconds", "gauge", "Age of the numbers of entries and bytes.")
+      writeSample("proofgate_store_count_age_seconds", [], UInt64(age.count))
+    }
     writeFamily("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
     for series in snapshot.store {
-      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(series.share))
+      guard let share = series.share else { continue }
+      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(share))
     }
     writeFamily("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
-    for series in snapshot.store {
+    for series in snapshot.store where series.share != nil {
       writeSample("proofgate_store_evictions_total", [("kind", series.kind)], series.evictions)
     }
     writeFamily("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
-    for series in snapshot.store {
+    for series in snapshot.store where series.share != nil {
       writeSample("proofgate_store_refusals_total", [("kind", series.kind)], series.refusals)
     }
     if let activity = snapshot.storeActivity { writeStoreActivity(activity) }
