@@ -33,7 +33,7 @@ enum StatusPage {
       stored entries by kind
 
       """
-    text += storeRows(metrics.store)
+    text += storeRows(metrics.store, metrics.storeCount)
     text += "\ndecisions by endpoint and rule\n"
     // The counts of all clients are added: a row is the endpoint, the decision and the rule.
     var rows: [String: UInt64] = [:]
@@ -54,14 +54,22 @@ enum StatusPage {
     return "\(store.engine), does not answer: \(outage)"
   }
 
-  /// Returns a row for each kind of entry.
-  private static func storeRows(_ kinds: [StoreSeries]) -> String {
-    guard !kinds.isEmpty else { return "  counted by the server of the store\n" }
-    return kinds.map { kind in
-      let fill = kind.share > 0 ? kind.bytes * 100 / kind.share : 0
-      return "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes, \(fill) % of its share, "
-        + "\(kind.evictions) evicted, \(kind.refusals) refused\n"
-    }.joined()
+  /// Returns a row for each kind of entry and, for a store that counts them in the background, the age of the figures.
+  private static func storeRows(_ kinds: [StoreSeries], _ count: StoreCountSeries?) -> String {
+    let rows = kinds.map { storeRow($0) }.joined()
+    guard let count else { return rows.isEmpty ? "  unknown\n" : rows }
+    guard let age = count.age else {
+      return "  unknown: \(count.problem ?? "the keys of the server are being counted, see this page again later")\n"
+    }
+    let problem = count.problem.map { "; the latest count failed: \($0)" } ?? ""
+    return rows + "  counted \(formattedDuration(age)) ago\(problem)\n"
+  }
+
+  private static func storeRow(_ kind: StoreSeries) -> String {
+    let row = "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes"
+    guard let share = kind.share else { return row + "\n" }
+    let fill = share > 0 ? kind.bytes * 100 / share : 0
+    return row + ", \(fill) % of its share, \(kind.evictions) evicted, \(kind.refusals) refused\n"
   }
 
   /// Returns the text with spaces at its end, so that it has at least `width` bytes.

@@ -39,7 +39,8 @@ public struct EnforcementSettings: Sendable {
   /// upstream's own refresh tokens, without a limit.
   public var rawRefreshUntil: UnixTime?
 
-  private static let maximumRefreshIdle: Seconds = 10 * 365 * 86_400
+  /// The longest `refresh_idle` that a policy may set: ten years.
+  public static let maximumRefreshIdle: Seconds = 10 * 365 * 86_400
 
   /// Creates the defaults.
   public init() {}

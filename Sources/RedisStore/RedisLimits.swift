@@ -21,6 +21,18 @@ enum RedisLimits {
   static let operations = 16_384
   /// The maximum number of changes that wait for the next connect.
   static let leftovers = 1_024
+  /// The number of keys that one step of a count asks for. It is small, because the server executes no other command
+  /// meanwhile.
+  static let scanCount = 500
+  /// The maximum number of values of one kind whose lengths a step of a count measures.
+  static let measuredValues = 8
+  /// The pause between two steps of a count, so that the server receives only a few of its commands in a second. Half a
+  /// million entries are counted in four minutes.
+  static let countPause: Milliseconds = 250
+  /// The time after a count in which requests for figures do not begin another one.
+  static let countInterval: Milliseconds = 60_000
+  /// The time after the last request for figures at which a count that has not ended is given up.
+  static let countRequest: Milliseconds = 600_000
   /// The time between two reports of the same problem.
   static let report: Seconds = 60
 }

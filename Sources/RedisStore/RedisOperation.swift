@@ -1,7 +1,7 @@
 internal import RESP
 internal import Time
 
-/// One operation on one key, which Redis executes as one command.
+/// One operation that Redis executes as one command: on one key or, for a count of the entries, on many.
 enum RedisOperation: Sendable {
   /// Stores a value if the key has none. The reply is the existing value, or null.
   case put(key: [UInt8], value: [UInt8], lifetime: Seconds)
@@ -15,6 +15,10 @@ enum RedisOperation: Sendable {
   case get(key: [UInt8])
   /// Returns the value and removes it.
   case take(key: [UInt8])
+  /// Returns the next keys that match `pattern`, and the cursor of the following call; `0` after the last one.
+  case scan(cursor: [UInt8], pattern: [UInt8])
+  /// Returns the length of the value of each key; -1 for a key without a value.
+  case lengths(keys: [[UInt8]])
 
   /// Compares the value of a key, and replaces or removes it if it is the expected one.
   ///
@@ -33,11 +37,25 @@ enum RedisOperation: Sendable {
     if ARGV[4] == '1' and (value == ARGV[2] or (ARGV[3] == '0' and not value)) then return 1 end \
     return 0
     """
+  /// Returns the lengths of the values of `KEYS`. `STRLEN` would need one more right of the user, and a command for
+  /// each key.
+  static let lengthsScript = """
+    local lengths = {} \
+    for index, key in ipairs(KEYS) do \
+    local value = redis.call('GET', key) \
+    lengths[index] = value and #value or -1 end \
+    return lengths
+    """
   /// The SHA-1 digest of `script`, by which the server finds it.
   static let digest = "2679c99486940016370d5fbebe0e82fa413d67a3"
 
   /// True if the command changes the store.
-  var isWrite: Bool { if case .get = self { false } else { true } }
+  var isWrite: Bool {
+    switch self {
+    case .put, .set, .swap, .remove, .take: true
+    case .get, .scan, .lengths: false
+    }
+  }
 
   /// True if the command may be repeated when its outcome is unknown. After `take`, the value is gone, and a repeat
   /// could not find out which request took it.
@@ -59,6 +77,9 @@ enum RedisOperation: Sendable {
     case .remove(let key, let value): call(key, value, [], 0, isRepeat: isRepeat, sendsScript: sendsScript)
     case .get(let key): [Words.get, key]
     case .take(let key): [Words.getdel, key]
+    case .scan(let cursor, let pattern):
+      [Words.scan, cursor, Words.match, pattern, Words.count, Words.number(RedisLimits.scanCount)]
+    case .lengths(let keys): [Words.eval, Words.lengthsScript, Words.number(keys.count)] + keys
     }
   }
 
@@ -80,10 +101,14 @@ enum Words {
   static let eval = Array("EVAL".utf8)
   static let evalsha = Array("EVALSHA".utf8)
   static let wait = Array("WAIT".utf8)
+  static let scan = Array("SCAN".utf8)
+  static let match = Array("MATCH".utf8)
+  static let count = Array("COUNT".utf8)
   static let zero = Array("0".utf8)
   static let one = Array("1".utf8)
   static let script = Array(RedisOperation.script.utf8)
   static let digest = Array(RedisOperation.digest.utf8)
+  static let lengthsScript = Array(RedisOperation.lengthsScript.utf8)
 
   static func number(_ number: Int) -> [UInt8] { Array(String(number).utf8) }
   static func number(_ time: Milliseconds) -> [UInt8] { number(time.count) }

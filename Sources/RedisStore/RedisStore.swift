@@ -20,7 +20,10 @@ public final class RedisStore: EphemeralStore {
   let epochKey: [UInt8]
   /// The key of writes without effect (`RedisBatch.hasFence`).
   let fenceKey: [UInt8]
-  private let prefix: [UInt8]
+  /// The beginning of all keys of the gateway.
+  let prefix: [UInt8]
+  /// The count of the entries on the server.
+  let count = RedisCount()
   private let claimPrefix: [UInt8]
   private let budgets = HolderBudgets()
   private let workers = Mutex<[Worker]>([])
@@ -43,7 +46,14 @@ public final class RedisStore: EphemeralStore {
     let client = RedisClient(self, worker.poller)
     worker.keep(client)
     worker.poller.start(client)
-    workers.withLock { $0.append(worker) }
+    let isFirst = workers.withLock { workers in
+      workers.append(worker)
+      return workers.count == 1
+    }
+    guard isFirst else { return }
+    let counter = RedisCounter(self, client, worker.poller)
+    worker.keep(counter)
+    worker.poller.start(counter)
   }
 
   /// Closes the connections. All later operations fail. Call it while the workers run.
@@ -54,6 +64,7 @@ public final class RedisStore: EphemeralStore {
     }
     for worker in workers {
       await worker.perform { $0.resident(RedisClient.self)?.stop() }
+      await worker.perform { $0.resident(RedisCounter.self)?.stop() }
     }
   }
 
@@ -206,10 +217,13 @@ public final class RedisStore: EphemeralStore {
     guard budgets.charge(kind, to: holder, lifetime: lifetime, now: SystemClock.monotonicTime()) else { throw .full }
   }
 
+  /// The length of the name of an entry without its prefix.
+  static let nameLength = 2 + 22
+
   /// Returns the name of an entry on the server: the prefix, the letter of the kind, and the 128 bits in base64url.
   private func name(_ key: StoreKey) -> [UInt8] {
     var name: [UInt8] = []
-    name.reserveCapacity(prefix.count + 2 + 22)
+    name.reserveCapacity(prefix.count + RedisStore.nameLength)
     name += prefix
     name.append(key.kind.rawValue)
     name.append(UInt8(ascii: ":"))

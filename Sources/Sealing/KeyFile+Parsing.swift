@@ -55,9 +55,12 @@ extension KeyFile {
   /// Returns the key that the fields of one line describe. If the line has problems, appends them to `problems` and
   /// returns `nil`.
   private static func parseKey(_ fields: [Field], _ problems: inout [(column: Int, message: String)]) -> SealingKey? {
-    guard fields.count == 4 else {
+    guard (4...5).contains(fields.count) else {
       problems.append(
-        (fields[0].column, "a key has four fields (id, created, key, state), this line has \(fields.count)"))
+        (
+          fields[0].column,
+          "a key has four fields (id, created, key, state) or five (and `sealed until`), this line has \(fields.count)"
+        ))
       return nil
     }
     let id = KeyID(fields[0].text)
@@ -82,8 +85,18 @@ extension KeyFile {
         problems.append((fields[2].column, "the key is all zeros; `proofgate keys generate` makes a random one"))
       }
     }
+    let sealedUntil = fields.count == 5 ? UnixTime(parsing: fields[4].text) : nil
+    if fields.count == 5 {
+      if sealedUntil == nil {
+        problems.append((fields[4].column, "`\(shown(fields[4].text))` is not a time like `2026-11-21T08:30:00Z`"))
+      } else if state == .seals {
+        // A wrong time would permit the retirement of the key while values that it sealed are valid.
+        problems.append(
+          (fields[4].column, "a key that seals has no time until which it sealed; remove the fifth field"))
+      }
+    }
     guard let id, let created, let state, problems.isEmpty else { return nil }
     if state == .retired { wipe(&secret) }
-    return SealingKey(id: id, created: created, state: state, secret: secret)
+    return SealingKey(id: id, created: created, state: state, sealedUntil: sealedUntil, secret: secret)
   }
 }

@@ -5,11 +5,13 @@ public import Time
 /// A file of sealing keys, which all replicas share. To seal is to encrypt and authenticate; to open is to verify and
 /// decrypt. The file contains comments, and one key per line:
 ///
-///     # id       created               key                                          state
-///     3f9a01c2   2026-11-21T08:30:00Z  AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8  seals
+///     # id       created               key                                          state   sealed until
+///     3f9a01c2   2026-11-21T08:30:00Z  AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8  opens   2027-02-01T09:00:00Z
+///     a41c77e0   2027-02-01T08:30:00Z  IB8eHRwbGhkYFxYVFBMSERAPDg0MCwoJCAcGBQQDAgE  seals
 ///
-/// A key is 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. The caller reads
-/// and writes the file itself; this type parses and creates its text.
+/// A key is 32 bytes in base64url. A retired key has `-` instead, because only its id is still needed. The time in the
+/// last column is that of the rotation in which the key ceased to seal (`retirement`). The caller reads and writes the
+/// file itself; this type parses and creates its text.
 public struct KeyFile: Sendable {
   /// All keys in the order of the file, including the retired ones.
   public private(set) var keys: [SealingKey]
@@ -38,13 +40,17 @@ public struct KeyFile: Sendable {
       # Sealing keys of Proofgate. Keep this file secret: with it, one can forge codes and refresh tokens.
       # A new key only opens; once every replica has loaded it, it may seal. Values of a retired key are refused.
       #
-      # id       created               key                                          state
+      # id       created               key                                          state   sealed until
 
       """
     for key in keys {
       let secret = key.state == .retired ? "-" : Base64URL.encode(key.secret)
       let padding = String(repeating: " ", count: 43 - min(43, secret.utf8.count))
-      text += "\(key.id)   \(key.created.text)  \(secret)\(padding)  \(key.state.rawValue)\n"
+      text += "\(key.id)   \(key.created.text)  \(secret)\(padding)  \(key.state.rawValue)"
+      if let sealedUntil = key.sealedUntil {
+        text += String(repeating: " ", count: 8 - key.state.rawValue.utf8.count) + sealedUntil.text
+      }
+      text += "\n"
     }
     return text
   }
@@ -64,24 +70,41 @@ public struct KeyFile: Sendable {
   /// A rotation has two steps because every replica must have loaded a key before any replica seals with it. Otherwise
   /// a sign-in could fail at a replica that does not know the key.
   ///
+  /// Records, for each key that ceases to seal, the time until which it sealed.
+  ///
   /// - Parameter now: the current time.
   public mutating func rotate(now: UnixTime) -> Rotation {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
-    // Finds the key that the first step added. A key that an earlier rotation replaced also has the state `opens`, but
-    // must not seal again; the conditions exclude it, because it is older than the sealing key or in front of it.
-    let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
-    let addedKey = keys.indices.last {
-      $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].created >= sealingKeyCreated
+    let waitingKey = waitingKey
+    // An earlier version did not record the time for the keys that it replaced. They do not seal now, so the present
+    // time is late enough.
+    for index in keys.indices where index != waitingKey && keys[index].state == .opens {
+      if keys[index].sealedUntil == nil { keys[index].sealedUntil = max(now, keys[index].created) }
     }
-    guard let addedKey else {
+    guard let waitingKey else {
       var key = SealingKey.generate(created: max(now, sealingKeyCreated), state: .opens)
       while keys.contains(where: { $0.id == key.id }) { key = SealingKey.generate(created: key.created, state: .opens) }
       keys.append(key)
       return .added(key.id)
     }
-    for index in keys.indices where keys[index].state == .seals { keys[index].state = .opens }
-    keys[addedKey].state = .seals
-    return .promoted(keys[addedKey].id)
+    for index in keys.indices where keys[index].state == .seals {
+      keys[index].state = .opens
+      keys[index].sealedUntil = max(now, keys[index].created)
+    }
+    keys[waitingKey].state = .seals
+    return .promoted(keys[waitingKey].id)
+  }
+
+  /// The index of the key that the next rotation lets seal; `nil` if it would add a key. The key has never sealed.
+  var waitingKey: Int? {
+    let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
+    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. It has a time until
+    // which it sealed or, if an earlier version replaced it, is in front of the sealing key in the file, or older.
+    let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
+    return keys.indices.last {
+      $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].sealedUntil == nil
+        && keys[$0].created >= sealingKeyCreated
+    }
   }
 
   /// Retires a key and erases its secret. Returns `false`, and changes nothing, for an unknown key and for the key that

@@ -27,6 +27,9 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   public let created: UnixTime
   /// The permitted use. Rotation and retirement change it.
   public internal(set) var state: State
+  /// The time of the rotation in which another key began to seal in place of this one; `nil` for a key that has never
+  /// sealed, for one that seals, and for one whose rotation was not recorded.
+  public internal(set) var sealedUntil: UnixTime?
   /// The key itself, 32 bytes; empty after the key is retired.
   var secret: [UInt8]
 
@@ -34,9 +37,14 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
   public var description: String { "\(id) \(state.rawValue)" }
   /// The time of creation as the key file writes it: UTC, in the form of RFC 3339.
   public var createdText: String { created.text }
+  /// `sealedUntil` as the key file writes it.
+  public var sealedUntilText: String? { sealedUntil?.text }
 
   /// All members except the secret, so that `dump` does not print it.
-  public var customMirror: Mirror { Mirror(self, children: ["id": id, "created": created, "state": state]) }
+  public var customMirror: Mirror {
+    Mirror(
+      self, children: ["id": id, "created": created, "state": state, "sealedUntil": sealedUntilText ?? "-"])
+  }
 
   /// Returns a new random key.
   static func generate(created: UnixTime, state: State) -> SealingKey {

@@ -62,8 +62,16 @@ public protocol EphemeralStore: Sendable {
   /// is lost if the process ends first, or if the store begins another epoch.
   func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async
 
-  /// The memory use of each kind in this process; empty for a store that keeps its entries elsewhere.
+  /// The memory use of each kind. For a store that counts its entries in the background, the result of the latest
+  /// complete count; empty before the first one.
   var usage: [StoreUsage] { get }
+
+  /// The state of the count that `usage` comes from; `nil` for a store that always knows its use.
+  var latestCount: StoreCount? { get }
+
+  /// Lets a store that counts its entries in the background begin a count, unless it has counted a moment ago. Without
+  /// such calls, it never counts. Returns immediately; may be called on any thread.
+  func requestCount()
 
   /// Sets a function that is called when the share of a kind is nearly full. It must not block.
   func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void)
@@ -91,8 +99,12 @@ extension EphemeralStore {
 
   /// 60 seconds, enough for machines that synchronise their clocks with a time server.
   public var clockTolerance: Seconds { 60 }
-  /// Empty, for stores that keep their entries in another process.
+  /// Empty, for stores that do not know their use.
   public var usage: [StoreUsage] { [] }
+  /// `nil`, for stores that do not count in the background.
+  public var latestCount: StoreCount? { nil }
+  /// Does nothing, for stores that do not count in the background.
+  public func requestCount() {}
   /// Does nothing, for stores without shares.
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {}
   /// `nil`, for a store that always answers.
@@ -107,9 +119,10 @@ public struct StoreUsage: Hashable, Sendable {
   public let kind: StoreKind
   /// The number of entries.
   public var entries = 0
-  /// The bytes of the entries and of the tables that hold them.
+  /// The bytes of the entries and of the tables that hold them. For a store in another process, only the bytes of their
+  /// names and values.
   public var bytes = 0
-  /// The bytes that the kind may use.
+  /// The bytes that the kind may use; 0 for a store without shares.
   public var share = 0
   /// The number of entries that fit into the share; `nil` for values that vary in length.
   public var capacity: Int?

@@ -13,6 +13,7 @@ public final class MetricsRegistry: Sendable {
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
   private let store = Mutex<@Sendable () -> [StoreSeries]>({ [] })
+  private let storeCount = Mutex<@Sendable () -> StoreCountSeries?>({ nil })
   private let storeActivity = Mutex<@Sendable () -> StoreActivitySeries?>({ nil })
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
@@ -50,6 +51,12 @@ public final class MetricsRegistry: Sendable {
     store.withLock { $0 = measure }
   }
 
+  /// Sets the function that returns the state of the count of entries; it returns `nil` for a store that does not count
+  /// in the background. It is called whenever metrics are collected.
+  public func measureStoreCount(_ measure: @escaping @Sendable () -> StoreCountSeries?) {
+    storeCount.withLock { $0 = measure }
+  }
+
   /// Sets the function that returns the operations of the store; it returns `nil` for a store in memory. It is called
   /// whenever metrics are collected or readiness is asked for.
   public func measureStoreActivity(_ measure: @escaping @Sendable () -> StoreActivitySeries?) {
@@ -75,6 +82,8 @@ public final class MetricsRegistry: Sendable {
     snapshot.policyReloadFailures = policy.failures
     let measure = store.withLock { $0 }
     snapshot.store = measure()
+    let measureCount = storeCount.withLock { $0 }
+    snapshot.storeCount = measureCount()
     snapshot.storeActivity = currentStoreActivity
     snapshot.certificates = certificates.withLock { $0 }
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)

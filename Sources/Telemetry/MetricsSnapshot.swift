@@ -54,6 +54,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var certificates: [CertificateExpiry] = []
   /// The memory use of each kind of store entry.
   public internal(set) var store: [StoreSeries] = []
+  /// The state of the count that `store` comes from; `nil` for a store that does not count in the background.
+  public internal(set) var storeCount: StoreCountSeries?
   /// The operations of a store in another process or on a disk; `nil` for a store in memory.
   public internal(set) var storeActivity: StoreActivitySeries?
   /// The number of decision-log records that were dropped because a buffer was full.

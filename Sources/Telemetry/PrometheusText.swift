@@ -116,29 +116,34 @@ public struct PrometheusText: Sendable {
     for series in snapshot.store {
       writeSample("proofgate_store_bytes", [("kind", series.kind)], UInt64(series.bytes))
     }
+    if let age = snapshot.storeCount?.age {
+      writeMetric("proofgate_store_count_age_seconds", "gauge", "Age of the numbers of entries and bytes.")
+      writeSample("proofgate_store_count_age_seconds", [], UInt64(age.count))
+    }
     writeMetric("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
     for series in snapshot.store {
-      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(series.share))
+      guard let share = series.share else { continue }
+      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(share))
     }
     writeMetric("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
-    for series in snapshot.store {
+    for series in snapshot.store where series.share != nil {
       writeSample("proofgate_store_evictions_total", [("kind", series.kind)], series.evictions)
     }
     writeMetric("proofgate_store_refusals_total", "counter", "Requests for which the store had no room.")
-    for series in snapshot.store {
+    for series in snapshot.store where series.share != nil {
       writeSample("proofgate_store_refusals_total", [("kind", series.kind)], series.refusals)
     }
     if let activity = snapshot.storeActivity { writeStoreActivity(activity) }
   }
 
   private mutating func writeStoreActivity(_ store: StoreActivitySeries) {
-    writeFamily("proofgate_store_info", "gauge", "The engine of the store, and the epoch of its entries.")
+    writeMetric("proofgate_store_info", "gauge", "The engine of the store, and the epoch of its entries.")
     writeSample("proofgate_store_info", [("engine", store.engine), ("epoch", store.epoch)], 1)
-    writeFamily("proofgate_store_available", "gauge", "1 if the store answers, 0 if it does not.")
+    writeMetric("proofgate_store_available", "gauge", "1 if the store answers, 0 if it does not.")
     writeSample("proofgate_store_available", [], store.outage == nil ? 1 : 0)
-    writeFamily("proofgate_store_operation_seconds", "histogram", "From an operation of the store to its answer.")
+    writeMetric("proofgate_store_operation_seconds", "histogram", "From an operation of the store to its answer.")
     writeHistogram("proofgate_store_operation_seconds", [], store.durations)
-    writeFamily("proofgate_store_errors_total", "counter", "Operations of the store that failed, by reason.")
+    writeMetric("proofgate_store_errors_total", "counter", "Operations of the store that failed, by reason.")
     for failure in store.failures {
       writeSample("proofgate_store_errors_total", [("reason", failure.reason)], failure.count)
     }

@@ -6,15 +6,16 @@ public struct StoreSeries: Hashable, Sendable {
   public let entries: Int
   /// The number of bytes that the entries use.
   public let bytes: Int
-  /// The maximum number of bytes that entries of this kind may use.
-  public let share: Int
+  /// The maximum number of bytes that entries of this kind may use; `nil` for a store without shares, which does not
+  /// know its evictions and refusals by kind either.
+  public let share: Int?
   /// The number of entries that were removed to make room for others.
   public let evictions: UInt64
   /// The number of requests for which the store had no room.
   public let refusals: UInt64
 
   /// Creates the numbers of one kind.
-  public init(kind: String, entries: Int, bytes: Int, share: Int, evictions: UInt64, refusals: UInt64) {
+  public init(kind: String, entries: Int, bytes: Int, share: Int?, evictions: UInt64, refusals: UInt64) {
     self.kind = kind
     self.entries = entries
     self.bytes = bytes

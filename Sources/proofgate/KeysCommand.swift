@@ -59,40 +59,9 @@ struct KeysCommand: ParsableCommand {
       case .added(let id):
         Console.inform("key \(id) added for opening; load the file on every replica, then rotate again to seal with it")
       case .promoted(let id):
-        Console.inform("key \(id) seals from the next reload on; retire older keys when no value needs them")
+        Console.inform(
+          "key \(id) seals from the next reload on; `proofgate keys retire` says when older keys can be retired")
       }
-    }
-  }
-
-  struct Retire: ParsableCommand {
-    static var configuration: CommandConfiguration {
-      CommandConfiguration(abstract: "Retire a key: values that it sealed are refused from then on.")
-    }
-
-    @Argument(help: ArgumentHelp("The key's id, as in the file.", valueName: "id"))
-    var id: String
-
-    @OptionGroup var source: KeyFileOption
-
-    func validate() throws {
-      guard KeyID(id) != nil else {
-        throw ValidationError("`\(id)` is not a key id: eight lower-case hexadecimal digits")
-      }
-    }
-
-    func run() throws {
-      guard let key = KeyID(id) else { return }
-      var keys = try source.read()
-      guard keys.retire(key) else {
-        let isSealingKey = keys.ring?.sealingKeyID == key
-        Console.reportError(
-          isSealingKey
-            ? "key \(key) seals; rotate until another one does, then retire it"
-            : "there is no key \(key) in \(source.name)")
-        throw ExitCode.policyErrors
-      }
-      try source.write(keys)
-      Console.inform("key \(key) is retired")
     }
   }
 }
@@ -100,7 +69,8 @@ struct KeysCommand: ParsableCommand {
 extension KeysCommand {
   struct List: ParsableCommand {
     static var configuration: CommandConfiguration {
-      CommandConfiguration(abstract: "List the keys with id, creation time and state. Never shows a secret.")
+      CommandConfiguration(
+        abstract: "List the keys with id, creation time, state and the end of sealing. Never shows a secret.")
     }
 
     @Option(help: ArgumentHelp("The file to read; default: standard input.", valueName: "file"))
@@ -110,7 +80,8 @@ extension KeysCommand {
       var source = KeyFileOption()
       source.file = file
       for key in try source.read().keys {
-        Console.writeOutput("\(key.id)  \(key.createdText)  \(key.state.rawValue)\n")
+        let end = key.sealedUntilText.map { "  sealed until \($0)" } ?? ""
+        Console.writeOutput("\(key.id)  \(key.createdText)  \(key.state.rawValue)\(end)\n")
       }
     }
   }

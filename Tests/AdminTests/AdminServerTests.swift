@@ -215,7 +215,7 @@ struct AdminServerTests {
     let admin = try await AdminFixture()
     let before = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(before.contains("store        memory\n"))
-    #expect(before.contains("  counted by the server of the store\n"))
+    #expect(before.contains("stored entries by kind\n  unknown\n"))
     admin.status.metrics.measureStore {
       [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: 1_000, evictions: 0, refusals: 2)]
     }
@@ -227,6 +227,24 @@ struct AdminServerTests {
     let text = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(text.contains("store        file, does not answer: the disk is full\n"))
     #expect(text.contains("  3          claim    240 bytes, 24 % of its share, 0 evicted, 2 refused\n"))
+    await admin.stop()
+  }
+
+  @Test("The status page shows the age of counted figures, and why there are none")
+  func countOnStatusPage() async throws {
+    let admin = try await AdminFixture()
+    admin.status.metrics.measureStoreCount { StoreCountSeries(age: nil, problem: nil) }
+    let first = Fetch.text(try await Fetch.get(admin.port, "/"))
+    #expect(first.contains("  unknown: the keys of the server are being counted, see this page again later\n"))
+    admin.status.metrics.measureStoreCount { StoreCountSeries(age: nil, problem: "NOPERM scan") }
+    #expect(Fetch.text(try await Fetch.get(admin.port, "/")).contains("  unknown: NOPERM scan\n"))
+    admin.status.metrics.measureStore {
+      [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: nil, evictions: 0, refusals: 0)]
+    }
+    admin.status.metrics.measureStoreCount { StoreCountSeries(age: 75, problem: "no reply in time") }
+    let text = Fetch.text(try await Fetch.get(admin.port, "/"))
+    #expect(text.contains("  3          claim    240 bytes\n"))
+    #expect(text.contains("  counted 1 min 15 s ago; the latest count failed: no reply in time\n"))
     await admin.stop()
   }
 

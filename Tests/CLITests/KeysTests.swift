@@ -52,11 +52,75 @@ struct KeysTests {
     #expect(KeysTests.rows(try folder.read("keys")).map(\.state) == ["seals", "opens"])
     #expect(try Program.run("keys", "rotate", "--file", path).code == 0)
     #expect(KeysTests.rows(try folder.read("keys")).map(\.state) == ["opens", "seals"])
-    #expect(try Program.run("keys", "retire", old.id, "--file", path).code == 0)
+    #expect(try Program.run("keys", "retire", old.id, "--now", "--file", path).code == 0)
     let rows = KeysTests.rows(try folder.read("keys"))
     #expect(rows.map(\.state) == ["retired", "seals"])
     #expect(rows[0].key == "-")
     #expect(try folder.mode("keys") == 0o600)
+  }
+
+  /// Writes a key file whose first key sealed until `end`, and returns its path.
+  private static func rotated(_ folder: Folder, until end: String) throws -> String {
+    let path = folder.path("keys")
+    for command in ["generate", "rotate", "rotate"] { _ = try Program.run("keys", command, "--file", path) }
+    let lines = try folder.read("keys").split(separator: "\n").map { line in
+      guard line.contains(" opens ") else { return String(line) }
+      return line.split(separator: " ").dropLast().joined(separator: " ") + " \(end)"
+    }
+    return try folder.write("keys", lines.joined(separator: "\n") + "\n")
+  }
+
+  @Test("A key is not retired while the policy lets its values live, and the date and the setting are named")
+  func retireTooEarly() throws {
+    let folder = try Folder()
+    let path = try KeysTests.rotated(folder, until: "2099-03-01T08:00:00Z")
+    let policy = try folder.write("policy.yaml", ServedPolicy().text)
+    let old = try #require(KeysTests.rows(try folder.read("keys")).first)
+    let text = try folder.read("keys")
+
+    let refused = try Program.run("keys", "retire", old.id, "--policy", policy, "--file", path)
+    #expect(refused.code == 1)
+    #expect(
+      refused.errors.contains(
+        "key \(old.id) can be retired from 2099-05-31T08:00:00Z on: it sealed until 2099-03-01T08:00:00Z, a replica "
+          + "may load the next key up to 1 d later, and a value is valid for up to 90 d (`refresh_idle` of client "
+          + "`com.example.mail`)"))
+    #expect(refused.errors.contains("`--now` retires the key at once"))
+    #expect(!refused.errors.contains("`--policy FILE`"))
+
+    let general = try Program.run("keys", "retire", old.id, "--file", path)
+    #expect(general.code == 1)
+    #expect(general.errors.contains("3650 d (the longest `refresh_idle` that a policy may set)"))
+    #expect(general.errors.contains("`--policy FILE`"))
+    #expect(try folder.read("keys") == text)
+
+    let forced = try Program.run("keys", "retire", old.id, "--now", "--policy", policy, "--file", path)
+    #expect(forced.code == 0)
+    #expect(forced.errors.contains("refresh tokens that it sealed are refused, and their users have to sign in again"))
+    #expect(KeysTests.rows(try folder.read("keys")).map(\.state) == ["retired", "seals"])
+  }
+
+  @Test("A key whose values have all expired is retired without --now")
+  func retireInTime() throws {
+    let folder = try Folder()
+    let path = try KeysTests.rotated(folder, until: "2001-03-01T08:00:00Z")
+    let old = try #require(KeysTests.rows(try folder.read("keys")).first)
+    let outcome = try Program.run("keys", "retire", old.id, "--file", path)
+    #expect(outcome.code == 0)
+    #expect(outcome.errors == "proofgate: key \(old.id) is retired; no value that it sealed is valid any more\n")
+  }
+
+  @Test("A policy with errors retires no key")
+  func retireWithBrokenPolicy() throws {
+    let folder = try Folder()
+    let path = try KeysTests.rotated(folder, until: "2001-03-01T08:00:00Z")
+    let policy = try folder.write("policy.yaml", ServedPolicy().text.replacing("type: public", with: "type: publik"))
+    let old = try #require(KeysTests.rows(try folder.read("keys")).first)
+    let outcome = try Program.run("keys", "retire", old.id, "--policy", policy, "--file", path)
+    #expect(outcome.code == 1)
+    #expect(outcome.errors.contains("publik"))
+    #expect(KeysTests.rows(try folder.read("keys")).map(\.state) == ["opens", "seals"])
+    #expect(try Program.run("keys", "list", "--file", path).output.contains("opens  sealed until 2001-03-01T08:00:00Z"))
   }
 
   @Test("Without --file keys are read from standard input and written to standard output")

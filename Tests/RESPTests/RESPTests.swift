@@ -34,10 +34,10 @@ struct RESPTests {
     #expect(throws: RESPError.self) { try read(text) }
   }
 
-  @Test("An array that announces more than 1,024 elements is an error")
+  @Test("An array that announces more than 8,192 elements is an error")
   func largeArray() {
-    #expect(throws: RESPError.self) { try read("*1025\r\n") }
-    #expect(throws: Never.self) { try read("*1024\r\n") }
+    #expect(throws: RESPError.self) { try read("*8193\r\n") }
+    #expect(throws: Never.self) { try read("*8192\r\n") }
   }
 
   @Test("A reply that is too long is an error before it is complete")

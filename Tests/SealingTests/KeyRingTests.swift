@@ -67,6 +67,68 @@ struct KeyRingTests {
     #expect(throws: OpenError.retiredKey(first)) { try sealer(read).open(old, as: .code) }
   }
 
+  private func recorded(_ file: KeyFile) -> [String?] { file.keys.map(\.sealedUntilText) }
+
+  @Test("A rotation records until when the old key sealed, and retirement is possible a lifetime and a day later")
+  func retirementTime() throws {
+    var file = KeyFile.generate(now: now)
+    let first = try #require(file.ring).sealingKeyID
+    guard case .added(let second) = file.rotate(now: now) else {
+      Issue.record("the first step adds a key")
+      return
+    }
+    #expect(file.retirement(of: first, lifetime: 60) == .sealingKey)
+    #expect(file.retirement(of: second, lifetime: 60) == .unused)
+    #expect(recorded(file) == [nil, nil])
+    // Weeks may pass between the two steps. The old key seals until the second one.
+    _ = file.rotate(now: now + 86_400)
+    file = try KeyFile(parsing: file.render())
+    #expect(recorded(file) == ["2026-11-19T11:06:40Z", nil])
+    let possible = KeyFile.Retirement.possible(from: now + 172_860, sealedUntil: now + 86_400)
+    #expect(file.retirement(of: first, lifetime: 60) == possible)
+    // A later rotation does not change the time.
+    _ = file.rotate(now: now + 259_200)
+    _ = file.rotate(now: now + 345_600)
+    #expect(recorded(file) == ["2026-11-19T11:06:40Z", "2026-11-22T11:06:40Z", nil])
+    let isRetired = file.retire(first)
+    #expect(isRetired)
+    #expect(file.retirement(of: first, lifetime: 60) == .retired)
+    let unknown = try #require(KeyID("00000000"))
+    #expect(file.retirement(of: unknown, lifetime: 60) == .unknownKey)
+  }
+
+  @Test("For a key that was rotated without a record the time is unknown, until the next rotation records it")
+  func unrecordedRetirement() throws {
+    let key = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy"
+    var file = try KeyFile(
+      parsing: """
+        00000001 2026-01-01T00:00:00Z \(key)A opens
+        00000002 2026-02-01T00:00:00Z \(key)E seals
+        """)
+    let old = try #require(KeyID("00000001"))
+    #expect(file.retirement(of: old, lifetime: 60) == .unrecorded)
+    _ = file.rotate(now: now)
+    #expect(recorded(file) == ["2026-11-18T11:06:40Z", nil, nil])
+    #expect(file.retirement(of: old, lifetime: 60) == .possible(from: now + 86_460, sealedUntil: now))
+  }
+
+  @Test("A wrong end of sealing is refused, and so is one of a key that seals")
+  func sealedUntil() throws {
+    let key = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy"
+    let error = #expect(throws: KeyFileError.self) {
+      try KeyFile(
+        parsing: """
+          00000001 2026-01-01T00:00:00Z \(key)A opens yesterday
+          00000002 2026-02-01T00:00:00Z \(key)E seals 2026-03-01T00:00:00Z
+          """)
+    }
+    #expect(
+      try #require(error).description == """
+        1:81: `yesterday` is not a time like `2026-11-21T08:30:00Z`
+        2:81: a key that seals has no time until which it sealed; remove the fifth field
+        """)
+  }
+
   @Test("If several keys can seal, the newest one seals")
   func newest() throws {
     let key = "AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHy"
@@ -100,7 +162,7 @@ struct KeyRingTests {
         2:10: `2026-02-30T00:00:00Z` is not a time like `2026-11-21T08:30:00Z`
         2:75: state `seal` is not one of `opens`, `seals`, `retired`
         4:31: the key is not 32 bytes in base64url (43 characters, no padding)
-        5:1: a key has four fields (id, created, key, state), this line has 2
+        5:1: a key has four fields (id, created, key, state) or five (and `sealed until`), this line has 2
         7:1: key id `00000003` is in the file twice
         8:31: this key is in the file twice, under different ids
         9:31: the key is all zeros; `proofgate keys generate` makes a random one

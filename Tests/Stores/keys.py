@@ -28,7 +28,7 @@ class Rotation:
     def states(self):
         """Returns the states of the keys by id."""
         _, text = self.replicas.keys_command("list")
-        return {found[1]: found[2] for found in re.finditer(r"^([0-9a-f]{8}) .* (\w+)$", text, re.M)}
+        return {found[1]: found[2] for found in re.finditer(r"^([0-9a-f]{8}) +\S+ +(\w+)", text, re.M)}
 
     def change(self, *words):
         began = time.monotonic()

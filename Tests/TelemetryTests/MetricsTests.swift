@@ -45,6 +45,23 @@ struct MetricsTests {
     #expect(lines("proofgate_store_refusals_total") == [#"proofgate_store_refusals_total{kind="family"} 5"#])
   }
 
+  @Test("A store that counts its entries has the age of the count, and no shares")
+  func storeCount() {
+    #expect(lines("proofgate_store_count_age_seconds").isEmpty)
+    registry.measureStore {
+      [StoreSeries(kind: "family", entries: 3, bytes: 339, share: nil, evictions: 0, refusals: 0)]
+    }
+    registry.measureStoreCount { StoreCountSeries(age: 75, problem: nil) }
+    #expect(lines("proofgate_store_entries") == [#"proofgate_store_entries{kind="family"} 3"#])
+    #expect(lines("proofgate_store_bytes") == [#"proofgate_store_bytes{kind="family"} 339"#])
+    #expect(lines("proofgate_store_count_age_seconds") == ["proofgate_store_count_age_seconds 75"])
+    for name in ["share_bytes", "evictions_total", "refusals_total"] {
+      #expect(lines("proofgate_store_\(name)").isEmpty)
+    }
+    registry.measureStoreCount { StoreCountSeries(age: nil, problem: "NOPERM") }
+    #expect(lines("proofgate_store_count_age_seconds").isEmpty)
+  }
+
   @Test("A store in a file or server has its engine, epoch, outage, durations and failures, and memory has no series")
   func storeActivity() {
     #expect(lines("proofgate_store_available").isEmpty)

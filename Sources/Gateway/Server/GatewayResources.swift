@@ -72,11 +72,16 @@ public struct GatewayResources: Sendable {
             : "once it is full, the oldest entries of the largest holder are dropped; enlarge `gateway.store`"))
     }
     metrics.setStoreMeasurement {
-      store.usage.map {
+      // A store in another process counts its entries only while metrics are collected.
+      store.requestCount()
+      return store.usage.map {
         StoreSeries(
-          kind: $0.kind.row.name, entries: $0.entries, bytes: $0.bytes, share: $0.share, evictions: $0.evictions,
-          refusals: $0.refusals)
+          kind: $0.kind.row.name, entries: $0.entries, bytes: $0.bytes, share: $0.share > 0 ? $0.share : nil,
+          evictions: $0.evictions, refusals: $0.refusals)
       }
+    }
+    metrics.measureStoreCount {
+      store.latestCount.map { StoreCountSeries(age: $0.age.map { Seconds($0) }, problem: $0.problem) }
     }
     store.reportOutages { notices.report($0) }
     metrics.measureStoreActivity {

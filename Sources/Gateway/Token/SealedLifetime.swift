@@ -1,0 +1,40 @@
+import OAuth
+public import Policy
+public import Time
+
+/// The longest time for which a value is valid after the gateway has sealed it. A key must not be retired earlier than
+/// this time after it last sealed.
+///
+/// States, consent forms, cookies and links to start a sign-in again live as long as a transaction, and pushed requests
+/// for a shorter time. Codes, refresh tokens and the answers that are held for repeats live as long as the policy says.
+public struct SealedLifetime: Hashable, Sendable {
+  /// The time from the sealing to the end of the value.
+  public let duration: Seconds
+  /// The setting or the value from which the time comes, in words.
+  public let origin: String
+
+  private init(_ duration: Seconds, _ origin: String) {
+    self.duration = duration
+    self.origin = origin
+  }
+
+  /// The longest time that any policy permits, for a caller that does not know the policy.
+  public static var ofAnyPolicy: SealedLifetime {
+    SealedLifetime(EnforcementSettings.maximumRefreshIdle, "the longest `refresh_idle` that a policy may set")
+  }
+
+  /// Returns the longest time under a policy.
+  public static func longest(under policy: Policy) -> SealedLifetime {
+    var longest = SealedLifetime(AuthorizationEndpoint.transactionLifetime, "the time that a user has to sign in")
+    for client in policy.clients.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+      let lifetimes: [(setting: String, duration: Seconds)] = [
+        ("refresh_idle", client.refreshIdle), ("code_lifetime", client.codeLifetime),
+        ("refresh_reuse_window", client.refreshReuseWindow),
+      ]
+      for (setting, duration) in lifetimes where duration > longest.duration {
+        longest = SealedLifetime(duration, "`\(setting)` of client `\(client.id)`")
+      }
+    }
+    return longest
+  }
+}

@@ -1,0 +1,13 @@
+internal import Reactor
+public import Stores
+
+extension RedisStore {
+  /// The entries and bytes of each kind, as counted in the background; empty before the first count has ended.
+  public var usage: [StoreUsage] { count.usage }
+
+  /// The age of `usage`, and the reason why the latest count failed.
+  public var latestCount: StoreCount? { count.state(now: SystemClock.monotonicTime()) }
+
+  /// Begins a count if the latest one ended a minute ago or earlier, or continues the present one.
+  public func requestCount() { count.request(now: SystemClock.monotonicTime()) }
+}

@@ -1,0 +1,37 @@
+public import Time
+
+extension KeyFile {
+  /// The time from which a key can be retired without ending a value that is still in use.
+  public enum Retirement: Hashable, Sendable {
+    /// The file has no key with this id.
+    case unknownKey
+    /// The key seals new values, so it cannot be retired.
+    case sealingKey
+    /// The key is retired already.
+    case retired
+    /// The key has never sealed a value.
+    case unused
+    /// No value of the key is valid from `time` on.
+    case possible(from: UnixTime, sealedUntil: UnixTime)
+    /// The key may have sealed values, but the file does not record until when.
+    case unrecorded
+  }
+
+  /// The time after a rotation within which every replica has to load the file. Until then, a replica seals with the
+  /// old key. The file cannot show when that was; a day is enough for a restart in a maintenance window.
+  public static let reloadTime: Seconds = 86_400
+
+  /// Returns the time from which the key can be retired.
+  ///
+  /// - Parameter lifetime: the longest time for which a sealed value is valid after it was sealed.
+  public func retirement(of id: KeyID, lifetime: Seconds) -> Retirement {
+    guard let index = keys.firstIndex(where: { $0.id == id }) else { return .unknownKey }
+    if id == sealingKey?.id { return .sealingKey }
+    let key = keys[index]
+    if key.state == .retired { return .retired }
+    if let sealedUntil = key.sealedUntil {
+      return .possible(from: sealedUntil + KeyFile.reloadTime + lifetime, sealedUntil: sealedUntil)
+    }
+    return index == waitingKey ? .unused : .unrecorded
+  }
+}

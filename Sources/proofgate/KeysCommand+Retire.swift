@@ -1,0 +1,106 @@
+import ArgumentParser
+import FoundationEssentials
+import Gateway
+import PolicyFile
+import Reactor
+import Sealing
+import Time
+
+extension KeysCommand {
+  /// `proofgate keys retire ID`.
+  struct Retire: ParsableCommand {
+    static var configuration: CommandConfiguration {
+      CommandConfiguration(
+        abstract: "Retire a key: values that it sealed are refused from then on.",
+        discussion: """
+          Refuses while a value that the key sealed may be valid: for the longest lifetime of a sealed value after \
+          another key began to seal, and for one day more, in which every replica has to load that key.
+          """)
+    }
+
+    @Argument(help: ArgumentHelp("The key's id, as in the file.", valueName: "id"))
+    var id: String
+
+    @OptionGroup var source: KeyFileOption
+
+    @Option(
+      help: ArgumentHelp(
+        "The policy whose lifetimes count; default: the longest that any policy may set.", valueName: "file"))
+    var policy: String?
+
+    @Flag(help: "Retire the key now. Sign-ins, codes and refresh tokens that it sealed end.")
+    var now = false
+
+    func validate() throws {
+      guard KeyID(id) != nil else {
+        throw ValidationError("`\(id)` is not a key id: eight lower-case hexadecimal digits")
+      }
+    }
+
+    func run() throws {
+      guard let key = KeyID(id) else { return }
+      let lifetime = try longestLifetime()
+      var keys = try source.read()
+      let time = SystemClock.unixTime()
+      let sentence: String
+      switch keys.retirement(of: key, lifetime: lifetime.duration) {
+      case .unknownKey: throw refusal("there is no key \(key) in \(source.name)")
+      case .sealingKey: throw refusal("key \(key) seals; rotate until another one does, then retire it")
+      case .retired: sentence = "key \(key) is already retired"
+      case .unused: sentence = "key \(key) is retired; it has sealed nothing"
+      case .possible(let from, _) where from <= time:
+        sentence = "key \(key) is retired; no value that it sealed is valid any more"
+      case .possible where now, .unrecorded where now:
+        sentence =
+          "key \(key) is retired; from the next reload on, sign-ins in progress, codes and refresh tokens that it "
+          + "sealed are refused, and their users have to sign in again"
+      case .possible(let from, let sealedUntil):
+        throw refusal(
+          "key \(key) can be retired from \(from.text) on: it sealed until \(sealedUntil.text), a replica may load "
+            + "the next key up to \(Retire.text(KeyFile.reloadTime)) later, and a value is valid for up to "
+            + "\(Retire.text(lifetime.duration)) (\(lifetime.origin))", canBeForced: true)
+      case .unrecorded:
+        throw refusal(
+          "\(source.name) does not record until when key \(key) sealed; add the time of its rotation as the fifth "
+            + "field of its line, for example `2026-11-21T08:30:00Z`", canBeForced: true)
+      }
+      _ = keys.retire(key)
+      try source.write(keys)
+      Console.inform(sentence)
+    }
+
+    private func longestLifetime() throws -> SealedLifetime {
+      guard let policy else { return .ofAnyPolicy }
+      let sources = PolicySources(environment: ProcessInfo.processInfo.environment, readsSecrets: false)
+      let outcome = PolicyFile.load(path: policy, sources)
+      guard let loaded = outcome.policy else {
+        let errors = outcome.diagnostics.filter { $0.severity == .error }
+        for error in errors { Console.writeLine(error.description) }
+        throw errors.errorExitCode
+      }
+      return .longest(under: loaded)
+    }
+
+    /// Reports the reason why the key is not retired, and returns the exit code.
+    ///
+    /// - Parameter canBeForced: true if `--now` retires the key nevertheless.
+    private func refusal(_ reason: String, canBeForced: Bool = false) -> ExitCode {
+      Console.reportError(reason)
+      if canBeForced {
+        if policy == nil { Console.inform("`--policy FILE` counts with the lifetimes of that policy") }
+        Console.inform(
+          "`--now` retires the key at once: sign-ins in progress, codes and refresh tokens that it sealed end, and "
+            + "their users have to sign in again")
+      }
+      return .policyErrors
+    }
+
+    /// Returns the text of a duration in the largest unit that gives a whole number.
+    private static func text(_ time: Seconds) -> String {
+      for (unit, length) in [("d", 86_400), ("h", 3_600), ("min", 60)] where time.count.isMultiple(of: length) {
+        return "\(time.count / length) \(unit)"
+      }
+      return "\(time.count) s"
+    }
+  }
+}
