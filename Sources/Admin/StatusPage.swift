@@ -57,8 +57,8 @@ enum StatusPage {
     guard !kinds.isEmpty else { return "  counted by the server of the store\n" }
     return kinds.map { kind in
       let fill = kind.share > 0 ? kind.bytes * 100 / kind.share : 0
-      return "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes, \(fill) % of its share, "
-        + "\(kind.evictions) evicted, \(kind.refusals) refused\n"
+      return "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes, "
+        + "\(fill) % of its share, \(kind.evictions) evicted, \(kind.refusals) refused\n"
     }.joined()
   }
 

@@ -205,8 +205,8 @@ public struct RefreshLedger: Sendable {
     record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
       family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease, epoch: epoch,
-      record: record.bytes, recordBefore: recordBefore, generation: record.generation, token: record.token, started: now, network: use.network.code,
-      isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
+      record: record.bytes, recordBefore: recordBefore, generation: record.generation, token: record.token,
+      started: now, network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
   /// Returns true if the last response may be repeated (`I-renewal`).
