@@ -20,7 +20,8 @@ enum RedisFailure: Error, Equatable, Sendable {
   case overloaded
 
   /// Creates the failure that an error reply means.
-  init(reply text: String) {
+  init(reply: String) {
+    let text = RedisFailure.withoutArguments(reply)
     switch RedisFailure.word(of: text) {
     case "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "NOREPLICAS", "UNBLOCKED",
       "BUSY":
@@ -78,6 +79,14 @@ enum RedisFailure: Error, Equatable, Sendable {
 
   /// Returns the first word of an error reply, which names the error.
   static func word(of text: String) -> String { String(text.prefix { $0 != " " }) }
+
+  /// Returns the text of an error reply without the arguments of the command, which the reply to an unknown command
+  /// repeats: those of `AUTH` are a password.
+  private static func withoutArguments(_ text: String) -> String {
+    let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[1].hasPrefix(" with args") else { return text }
+    return String(parts[0])
+  }
 
   private static func advice(_ word: String) -> String {
     switch word {

@@ -120,6 +120,18 @@ struct RedisFailureTests {
     }
   }
 
+  @Test("A password is not reported if the server does not know the command that contains it")
+  func unknownCommand() async throws {
+    let server = try RedisProcess(options: ["--rename-command", "AUTH", "LOGIN"])
+    var settings = server.settings
+    settings.password = Secret("do-not-log")
+    try await StoreOnWorkers.run(settings, isConnected: false) { store async throws in
+      #expect(try await store.wait { store.notices.contains { $0.contains("unknown command") } })
+      #expect(!store.notices.contains { $0.contains("do-not-log") })
+      #expect(store.outage?.contains("do-not-log") == false)
+    }
+  }
+
   @Test("A server without its data is another epoch, and a claim in the earlier one counts as not made")
   func emptied() async throws {
     let server = try RedisProcess()
