@@ -144,6 +144,25 @@ public final class FileStore: EphemeralStore {
     try await self.value(key, .take(value), now) != nil
   }
 
+  /// Changes the entry after the operations that wait for the disk.
+  public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
+    guard let poller = Poller.current else { return }
+    if let new {
+      perform(key, .replace(old, with: new, expiry: expiry), later: poller)
+    } else {
+      perform(key, .take(old), later: poller)
+    }
+  }
+
+  /// Queues an operation without a waiting caller. Its outcome is not reported, and it is lost if the queue is full.
+  private func perform(_ key: StoreKey, _ operation: StoreRequest.Operation, later poller: Poller) {
+    // At time 0 no entry has expired. A change of one that has expired since has no effect.
+    let request = StoreRequest(
+      key: key, operation: operation, now: 0, began: SystemClock.monotonicNanoseconds(),
+      reply: AwaitedValue(on: poller))
+    if !queue.add(request) { shared.meter.failed(.unavailable) }
+  }
+
   private func value(
     _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
@@ -169,6 +188,10 @@ public final class FileStore: EphemeralStore {
     guard let answer = await request.reply.take(on: poller, until: deadline) else {
       shared.meter.failed(.timeout)
       shared.away("the disk does not answer", path: path)
+      if case .put(let value, _, _) = operation, key.kind == .claim {
+        // The transaction that is in progress may make the claim, but its request has failed.
+        perform(key, .take(value), later: poller)
+      }
       throw .unavailable("the disk does not answer")
     }
     return try answer.get()

@@ -1,3 +1,4 @@
+import OAuth
 public import Time
 
 /// One client of the policy.

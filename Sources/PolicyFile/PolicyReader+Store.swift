@@ -48,7 +48,7 @@ extension PolicyReader {
     if text.hasPrefix("redis") { return redisStore(field, text) }
     error(
       .invalidValue, field.node,
-      "`store` cannot be \(quoted(text)); use `memory`, `{ memory: SIZE }`, `{ file: PATH }` or "
+      "`store` cannot be \(PolicyReader.shown(text)); use `memory`, `{ memory: SIZE }`, `{ file: PATH }` or "
         + "`redis://HOST:PORT/DB`")
     return nil
   }
@@ -78,11 +78,13 @@ extension PolicyReader {
     } catch {
       self.error(
         error == .password ? .inlineSecret : .invalidValue, field.node,
-        // A text with a password is not shown.
-        "`store` cannot be \(error == .password ? "this URL" : "`\(url)`"); it \(error.text)")
+        "`store` cannot be \(PolicyReader.shown(url)); it \(error.text)")
       return nil
     }
   }
+
+  /// Returns the text in quotation marks, unless it may contain a password: that of a URL is in front of `@`.
+  private static func shown(_ text: String) -> String { text.contains("@") ? "this URL" : quoted(text) }
 
   /// Reads `store_key_prefix`.
   func keyPrefix(_ field: Field) -> String? {

@@ -15,12 +15,17 @@ final class RedisCall {
   let isRepeat: Bool
   /// The epoch in which the command is valid.
   let epoch: EpochID
+  /// The operation, if no caller waits for it and it must be repeated after the connection has ended.
+  let leftover: RedisOperation?
   private(set) var outcome: Outcome?
   /// True if the caller no longer waits.
   private(set) var isAbandoned = false
   private let waiter: Waiter
 
-  init(_ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, _ poller: Poller) {
+  init(
+    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, leftover: RedisOperation? = nil, _ poller: Poller
+  ) {
+    self.leftover = leftover
     self.words = words
     self.isWrite = isWrite
     self.isRepeat = isRepeat

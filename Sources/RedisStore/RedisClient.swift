@@ -170,8 +170,9 @@ final class RedisClient: Activity {
     performLater(.remove(key: key, value: value), in: epoch)
   }
 
-  /// Performs an operation now if there is a connection, otherwise after the next connect, in the same epoch. Its
-  /// outcome is not reported.
+  /// Performs an operation now if there is a connection, otherwise after the next connect, in the same epoch. If the
+  /// connection ends before the reply, the operation is repeated: it compares the value, so a second execution has no
+  /// effect. Its outcome is not reported.
   func performLater(_ operation: RedisOperation, in epoch: EpochID) {
     guard leftovers.count < RedisLimits.leftovers else { return }
     leftovers.append(Leftover(operation: operation, epoch: epoch))
@@ -182,7 +183,9 @@ final class RedisClient: Activity {
     for leftover in leftovers {
       // Sends the script itself, because no operation waits for the reply to repeat the call after `NOSCRIPT`.
       let words = leftover.operation.words(isRepeat: false, sendsScript: true)
-      add(RedisCall(words, isWrite: true, isRepeat: false, epoch: leftover.epoch, poller))
+      add(
+        RedisCall(
+          words, isWrite: true, isRepeat: false, epoch: leftover.epoch, leftover: leftover.operation, poller))
     }
     leftovers = []
   }
@@ -263,8 +266,9 @@ final class RedisClient: Activity {
   private func take(_ reply: RESPReply, _ epoch: [UInt8]) throws(RedisFailure) {
     guard !batches.isEmpty else { throw .malformed("to no command") }
     guard batches[0].add(reply) else { return }
-    backoff.reset()
     try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
+    // Not for a server that refuses commands: it would be asked again without a pause.
+    backoff.reset()
   }
 
   /// Fails all calls and decides when to connect again.
@@ -290,6 +294,10 @@ final class RedisClient: Activity {
     let (sent, waiting) = (batches, calls)
     batches = []
     calls = []
+    for call in sent.flatMap(\.calls) + waiting {
+      guard let operation = call.leftover, leftovers.count < RedisLimits.leftovers else { continue }
+      leftovers.append(Leftover(operation: operation, epoch: call.epoch))
+    }
     for batch in sent { batch.fail(failure) }
     for call in waiting { call.finish(.failed(failure, wasSent: false)) }
   }

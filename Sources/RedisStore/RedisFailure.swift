@@ -20,7 +20,8 @@ enum RedisFailure: Error, Equatable, Sendable {
   case overloaded
 
   /// Creates the failure that an error reply means.
-  init(reply text: String) {
+  init(reply: String) {
+    let text = RedisFailure.shown(reply)
     switch RedisFailure.word(of: text) {
     case "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "NOREPLICAS", "UNBLOCKED",
       "BUSY":
@@ -78,6 +79,21 @@ enum RedisFailure: Error, Equatable, Sendable {
 
   /// Returns the first word of an error reply, which names the error.
   static func word(of text: String) -> String { String(text.prefix { $0 != " " }) }
+
+  /// The maximum length of an error reply in notices. Those of Redis have at most about 150 characters.
+  private static let longestText = 200
+
+  /// Returns an error reply as it is shown: on one line, without control characters, and without the arguments of the
+  /// command, which the reply to an unknown command repeats. Those of `AUTH` are a password.
+  private static func shown(_ reply: String) -> String {
+    let text = String(
+      reply.unicodeScalars.prefix(longestText).map { scalar -> Character in
+        (0x20..<0x7f).contains(scalar.value) ? Character(scalar) : "?"
+      })
+    let parts = text.split(separator: ",", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, parts[1].hasPrefix(" with args") else { return text }
+    return String(parts[0])
+  }
 
   private static func advice(_ word: String) -> String {
     switch word {

@@ -3,6 +3,9 @@ internal import Reactor
 
 /// An established connection to a server, which sends commands and receives replies. Belongs to one worker.
 final class RedisLink {
+  /// The number of sent bytes after which `output` is moved to the front, and the capacity that it keeps.
+  private static let longestPrefix = 1 << 16
+
   private let socket: Socket
   private let poller: Poller
   private let waiter: Waiter
@@ -43,12 +46,18 @@ final class RedisLink {
       }
       switch socket.send(sending, upTo: sending.count, more: sent < output.count) {
       case .moved: continue
-      case .wouldBlock: return
+      case .wouldBlock:
+        // Without this, the sent bytes would stay in memory as long as the server is a little behind.
+        if sent >= RedisLink.longestPrefix {
+          output.removeFirst(sent)
+          sent = 0
+        }
+        return
       case .ended: throw .unreachable("the connection ended")
       case .failed(let error): throw .unreachable("\(error)")
       }
     }
-    output.removeAll(keepingCapacity: output.count < 1 << 16)
+    output.removeAll(keepingCapacity: output.count < RedisLink.longestPrefix)
     sent = 0
     poller.buffers.wipeAndGiveBack(sending)
   }

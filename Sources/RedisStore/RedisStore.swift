@@ -97,9 +97,14 @@ public final class RedisStore: EphemeralStore {
     // As in other stores, an entry that has already expired is not stored.
     guard expiry > now else { return try self.value(of: try await perform(.get(key: name(key)), in: epoch)) }
     try charge(key.kind, holder, expiry - now)
-    return try self.value(
+    let existing = try self.value(
       of: try await perform(
         .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
+    if existing != nil {
+      // A request that waits for another one asks many times.
+      budgets.giveBack(key.kind, to: holder, lifetime: expiry - now, now: SystemClock.monotonicTime())
+    }
+    return existing
   }
 
   /// Stores an empty value that `replace` may replace by one of up to `bytes` bytes. Throws `.full`, `.tooLong` or

@@ -21,10 +21,16 @@ final class EndedFamilies: Sendable {
   /// The maximum number of ends, which use about 400 KiB. To write them to a new epoch takes about a second.
   static let maximum = 4_096
 
+  private struct Known {
+    let end: End
+    /// The epoch whose store has the end.
+    let epoch: EpochID
+  }
+
   private struct State {
-    /// The epoch whose store has all ends.
-    var epoch = EpochID.none
-    var ends: [TransactionID: End] = [:]
+    /// The epoch whose store has all ends; `nil` if it is not known.
+    var complete: EpochID?
+    var ends: [TransactionID: Known] = [:]
   }
 
   private let state = Mutex(State())
@@ -32,24 +38,31 @@ final class EndedFamilies: Sendable {
   /// Remembers an end that is in the store of `epoch`.
   func add(_ end: End, in epoch: EpochID, now: UnixTime) {
     state.withLock { state in
-      if state.ends.isEmpty { state.epoch = epoch }
-      if state.ends.count >= EndedFamilies.maximum {
-        state.ends = state.ends.filter { $0.value.expiry > now }
+      if state.ends[end.family] == nil, state.ends.count >= EndedFamilies.maximum {
+        state.ends = state.ends.filter { $0.value.end.expiry > now }
         guard state.ends.count < EndedFamilies.maximum else { return }
       }
-      state.ends[end.family] = end
+      state.ends[end.family] = Known(end: end, epoch: epoch)
+      // An operation of an earlier epoch may report its end after the store has all others.
+      if state.complete != epoch { state.complete = nil }
     }
   }
 
   /// Returns the ends that the store of `epoch` may lack.
   func missing(in epoch: EpochID, now: UnixTime) -> [End] {
-    state.withLock { state in
-      state.epoch == epoch ? [] : state.ends.values.filter { $0.expiry > now }
+    state.withLock { state -> [End] in
+      if state.complete == epoch { return [] }
+      let missing = state.ends.values.filter { $0.epoch != epoch && $0.end.expiry > now }.map(\.end)
+      if missing.isEmpty { state.complete = epoch }
+      return missing
     }
   }
 
-  /// Records that the store of `epoch` has all ends.
-  func complete(in epoch: EpochID) {
-    state.withLock { $0.epoch = epoch }
+  /// Returns true if the store of `epoch` may lack the end of the family.
+  func isMissing(_ family: TransactionID, in epoch: EpochID) -> Bool {
+    state.withLock { state in
+      guard let known = state.ends[family] else { return false }
+      return known.epoch != epoch
+    }
   }
 }

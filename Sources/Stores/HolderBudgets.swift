@@ -26,10 +26,20 @@ public final class HolderBudgets: Sendable {
   ///   - lifetime: the lifetime of the entry.
   public func charge(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) -> Bool {
     guard holder.isLimited else { return true }
-    let burst = HolderBudgets.entries(kind)
-    let perMinute = burst * 60 / max(1, lifetime.count)
     return limiters[kind.place].take(
-      RateKey(holder: holder), at: TokenBucket.Rate(burst: burst, perMinute: max(1, perMinute)), now: now)
+      RateKey(holder: holder), at: HolderBudgets.rate(kind, lifetime: lifetime), now: now)
+  }
+
+  /// Undoes a charge for an entry that was not made, because the key had one already.
+  public func giveBack(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) {
+    guard holder.isLimited else { return }
+    limiters[kind.place].giveBack(
+      RateKey(holder: holder), at: HolderBudgets.rate(kind, lifetime: lifetime), now: now)
+  }
+
+  private static func rate(_ kind: StoreKind, lifetime: Seconds) -> TokenBucket.Rate {
+    let burst = entries(kind)
+    return TokenBucket.Rate(burst: burst, perMinute: max(1, burst * 60 / max(1, lifetime.count)))
   }
 
   /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size.

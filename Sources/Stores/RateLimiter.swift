@@ -78,6 +78,15 @@ public final class RateLimiter: Sendable {
     }
   }
 
+  /// Puts back a token of `key` that was taken at `rate` for nothing.
+  public func giveBack(_ key: RateKey, at rate: TokenBucket.Rate, now: MonotonicTime) {
+    let (shard, range, fingerprint) = locate(key)
+    shard.slots.withLock { slots in
+      guard let index = range.first(where: { slots[$0].fingerprint == fingerprint }) else { return }
+      slots[index].bucket.giveBack(rate, now: now)
+    }
+  }
+
   /// Returns the shard, the slots of the set and the fingerprint of a key.
   private func locate(_ key: RateKey) -> (Shard, Range<Int>, UInt64) {
     var hasher = Hasher()

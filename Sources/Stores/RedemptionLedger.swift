@@ -92,6 +92,8 @@ public struct RedemptionLedger: Sendable {
     case .claimed, .unsettled:
       guard existing.proof == record.proof else { return .claimed }
       guard existing.state == .unsettled || existing.leaseEnd <= now else { return .busy }
+      // In another epoch, the record may be older than the one that was read.
+      guard store.epoch == present else { throw .unavailable("the store has begun another epoch") }
       do throws(StoreError) {
         guard try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now) else { return .busy }
       } catch {

@@ -8,8 +8,9 @@ extension RefreshLedger {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
+      if mayPrecede(use, epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
-        if use.epoch != epoch, try await restoreEnds(in: epoch, now: now) { continue }
+        guard store.epoch == epoch else { continue }
         return nil
       }
       guard var record = FamilyRecord(parsing: old) else { return .again }
@@ -77,19 +78,23 @@ extension RefreshLedger {
       EndedFamilies.End(family: use.family, generation: record.generation, expiry: expiry), in: epoch, now: now)
   }
 
-  /// Ends the remembered families again if the store has begun another epoch and may have lost their records. Returns
-  /// true if the caller must read its record again.
+  /// Returns true if the family of the token may have ended in an epoch before `epoch`. An adopted token contains no
+  /// epoch.
+  func mayPrecede(_ use: RefreshUse, _ epoch: EpochID) -> Bool { use.epoch != epoch || use.isAdopted }
+
+  /// Ends the remembered families again if the store has begun another epoch and may have lost their records or have
+  /// older ones. Returns true if the epoch may have changed meanwhile, so that the caller must begin again.
   func restoreEnds(in epoch: EpochID, now: UnixTime) async throws(StoreError) -> Bool {
     let missing = ends.missing(in: epoch, now: now)
     guard !missing.isEmpty else { return false }
     // Not limited: the holders of the original records are not known any more.
     let holder = StoreHolder(address: "", isLoopback: true)
-    for end in missing {
+    // Several requests may do this at the same time. In different orders, they share the work.
+    for end in missing.shuffled() where ends.isMissing(end.family, in: epoch) {
       _ = try await self.end(
         end.family, revoking: Int(end.generation), holder: holder, expiry: end.expiry, adoptedUntil: end.expiry,
         now: now)
     }
-    ends.complete(in: epoch)
     return true
   }
 }

@@ -117,10 +117,13 @@ public struct RefreshLedger: Sendable {
     let generation = UInt32(clamping: use.generation)
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
+      // Before the record is read, because a record may be older than the end of its family.
+      if mayPrecede(use, epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
+        // Without a record in another epoch, the token is from an earlier one.
+        guard store.epoch == epoch else { continue }
         // The first token of a family from an earlier epoch may have been used there.
         guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
-        if use.epoch != epoch, try await restoreEnds(in: epoch, now: now) { continue }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
         record.generation = generation
@@ -133,7 +136,8 @@ public struct RefreshLedger: Sendable {
           existing = try await store.put(
             key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
         } catch {
-          await takeBack(attempt)
+          // A full store has not executed the operation.
+          if case .unavailable = error { await takeBack(attempt) }
           throw error
         }
         if existing == nil { return .granted(attempt) }
@@ -151,7 +155,7 @@ public struct RefreshLedger: Sendable {
       case .busy where record.token == digest:
         guard record.leaseEnd <= now else { return .busy }
         isAfterLease = true
-      case .busy where generation == record.generation + 1:
+      case .busy where Int(generation) == Int(record.generation) + 1:
         // The client received this token as the successor of the recorded one, but the store could not record it.
         record.previous = record.token
         record.token = digest
@@ -205,8 +209,8 @@ public struct RefreshLedger: Sendable {
     record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
       family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease, epoch: epoch,
-      record: record.bytes, recordBefore: recordBefore, generation: record.generation, token: record.token, started: now, network: use.network.code,
-      isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
+      record: record.bytes, recordBefore: recordBefore, generation: record.generation, token: record.token,
+      started: now, network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
   /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.window`, at
@@ -268,7 +272,7 @@ public struct RefreshLedger: Sendable {
   public func settle(_ attempt: Attempt, successor: Secret, now: UnixTime) async throws(StoreError) -> Bool {
     var record = FamilyRecord(state: .current)
     record.isAdopted = attempt.isAdopted
-    record.generation = attempt.generation + 1
+    record.generation = UInt32(clamping: Int(attempt.generation) + 1)
     record.token = RefreshLedger.digest(successor)
     record.previous = attempt.token
     record.firstUse = attempt.started

@@ -44,6 +44,12 @@ public struct TokenBucket: Hashable, Sendable {
     return true
   }
 
+  /// Puts back a token that was taken for nothing.
+  public mutating func giveBack(_ rate: Rate, now: MonotonicTime) {
+    tokens = min(Double(rate.burst), level(rate, now: now) + 1)
+    updated = max(updated, now)
+  }
+
   /// Returns the time until there is a token, for `Retry-After`; `nil` if there is one now.
   public func retryAfter(_ rate: Rate, now: MonotonicTime) -> Seconds? {
     let missing = 1 - level(rate, now: now)

@@ -1,6 +1,7 @@
 import Demo
 import GatewayTestSupport
 import HTTP
+import LegacyServer
 import OAuth
 import Policy
 import Testing
@@ -67,8 +68,10 @@ struct RequestInProgressTests {
   func redemption() async throws {
     try await GatewayFixture.run { gateway in
       let code = try await gateway.code()
+      let before = gateway.upstreamTokenForms.count
       let (first, second) = try await twice(gateway) { try await gateway.redeem(code) }
       second.expectTokenError(400, "invalid_grant")
+      #expect(gateway.upstreamTokenForms.count == before + 1)
       #expect(gateway.upstream.recorder.requests(to: "/revoke").isEmpty)
       #expect(try await gateway.refresh(try first.refreshToken()).status == 200)
     }

@@ -127,6 +127,24 @@ struct GatewayFindings {
         """),
     FindingCase(
       .invalidValue,
+      "A password in the URL of a store that is not supported",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: valkey://u:secret@127.0.0.1")],
+      expected: """
+        policy.yaml:6:10: error: `store` cannot be this URL; use `memory`, `{ memory: SIZE }`, `{ file: PATH }` or \
+        `redis://HOST:PORT/DB`
+        """),
+    FindingCase(
+      .invalidValue,
+      "A password in a URL of a store with an unknown scheme",
+      edits: [
+        ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis+tls://u:secret@127.0.0.1")
+      ],
+      expected: """
+        policy.yaml:6:10: error: `store` cannot be this URL; it has none of the schemes `redis://`, `rediss://`, \
+        `redis+sentinel://`, `rediss+sentinel://` and `redis+unix:`
+        """),
+    FindingCase(
+      .invalidValue,
       "A URL of a store that cannot be used",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: redis://127.0.0.1/x")],
       expected: """

@@ -226,7 +226,7 @@ struct PolicyValuesTests {
     #expect(client.pkce == .required)
     #expect(client.responseModes == [.query])
     #expect(client.codeLifetime == 60)
-    #expect(client.refreshReuseWindow == 0)
+    #expect(client.refreshReuseWindow == 30)
     #expect(client.refreshIdle == 7_776_000)
     #expect(client.rawRefreshUntil == nil)
     #expect(client.pushedAuthorization == .off)

@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Reactor
 import RedisStore
 import RedisTestSupport
 import Stores
@@ -117,6 +118,34 @@ struct RedisFailureTests {
       }
       proxy.rule = .pass
       #expect(try await store.wait { (try? await store.put(.sample(.claim, 9), 1)) == .some(nil) })
+    }
+  }
+
+  @Test("A change for later is made although the connection that it was sent over ends without a reply")
+  func later() async throws {
+    let server = try RedisProcess()
+    try await StoreOnWorkers.run(server.settings) { store async throws in
+      let key = StoreKey.sample(.family)
+      #expect(try await store.put(key, 1) == nil)
+      server.freeze()
+      let expiry = SystemClock.unixTime() + 60
+      await store.store.replaceLater(key, key.kind.sample(1), with: key.kind.sample(2), expiry: expiry)
+      await store.store.replaceLater(key, key.kind.sample(9), with: nil, expiry: expiry)
+      _ = await unavailable { try await store.get(key) }
+      server.thaw()
+      #expect(try await store.wait { (try? await store.get(key)) == key.kind.sample(2) })
+    }
+  }
+
+  @Test("A password is not reported if the server does not know the command that contains it")
+  func unknownCommand() async throws {
+    let server = try RedisProcess(options: ["--rename-command", "AUTH", "LOGIN"])
+    var settings = server.settings
+    settings.password = Secret("do-not-log")
+    try await StoreOnWorkers.run(settings, isConnected: false) { store async throws in
+      #expect(try await store.wait { store.notices.contains { $0.contains("unknown command") } })
+      #expect(!store.notices.contains { $0.contains("do-not-log") })
+      #expect(store.outage?.contains("do-not-log") == false)
     }
   }
 

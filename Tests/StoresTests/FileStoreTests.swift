@@ -64,6 +64,22 @@ struct FileStoreTests {
     }
   }
 
+  @Test("A change for later follows the operations that wait, and is made if the value is the expected one")
+  func later() async throws {
+    try await StoreFolder.with { folder in
+      try await Self.run(folder.path("state.db")) { store async throws in
+        let key = StoreKey.sample(.family)
+        #expect(try await store.put(key, 1) == nil)
+        await store.store.replaceLater(key, key.kind.sample(9), with: nil, expiry: 10)
+        #expect(try await store.get(key) == key.kind.sample(1))
+        await store.store.replaceLater(key, key.kind.sample(1), with: key.kind.sample(2), expiry: 10)
+        #expect(try await store.get(key) == key.kind.sample(2))
+        await store.store.replaceLater(key, key.kind.sample(2), with: nil, expiry: 10)
+        #expect(try await store.get(key) == nil)
+      }
+    }
+  }
+
   @Test("After a restart the entries are counted as before, and removing them returns the room of their holders")
   func counted() async throws {
     try await StoreFolder.with { folder in

@@ -32,6 +32,15 @@ struct HolderBudgetsTests {
     #expect(abs(charges(.state, .sample(1), now: 900_000) - all) < all / 20)
   }
 
+  @Test("An entry that was not made is not charged", arguments: StoreKind.allCases)
+  func notMade(kind: StoreKind) {
+    for _ in 0..<5 {
+      #expect(budgets.charge(kind, to: .sample(1), lifetime: 600, now: 0))
+      budgets.giveBack(kind, to: .sample(1), lifetime: 600, now: 0)
+    }
+    #expect(charges(kind, .sample(1)) == HolderBudgets.entries(kind))
+  }
+
   @Test("Requests from this machine are not limited")
   func loopback() {
     let holder = StoreHolder(address: "127.0.0.1", isLoopback: true)

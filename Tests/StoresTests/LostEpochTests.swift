@@ -16,12 +16,15 @@ struct LostEpochTests {
   }
 
   /// A token of the family that was sealed in `epoch`.
-  private func use(_ generation: Int, sealedIn epoch: EpochID, family: TransactionID? = nil) -> RefreshUse {
+  private func use(
+    _ generation: Int, sealedIn epoch: EpochID, family: TransactionID? = nil, isAdopted: Bool = false
+  ) -> RefreshUse {
     let grant = RefreshGrant(
       family: family ?? self.family, generation: generation, epoch: epoch,
       binding: ClientBinding(clientID: ClientID("mail"), scope: nil, upstreamClientID: ClientID("mail")),
       upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
-    var use = RefreshUse(grant, token: Secret("r\(generation)"), address: "192.0.2.1", isLoopback: false)
+    var use = RefreshUse(
+      grant, token: Secret("r\(generation)"), address: "192.0.2.1", isLoopback: false, isAdopted: isAdopted)
     use.idle = 1_000
     return use
   }
@@ -149,6 +152,34 @@ struct LostEpochTests {
     #expect(try await ledger.end(of: use(4, sealedIn: epoch), now: 0) == .first)
   }
 
+  @Test("A family that this process has seen ended does not come back with an older record in the new epoch")
+  func olderRecordOfEndedFamily() async throws {
+    let epoch = store.epoch
+    let first = try await granted(use(0, sealedIn: epoch))
+    #expect(try await ledger.settle(first, successor: Secret("r1"), now: 0))
+    let holder = StoreHolder(address: "192.0.2.1")
+    #expect(try await ledger.end(family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    store.loseEntries()
+    // The new primary of the store has the record from before the end.
+    let elsewhere = RefreshLedger(store: store)
+    guard case .granted(let copy) = try await elsewhere.claim(use(0, sealedIn: store.epoch), lease: 10, now: 0) else {
+      Issue.record("the record cannot be created")
+      return
+    }
+    #expect(try await elsewhere.settle(copy, successor: Secret("r1"), now: 0))
+    #expect(try await claim(use(1, sealedIn: epoch)) == .ended(.first))
+    #expect(try await elsewhere.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .ended(.again))
+  }
+
+  @Test("A token from before the gateway does not begin its ended family again in a new epoch")
+  func adopted() async throws {
+    _ = try await granted(use(0, sealedIn: store.epoch, isAdopted: true))
+    let holder = StoreHolder(address: "192.0.2.1")
+    #expect(try await ledger.end(family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    store.loseEntries()
+    #expect(try await claim(use(0, sealedIn: store.epoch, isAdopted: true)) == .ended(.first))
+  }
+
   @Test("Remembered ends are limited, and a later end replaces none that has not expired")
   func limit() throws {
     let ends = EndedFamilies()
@@ -164,9 +195,16 @@ struct LostEpochTests {
     let last = try end(EndedFamilies.maximum, expiry: 100)
     #expect(!missing.contains { $0.family == last.family })
     // Expired ends give room to later ones.
-    ends.add(try end(9_999, expiry: 300), in: old, now: 200)
-    #expect(ends.missing(in: EpochID(rawValue: 2), now: 200).count == 1)
-    ends.complete(in: EpochID(rawValue: 2))
-    #expect(ends.missing(in: EpochID(rawValue: 2), now: 200).isEmpty)
+    let later = try end(9_999, expiry: 300)
+    ends.add(later, in: old, now: 200)
+    let new = EpochID(rawValue: 2)
+    #expect(ends.missing(in: new, now: 200).count == 1)
+    #expect(ends.isMissing(later.family, in: new))
+    ends.add(later, in: new, now: 200)
+    #expect(!ends.isMissing(later.family, in: new))
+    #expect(ends.missing(in: new, now: 200).isEmpty)
+    // An operation of the earlier epoch reports its end late.
+    ends.add(try end(9_998, expiry: 300), in: old, now: 200)
+    #expect(ends.missing(in: new, now: 200).count == 1)
   }
 }

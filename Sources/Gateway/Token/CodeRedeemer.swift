@@ -26,7 +26,8 @@ struct CodeRedeemer {
     do throws(StoreError) {
       var wait = ProgressWait()
       while true {
-        let hold = UpstreamHold(intercepted.policy.upstream)
+        let hold = UpstreamHold(
+          intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
         let claim = try await ledger.claim(
           permit.family, client: permit.client.id, verifier: permit.verifier,
           holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,

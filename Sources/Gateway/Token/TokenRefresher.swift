@@ -88,7 +88,8 @@ struct TokenRefresher {
     use.arrival = intercepted.now
     var wait = ProgressWait()
     while true {
-      let hold = UpstreamHold(intercepted.policy.upstream)
+      let hold = UpstreamHold(
+        intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
       switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
       case .granted(let attempt):
         if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }

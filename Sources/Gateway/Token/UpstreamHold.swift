@@ -7,19 +7,25 @@ import Time
 /// After its lease, another request may take over the claim. So a request that has waited too long for the store, e.g.
 /// because its process was stopped, must not contact the upstream any more.
 struct UpstreamHold {
-  /// The time for reading the body of a response.
-  private static let bodyTime: Seconds = 30
+  /// The time for which the request may wait for an upstream connection (`ProxyConfiguration.queueTimeout`).
+  private static let queueTime: Milliseconds = 5_000
   /// The time between the claim and the upstream request: more than an operation of the store may take.
   private static let storeTime: Seconds = 10
 
-  /// The lease of the claim: longer than any upstream request takes.
+  /// The lease of the claim: longer than any upstream request takes. A token request fits into the socket's send
+  /// buffer, so the time to send it does not count.
   let lease: Seconds
   private let began: MonotonicTime
 
   /// Begins the hold. Create it immediately before the claim.
-  init(_ upstream: UpstreamSettings, now: MonotonicTime = SystemClock.monotonicTime()) {
-    lease =
-      Seconds(upstream.connectTimeout + upstream.responseTimeout) + UpstreamHold.bodyTime + UpstreamHold.storeTime
+  ///
+  /// - Parameter bodyTimeout: The maximum time for reading the body of the response.
+  init(
+    _ upstream: UpstreamSettings, bodyTimeout: Milliseconds, now: MonotonicTime = SystemClock.monotonicTime()
+  ) {
+    let request = UpstreamHold.queueTime + upstream.connectTimeout + upstream.responseTimeout + bodyTimeout
+    // The fraction of a second that the conversion drops.
+    lease = Seconds(request) + 1 + UpstreamHold.storeTime
     began = now
   }
 

@@ -237,26 +237,6 @@ struct TokenTests {
     }
   }
 
-  @Test("I-token: a second redemption during the first is refused, and the first one succeeds")
-  func inFlight() async throws {
-    try await GatewayFixture.run { gateway in
-      let code = try await gateway.code()
-      let gate = Gate()
-      let legacy = gateway.upstream.legacy
-      gateway.upstream.script { request in
-        guard request.path == "/token" else { return nil }
-        await gate.pass()
-        return legacy.respond(to: request, now: 1_700_000_000)
-      }
-      async let first = gateway.redeem(code)
-      await gate.someoneWaits()
-      // While the first redemption is in progress, a second one does not reach the upstream.
-      try await gateway.expectRefused(post: "/token", gateway.tokenForm(code)).expectTokenError(400, "invalid_grant")
-      await gate.open()
-      #expect(try await first.status == 200)
-    }
-  }
-
   @Test("I-token: the token endpoint accepts only forms in a POST")
   func methodAndBody() async throws {
     try await GatewayFixture.run(quirks: .with { $0.tokensOverGET = true }) { gateway in
