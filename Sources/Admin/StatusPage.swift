@@ -2,8 +2,8 @@ import Policy
 import Telemetry
 import Time
 
-/// The status page: the state of the process and the numbers of its decisions, as plain text for a terminal. It contains
-/// no secret.
+/// The status page: the state of the process and the numbers of its decisions, as plain text for a terminal. It
+/// contains no secret.
 enum StatusPage {
   /// Returns the text of the page.
   static func render(_ status: ProcessStatus, now: Timestamp) -> String {

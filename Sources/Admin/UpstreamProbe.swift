@@ -8,8 +8,8 @@ import Time
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
-  /// The maximum age of a result that is used again. If several orchestrators ask, the upstream gets only one connection
-  /// in this time.
+  /// The maximum age of a result that is used again. If several orchestrators ask, the upstream gets only one
+  /// connection in this time.
   private static let maximumResultAge: Milliseconds = 2_000
   /// The maximum duration of a test. It is below one second, the time for which orchestrators wait for a response by
   /// default.

@@ -45,10 +45,14 @@ def run(options, folder, judge):
             loaded.append(percentile(sample["latencies"], 0.99))
             took.append(duration(gateway, before, began))
         without, beside = percentile(quiet, CALM), percentile(loaded, CALM)
-        if not options.short and beside > FACTOR * without and beside > without + UNNOTICED:
-            problems.append(f"p99 is {beside / without:.2f} times its value without a reload, more than {FACTOR}")
+        ratios = sorted(with_reload / alone for alone, with_reload in zip(quiet, loaded))
+        # The median of all possible rounds is above this with a probability of 99 %, for 11 rounds.
+        lowest = ratios[min(len(ratios) // 7, len(ratios) - 1)]
+        if not options.short and lowest > FACTOR and beside > without + UNNOTICED:
+            problems.append(f"p99 is at least {lowest:.2f} times its value without a reload, more than {FACTOR}")
         judge("large", f"{rounds} reloads of {count:,} clients, of {statistics.median(took):.1f} s each: p99 "
-              f"{without:.2f} ms without, {beside:.2f} ms with, {beside / without:.2f} x", problems)
+              f"{without:.2f} ms without, {beside:.2f} ms with, {statistics.median(ratios):.2f} x "
+              f"({lowest:.2f} to {ratios[-1 - len(ratios) // 7]:.2f})", problems)
     finally:
         if gateway:
             gateway.stop()

@@ -18,6 +18,8 @@ BODY_TIMEOUT = 10  # seconds, as in the policy
 RATE_WINDOW = 20  # seconds over which the gateway measures the rate of a client
 SLACK = 3  # seconds that a busy machine and the granularity of a timer add
 FILLING = 10  # seconds in which the kernel buffers of hundreds of readers are filled
+SETTLED = 0.03  # share of a core that the gateway may use when only idle and slow clients are connected
+PAUSE = 1  # seconds over which this share is measured; the kernel accepts more bytes after half a second without any
 FACTOR = 2  # the maximum growth of p99 of normal traffic
 # A quiet p99 is a fraction of a millisecond. Users do not notice less than this, and a scheduler tick is as long.
 UNNOTICED = 2.0  # milliseconds
@@ -86,6 +88,20 @@ def normal(gateway, seconds, rate, begun=lambda: None):
     if child.returncode:
         raise RuntimeError("the normal traffic failed to run")
     return json.loads(output)
+
+
+def settle(gateway):
+    """Waits until the kernel accepts no more bytes for clients that do not read: hundreds of megabytes, which take up to
+    three seconds. Returns a problem if this takes too long."""
+    end = time.monotonic() + FILLING
+    while True:
+        before, began = measure.cpu_seconds(gateway.pids()), time.monotonic()
+        time.sleep(PAUSE)
+        used = (measure.cpu_seconds(gateway.pids()) - before) / (time.monotonic() - began)
+        if used <= SETTLED:
+            return []
+        if time.monotonic() > end:
+            return [f"the gateway uses {used:.0%} of a core {FILLING} s after the slow clients connected"]
 
 
 class Rounds:
@@ -177,6 +193,7 @@ def run(options, folder, judge):
                 # In the first second all clients send requests; later they only hold their connections.
                 crowd = Crowd(gateway, kinds, options.seconds * 6 + 60)
                 problems += rounds.add("first second", normal(gateway, 1, options.rate, crowd.come))
+                problems += settle(gateway)
                 before, began = measure.cpu_seconds(gateway.pids()), time.monotonic()
                 problems += rounds.add("loaded", normal(gateway, options.seconds, options.rate))
                 used.append((measure.cpu_seconds(gateway.pids()) - before) / (time.monotonic() - began))

@@ -113,8 +113,9 @@ extension ProxyTests {
       _ = unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
       let before = try Self.openFiles()
       var failures = 0
-      // Eight listeners and four loops with two descriptors each: the start fails at a different place each time. The limit
-      // is the highest number, so it begins at the lowest free one: descriptors of an earlier test may close until then.
+      // Eight listeners and four loops with two descriptors each: the start fails at a different place each time. The
+      // limit is the highest number, so it begins at the lowest free one: descriptors of an earlier test may close
+      // until then.
       for room in 0..<16 {
         var tight = limit
         tight.rlim_cur = rlim_t(try Self.lowestFreeDescriptor() + room)

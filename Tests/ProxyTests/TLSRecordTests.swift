@@ -98,8 +98,8 @@ extension ProxyTests {
         await bench.eventually("all was read") { !bench.upstream.notes.isEmpty }
         let turns = bench.upstream.notes.compactMap { Int($0) }
         #expect(turns.reduce(0, +) == 20)
-        // A row is 10 KeyUpdates and a byte. A turn ends at the end of the row in which it has read 64 records: after 6 rows,
-        // or after 7 if it began in the middle of a row, because the kernel did not have all bytes before.
+        // A row is 10 KeyUpdates and a byte. A turn ends at the end of the row in which it has read 64 records: after 6
+        // rows, or after 7 if it began in the middle of a row, because the kernel did not have all bytes before.
         #expect(turns.allSatisfy { $0 <= 7 }, "\(turns)")
         #expect(turns.count > 2)
       }
