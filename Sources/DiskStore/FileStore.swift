@@ -185,7 +185,7 @@ public final class FileStore: EphemeralStore {
     }
     // `poller.now` is the start of the turn, which may be a while ago.
     let deadline = Deadline(milliseconds: request.began / 1_000_000) + FileStore.patience
-    guard let answer = await request.reply.take(on: poller, until: deadline) else {
+    guard let answer = await request.reply.wait(on: poller, until: deadline) else {
       shared.meter.failed(.timeout)
       shared.away("the disk does not answer", path: path)
       if case .put(let value, _, _) = operation, key.kind == .claim {

@@ -121,7 +121,7 @@ final class StoreWriter {
     for (request, answer) in zip(live, answers) {
       shared.meter.observe(nanoseconds: SystemClock.monotonicNanoseconds() &- request.began)
       if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }
-      request.reply.give(answer)
+      request.reply.deliver(answer)
     }
     for table in tables where table.becameShort() { shared.reportShortage(table.usage) }
   }

@@ -7,7 +7,7 @@ import Synchronization
 public final class AwaitedValue<Value: Sendable>: Sendable {
   private enum State {
     case open
-    case given(Value)
+    case delivered(Value)
     case awaited(UnownedJob)
     /// The deadline passed first.
     case abandoned
@@ -29,42 +29,42 @@ public final class AwaitedValue<Value: Sendable>: Sendable {
   }
 
   /// Delivers the value. Called at most once, from any thread.
-  public func give(_ value: Value) {
+  public func deliver(_ value: Value) {
     let job = state.withLock { state -> UnownedJob? in
       switch state {
       case .open:
-        state = .given(value)
+        state = .delivered(value)
         return nil
       case .awaited(let job):
-        state = .given(value)
+        state = .delivered(value)
         return job
-      case .given, .abandoned: return nil
+      case .delivered, .abandoned: return nil
       }
     }
     if let job { loop.queue(job) }
   }
 
   /// Waits for the value. Called once, on the worker. Returns `nil` if the deadline passes first.
-  public func take(on poller: Poller, until deadline: Deadline) async -> Value? {
+  public func wait(on poller: Poller, until deadline: Deadline) async -> Value? {
     let receiver = JobReceiver(self)
     poller.wheel.arm(receiver, at: deadline)
-    unsafe poller.room.door.host = Unmanaged.passUnretained(receiver)
-    await poller.room.enter()
-    // The wheel and the room refer to the receiver without retaining it, so it must live until here.
+    unsafe poller.suspension.executor.host = Unmanaged.passUnretained(receiver)
+    await poller.suspension.enter()
+    // The wheel and the executor refer to the receiver without retaining it, so it must live until here.
     withExtendedLifetime(receiver) { poller.wheel.disarm(receiver) }
     return state.withLock { state in
-      if case .given(let value) = state { return value } else { return nil }
+      if case .delivered(let value) = state { return value } else { return nil }
     }
   }
 
-  /// Resumes `job` if the value was given, otherwise stores it for `give` or the deadline.
-  private func resumeWhenGiven(_ job: UnownedJob) {
-    let isGiven = state.withLock { state in
-      if case .given = state { return true }
+  /// Resumes `job` if the value has been delivered, otherwise stores it for `deliver` or the deadline.
+  private func resumeOrStore(_ job: UnownedJob) {
+    let isDelivered = state.withLock { state in
+      if case .delivered = state { return true }
       state = .awaited(job)
       return false
     }
-    if isGiven { loop.resume(job) }
+    if isDelivered { loop.resume(job) }
   }
 
   private func abandon() {
@@ -85,7 +85,7 @@ public final class AwaitedValue<Value: Sendable>: Sendable {
     }
 
     override func receive(_ job: UnownedJob) {
-      awaited.resumeWhenGiven(job)
+      awaited.resumeOrStore(job)
     }
 
     override func expired() {

@@ -5,7 +5,7 @@ extension Poller {
   ///
   /// For code that a worker's task calls without passing its poller, such as a store. Use it on that worker only.
   public static var current: Poller? {
-    guard let loop = unsafe cl_current() else { return nil }
+    guard let loop = unsafe cl_current_loop() else { return nil }
     return unsafe Unmanaged<EventLoop>.fromOpaque(loop).takeUnretainedValue().poller?.takeUnretainedValue()
   }
 }

@@ -50,7 +50,7 @@ final class RedisCount: Sendable {
       shared.isRequested = true
       return shared.takeWaiting()
     }
-    counter?.give(true)
+    counter?.deliver(true)
   }
 
   // MARK: The counter's side
@@ -63,7 +63,7 @@ final class RedisCount: Sendable {
       if !shared.isRequested { shared.waiting = request }
       return !shared.isRequested
     }
-    if waits { _ = await request.take(on: poller, until: .never) }
+    if waits { _ = await request.wait(on: poller, until: .never) }
     shared.withLock { shared in
       shared.isRequested = false
       shared.isCounting = true
@@ -73,7 +73,7 @@ final class RedisCount: Sendable {
   /// Ends the wait of the counter.
   func wake() {
     let counter = shared.withLock { $0.takeWaiting() }
-    counter?.give(true)
+    counter?.deliver(true)
   }
 
   /// Returns true if the figures were requested recently.

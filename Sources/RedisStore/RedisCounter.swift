@@ -45,7 +45,7 @@ final class RedisCounter: Activity {
         store.count.failed(error.text, now: SystemClock.monotonicTime())
       }
     }
-    waiter.retire()
+    waiter.cancelDeadline()
   }
 
   /// Counts all entries. Returns `nil` if the count was given up. Throws if the server begins another epoch: the cursor

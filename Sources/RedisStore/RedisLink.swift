@@ -39,7 +39,7 @@ final class RedisLink {
     while sent < output.count || !sending.isEmpty {
       if sending.isEmpty {
         // A TLS record that was sent in part must be repeated with the same bytes, so nothing is appended to it.
-        poller.buffers.fill(sending)
+        poller.buffers.ensureBlock(in: sending)
         let count = min(sending.room, output.count - sent)
         sending.append(output, in: sent..<sent + count)
         sent += count
@@ -66,7 +66,7 @@ final class RedisLink {
   func receive(_ take: (RESPReply) throws(RedisFailure) -> Void) throws(RedisFailure) {
     defer { poller.buffers.wipeAndGiveBack(receiving) }
     while socket.satisfies(.readable) {
-      poller.buffers.fill(receiving)
+      poller.buffers.ensureBlock(in: receiving)
       switch socket.receive(into: receiving) {
       case .moved:
         do throws(RESPError) {

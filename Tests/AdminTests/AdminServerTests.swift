@@ -37,7 +37,7 @@ struct AdminServerTests {
   @Test("An outage of the store is a field of its own, and the process stays ready")
   func storeOutage() async throws {
     let admin = try await AdminFixture()
-    admin.status.started([])
+    admin.status.beginServing([])
     admin.status.metrics.measureStoreActivity {
       StoreActivitySeries(
         engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
@@ -216,7 +216,7 @@ struct AdminServerTests {
     let before = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(before.contains("store        memory\n"))
     #expect(before.contains("stored entries by kind\n  unknown\n"))
-    admin.status.metrics.measureStore {
+    admin.status.metrics.setStoreMeasurement {
       [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: 1_000, evictions: 0, refusals: 2)]
     }
     admin.status.metrics.measureStoreActivity {
@@ -238,7 +238,7 @@ struct AdminServerTests {
     #expect(first.contains("  unknown: the keys of the server are being counted, see this page again later\n"))
     admin.status.metrics.measureStoreCount { StoreCountSeries(age: nil, problem: "NOPERM scan") }
     #expect(Fetch.text(try await Fetch.get(admin.port, "/")).contains("  unknown: NOPERM scan\n"))
-    admin.status.metrics.measureStore {
+    admin.status.metrics.setStoreMeasurement {
       [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: nil, evictions: 0, refusals: 0)]
     }
     admin.status.metrics.measureStoreCount { StoreCountSeries(age: 75, problem: "no reply in time") }

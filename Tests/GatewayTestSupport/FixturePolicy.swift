@@ -1,5 +1,6 @@
 public import OAuth
 public import Policy
+import Time
 
 /// The policy of the test vectors (`vectors.json`, "fixtures"), as a mutable value: the gateway at `https://gw.example`
 /// with the clients n1, n2, n3, n4, w1, web:2, d1 and tv1 of the vectors, and with w3 and p1.

@@ -9,11 +9,11 @@ struct AwaitedValueTests {
     let arrived = try await OnWorker.run { worker -> Int? in
       let value = AwaitedValue<Int>(on: worker.poller)
       if milliseconds == 0 {
-        value.give(7)
+        value.deliver(7)
       } else {
-        try OSThread.start("giver") { value.give(7) }
+        try OSThread.start("giver") { value.deliver(7) }
       }
-      return await value.take(on: worker.poller, until: worker.poller.patience)
+      return await value.wait(on: worker.poller, until: worker.poller.patience)
     }
     #expect(arrived == 7)
   }
@@ -23,9 +23,9 @@ struct AwaitedValueTests {
     try await OnWorker.run { worker in
       let value = AwaitedValue<Int>(on: worker.poller)
       #expect(!value.isAbandoned)
-      #expect(await value.take(on: worker.poller, until: worker.poller.deadline(after: 10)) == nil)
+      #expect(await value.wait(on: worker.poller, until: worker.poller.deadline(after: 10)) == nil)
       #expect(value.isAbandoned)
-      value.give(7)
+      value.deliver(7)
       await worker.poller.pause(50)
     }
   }

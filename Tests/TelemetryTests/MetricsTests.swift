@@ -48,7 +48,7 @@ struct MetricsTests {
   @Test("A store that counts its entries has the age of the count, and no shares")
   func storeCount() {
     #expect(lines("proofgate_store_count_age_seconds").isEmpty)
-    registry.measureStore {
+    registry.setStoreMeasurement {
       [StoreSeries(kind: "family", entries: 3, bytes: 339, share: nil, evictions: 0, refusals: 0)]
     }
     registry.measureStoreCount { StoreCountSeries(age: 75, problem: nil) }

@@ -49,7 +49,7 @@ extension Rejection {
     remedy: "Begin a new authorization request.")
 
   package static let codeBusy = Rejection(
-    "code-busy", .temporarilyUnavailable, 503, .page, "a redemption of this code is under way",
+    "code-busy", .temporarilyUnavailable, 503, .noRedirect, "a redemption of this code is under way",
     source: "RFC 6749, section 4.1.2",
     refused: """
       Another request of the same client redeems the code, and its result was not known after ten seconds. Or a \
