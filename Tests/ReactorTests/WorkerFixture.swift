@@ -89,8 +89,8 @@ final class Accepted {
 }
 
 extension Address {
-  static func loopback(port: Int = 0) throws -> Address {
-    guard let address = Address(literal: "127.0.0.1", port: port) else { throw IOError.invalidArgument }
+  static func loopback(_ host: String = "127.0.0.1", port: Int = 0) throws -> Address {
+    guard let address = Address(literal: host, port: port) else { throw IOError.invalidArgument }
     return address
   }
 }

@@ -52,7 +52,7 @@ public final class StoreOnWorkers: Sendable {
     return try result.get()
   }
 
-  /// Waits up to 10 s until the store is connected.
+  /// Waits up to 30 s until the store is connected.
   public func waitUntilAvailable() async throws {
     let isAvailable = try await wait { self.outage == nil }
     #expect(isAvailable, "\(self.outage ?? "")")
@@ -68,14 +68,14 @@ public final class StoreOnWorkers: Sendable {
     for task in await workers[0].launch(count, body) { try await task.value }
   }
 
-  /// Waits up to 10 s until the condition holds. Returns false if it does not.
+  /// Waits up to 30 s until the condition holds. Returns false if it does not.
   public func wait(until condition: () async throws -> Bool) async throws -> Bool {
     try await StoreOnWorkers.poll(condition)
   }
 
-  /// Waits up to 10 s until the condition holds. Returns false if it does not.
+  /// Waits up to 30 s until the condition holds. Returns false if it does not.
   public static func poll(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<1_000 {
+    for _ in 0..<3_000 {
       if try await condition() { return true }
       try await Task.sleep(for: .milliseconds(10))
     }
