@@ -37,7 +37,7 @@ struct StoreDraft: SectionDraft {
   var size: Int?
 
   static let table = SettingTable<StoreDraft>(
-    "store", "The store of this process, with a size.", requiresAnyOf: [["memory"]],
+    "store", "The store of this process, with a size.", requiresKeysOfAnyGroup: [["memory"]],
     [
       // The kinds of entry divide the store among them. Below 1 MiB, some kinds would have room for only a few entries.
       .number(
@@ -64,7 +64,7 @@ extension PolicyReader {
       error(
         .conflict, timeout.node,
         "`drain_timeout` leaves nothing after `drain_delay`, which is part of it; make it longer than "
-          + "`\(UnitParsing.duration(settings.drainDelay))`")
+          + "`\(UnitNotation.format(settings.drainDelay))`")
     }
     guard let origin = draft.origin ?? draft.issuer?.origin else { return }
     settings.origin = origin
