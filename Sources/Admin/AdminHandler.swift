@@ -55,7 +55,7 @@ final class AdminHandler: RequestHandler {
     return name == "localhost" || Address(literal: name, port: 0) != nil
   }
 
-  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
+  func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let problem = await probe.findProblem()
     let state = status.current
     let readiness = Readiness(
@@ -75,7 +75,7 @@ final class AdminHandler: RequestHandler {
 
   /// Not called, like the next two functions: the proxy calls them only for responses to forwarded requests, and this
   /// listener forwards none.
-  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
     .withhold
   }
 

@@ -7,8 +7,8 @@ public enum ContentCoding: Sendable, Equatable {
   /// The zlib format (RFC 1950). Raw deflate data (RFC 1951), without the zlib header, is accepted too.
   case deflate
 
-  /// Returns the coding that the `Content-Encoding` fields of a message name, in upper or lower case; `nil` if they
-  /// name no coding or only `identity`.
+  /// Returns the coding named in a message's `Content-Encoding` fields, ignoring case; `nil` if the fields contain no
+  /// name or only `identity`.
   ///
   /// Throws `.unsupported` for any other coding, and for more than one coding, because in practice servers do not
   /// combine codings.

@@ -21,12 +21,14 @@ public final class LegacyHandler: RequestHandler {
   }
 
   /// Answers with the legacy server's response.
-  public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
+  public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     .response(server.respond(to: request, now: SystemClock.unixTime()))
   }
 
   /// Never called, because the handler forwards no request.
-  public func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+  public func passingLocation(
+    _ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64
+  ) -> LocationVerdict {
     .keep
   }
 

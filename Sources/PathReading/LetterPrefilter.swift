@@ -1,8 +1,8 @@
 internal import ByteText
 
 /// The letters and digits of an endpoint path, in order and in lower case. A path that some server reads as this
-/// endpoint path contains them in this order, unless the path hides some of them, for example in escapes. This check is
-/// faster than reading the path in every way.
+/// endpoint path contains them in this order, unless the path hides some of them, for example in escapes. Comparing
+/// the letters first is cheaper than trying every possible reading of the path.
 struct LetterPrefilter: Sendable {
   private let letters: [UInt8]
   /// A bit for each of the letters and digits.

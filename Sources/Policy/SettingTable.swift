@@ -6,24 +6,25 @@ public struct SettingTable<Root>: Sendable {
   public let summary: String
   /// The rows, in the order in which the manual shows them.
   public let settings: [Setting<Root>]
-  /// Groups of keys: the mapping must have all keys of at least one group. Empty if there is no such requirement.
-  public let requiresAnyOf: [[String]]
+  /// Groups of keys. The mapping must have all keys of at least one group, and may have keys of others. Empty if there
+  /// is no such requirement.
+  public let requiresKeysOfAnyGroup: [[String]]
   /// True if the mapping must have exactly one of its keys.
   public let requiresExactlyOneKey: Bool
   /// Returns a `Root` in which every plain setting has its default.
   public let defaults: @Sendable () -> Root
 
-  /// Creates a table. Only the JSON Schema uses `requiresAnyOf` and `requiresExactlyOneKey`. When a policy is read,
-  /// functions in `PolicyFile` make these checks.
+  /// Creates a table. Only the JSON Schema uses `requiresKeysOfAnyGroup` and `requiresExactlyOneKey`. When a policy is
+  /// read, functions in `PolicyFile` make these checks.
   public init(
-    _ name: String, _ summary: String, requiresAnyOf: [[String]] = [], requiresExactlyOneKey: Bool = false,
+    _ name: String, _ summary: String, requiresKeysOfAnyGroup: [[String]] = [], requiresExactlyOneKey: Bool = false,
     _ settings: [Setting<Root>],
     defaults: @escaping @Sendable () -> Root
   ) {
     self.name = name
     self.summary = summary
     self.settings = settings
-    self.requiresAnyOf = requiresAnyOf
+    self.requiresKeysOfAnyGroup = requiresKeysOfAnyGroup
     self.requiresExactlyOneKey = requiresExactlyOneKey
     self.defaults = defaults
   }

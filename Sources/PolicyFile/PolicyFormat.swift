@@ -6,7 +6,7 @@ enum PolicyFormat {
   struct Table: Sendable {
     let name: String
     let summary: String
-    let requiresAnyOf: [[String]]
+    let requiresKeysOfAnyGroup: [[String]]
     let requiresExactlyOneKey: Bool
     let rows: [Row]
 
@@ -14,7 +14,7 @@ enum PolicyFormat {
       let defaults = table.defaults()
       name = table.name
       summary = table.summary
-      requiresAnyOf = table.requiresAnyOf
+      requiresKeysOfAnyGroup = table.requiresKeysOfAnyGroup
       requiresExactlyOneKey = table.requiresExactlyOneKey
       rows = table.settings.map { setting in
         Row(

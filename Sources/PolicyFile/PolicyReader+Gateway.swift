@@ -52,7 +52,7 @@ extension PolicyReader {
       error(
         .conflict, timeout.node,
         "`drain_timeout` leaves nothing after `drain_delay`, which is part of it; make it longer than "
-          + "`\(UnitParsing.duration(settings.drainDelay))`")
+          + "`\(UnitNotation.format(settings.drainDelay))`")
     }
     guard let origin = draft.origin ?? draft.issuer?.origin else { return }
     settings.origin = origin

@@ -120,7 +120,7 @@ extension PolicyReader {
     _ field: Field, _ range: ClosedRange<Milliseconds>, adviceIfTooLong advice: String? = nil
   ) -> Milliseconds? {
     guard let text = text(field) else { return nil }
-    guard let value = UnitParsing.milliseconds(text) else {
+    guard let value = UnitNotation.milliseconds(parsing: text) else {
       error(
         .invalidValue, field.node,
         "`\(field.name)` cannot be \(quoted(text)); use a whole number and a unit, such as `250ms`, `60s`, `10m` or "
@@ -130,14 +130,14 @@ extension PolicyReader {
     if let advice, value > range.upperBound {
       error(
         .exceededMaximum(of: field.name), field.node,
-        "`\(field.name)` cannot be `\(UnitParsing.duration(value))`; \(advice)")
+        "`\(field.name)` cannot be `\(UnitNotation.format(value))`; \(advice)")
       return nil
     }
     guard range.contains(value) else {
       error(
         .invalidValue, field.node,
-        "`\(field.name)` cannot be \(quoted(text)); use \(UnitParsing.duration(range.lowerBound)) to "
-          + UnitParsing.duration(range.upperBound))
+        "`\(field.name)` cannot be \(quoted(text)); use \(UnitNotation.format(range.lowerBound)) to "
+          + UnitNotation.format(range.upperBound))
       return nil
     }
     return value
@@ -166,7 +166,7 @@ extension PolicyReader {
   /// Reads a size, such as `2048`, `64KiB` or `1MiB`, and returns it in bytes.
   private func size(_ field: Field, _ range: ClosedRange<Int>, or word: String? = nil) -> Int? {
     guard let text = text(field) else { return nil }
-    if let value = UnitParsing.bytes(text), range.contains(value) { return value }
+    if let value = UnitNotation.bytes(parsing: text), range.contains(value) { return value }
     let alternative = word.map { ", or `\($0)`" } ?? ""
     error(
       .invalidValue, field.node,

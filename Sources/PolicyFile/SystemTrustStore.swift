@@ -14,6 +14,9 @@ enum SystemTrustStore {
 
   /// Returns the certificates of the first file that can be read and parsed; `nil` if there is no such file. A file
   /// that is missing, empty, damaged or too large is skipped.
+  ///
+  /// The result is a `CertificateChain` only because that type holds any list of certificates. These certificates are
+  /// no chain: each belongs to an independent authority.
   static func load() -> CertificateChain? {
     for file in files {
       // The limit is about ten times the size of the largest of these files.

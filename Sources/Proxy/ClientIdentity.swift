@@ -70,17 +70,17 @@ final class ClientIdentity {
   }
 
   /// Returns the facts about the client of one request, whose head is `bytes`.
-  func facts(_ bytes: Span<UInt8>, _ fields: HeadIndex, request: UInt64) -> ClientFacts {
+  func facts(_ bytes: Span<UInt8>, _ fields: HeadIndex, requestNumber: UInt64) -> ClientFacts {
     guard isTrusted else {
       return ClientFacts(
         peer: Peer(address: peerHost, isSecure: isSecure, isLoopback: isLoopback), forwardedHost: nil,
-        request: request)
+        requestNumber: requestNumber)
     }
     let client = effectiveClient(bytes, fields)
     return ClientFacts(
       // The client of a proxy is on another machine, and only the proxy knows whether the client uses TLS.
       peer: Peer(address: client.address, isSecure: client.isSecure, isLoopback: false),
-      forwardedHost: client.host, request: request)
+      forwardedHost: client.host, requestNumber: requestNumber)
   }
 
   private func effectiveClient(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> EffectiveClient {

@@ -46,8 +46,8 @@ public struct ProxyConfiguration: Sendable {
   public var authority = ""
   /// The gateway's origin, which replaces the upstream's in a `Location`.
   public var origin = ""
-  /// The name of the gateway's own cookie: it is never sent upstream, and the upstream cannot set it.
-  public var privateCookie = ""
+  /// The name of the handler's own cookie, which is never sent upstream and which the upstream cannot set.
+  public var handlerCookie = ""
   /// Returns true for a trusted proxy, whose forwarding fields are used.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
   /// The TLS of each listener, by its index. A listener without an element, or with `nil`, is plaintext.

@@ -29,19 +29,19 @@ extension Exchange {
   /// Cuts the response if it has begun. Otherwise answers with `failure`, or sends nothing if `failure` is `nil`
   /// because the client has gone.
   private func end(_ head: RequestHead, _ failure: ProxyFailure?, _ limit: LimitKind?) async {
-    let form = server.state.hasStartedResponse ? .page : errorForm(head)
+    let form = clientConnection.state.hasStartedResponse ? .page : errorForm(head)
     if let limit { metrics.recordLimit(limit) }
     clear()
     dropUnsentBody()
-    if server.state.hasStartedResponse {
-      server.state.cutResponse()
+    if clientConnection.state.hasStartedResponse {
+      clientConnection.state.cutResponse()
       metrics.requestFinished(
         .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
       return
     }
     if state.isHeadInBuffer { fromClient.consume(head.length) }
     guard let failure else { return }
-    await server.answer(
+    await clientConnection.answer(
       worker.handler.failure(failure, as: form), to: head.method, minorVersion: head.minorVersion, began: began,
       .refused)
   }
@@ -55,9 +55,9 @@ extension Exchange {
   // MARK: Withheld responses
 
   /// Copies the parts of a request with a body that the handler needs if the response is withheld: the head and, if the
-  /// request carries the private cookie, the body.
+  /// request carries the handler's own cookie, the body.
   func hold(_ head: RequestHead) {
-    held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasPrivateCookie ? head.body : nil)
+    held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasHandlerCookie ? head.body : nil)
   }
 
   /// Prepares body bytes for the upstream like `upload.advance`, and also adds these bytes to `held`.
@@ -76,8 +76,8 @@ extension Exchange {
     dropUnsentBody()
     if state.isHeadInBuffer { fromClient.consume(head.length) }
     let withheld = WithheldResponse(response: response, request: request, isComplete: isComplete)
-    let answer = await worker.handler.respond(to: withheld, upstream: Upstream(server))
-    await server.answer(answer, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
+    let answer = await worker.handler.respond(to: withheld, upstream: Upstream(clientConnection))
+    await clientConnection.answer(answer, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
   }
 
   /// Returns the request as a value. Parses the head again, because other connections have used `requestFields` since
@@ -93,7 +93,7 @@ extension Exchange {
     _ = try? RequestHeadParser.parse(
       bytes, length: head.length, limits: worker.settings.configuration.limits.head, into: requestFields)
     return RequestReader.read(
-      head, bytes, requestFields, server.identity, worker.settings, number: server.requestNumber)
+      head, bytes, requestFields, clientConnection.identity, worker.settings, number: clientConnection.requestNumber)
   }
 }
 

@@ -10,19 +10,19 @@ extension Exchange {
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) -> ExchangeState.Event {
     while true {
       if !fromClient.isEmpty, upload.directCount == 0, !upload.isDecoded { try encodeUpload() }
-      if upload.isDecoded { server.state.receivedBody() }
+      if upload.isDecoded { clientConnection.state.receivedBody() }
       if !toUpstream.isEmpty || upload.directCount > 0 {
         switch sendToUpstream(upstream) {
         case .moved: continue
         case .wouldBlock: return .upload(.waiting(.upstream))
         case .ended, .failed:
-          dropRequest()
+          dropUnsentRequest()
           return .upstreamRefused
         }
       }
       if upload.isEncoded { return .upload(.done) }
-      guard server.socket.satisfies(.readable) else { return .upload(.waiting(.client)) }
-      switch server.receive() {
+      guard clientConnection.socket.satisfies(.readable) else { return .upload(.waiting(.client)) }
+      switch clientConnection.receive() {
       case .moved(let count):
         uploaded += count
         state.count(count)
@@ -59,7 +59,7 @@ extension Exchange {
   }
 
   /// Drops the bytes of the request that were prepared for the upstream but not sent, because the upload has ended.
-  func dropRequest() {
+  func dropUnsentRequest() {
     dropUnsentBody()
     toUpstream.clear()
   }
@@ -118,12 +118,12 @@ extension Exchange {
     let direct = download.directCount
     // With `more`, the kernel may hold bytes back. `push` makes it send them before the next wait.
     let more = upstream.socket.readiness.contains(.readable) && !download.isDecoded
-    guard direct > 0 else { return server.socket.send(toClient, upTo: toClient.count, more: more) }
+    guard direct > 0 else { return clientConnection.socket.send(toClient, upTo: toClient.count, more: more) }
     let before = toClient.count
     let result =
       toClient.isEmpty
-      ? server.socket.send(upstream.input, upTo: direct, more: more)
-      : server.socket.send(toClient, then: upstream.input, upTo: direct, more: more)
+      ? clientConnection.socket.send(upstream.input, upTo: direct, more: more)
+      : clientConnection.socket.send(toClient, then: upstream.input, upTo: direct, more: more)
     if case .moved(let count) = result { download.sentDirect(max(0, count - before)) }
     return result
   }
@@ -154,10 +154,10 @@ extension Exchange {
       case .nothing:
         if head.method.definesContent || head.expectsContinue { return .chunked }
       }
-      if await server.waiter.wait(server.socket, .readable, until: deadline) == .timedOut {
+      if await clientConnection.waiter.wait(clientConnection.socket, .readable, until: deadline) == .timedOut {
         throw .state(.clientTimeout)
       }
-      switch server.receive() {
+      switch clientConnection.receive() {
       case .moved(let count): uploaded += count
       case .wouldBlock: continue
       case .ended, .failed: throw .state(.clientGone)

@@ -19,9 +19,9 @@ extension Exchange {
     guard let parsed else { return nil }
     metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
     let input = upstream.input
-    if state.isUploading { dropRequest() }
+    if state.isUploading { dropUnsentRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
-    if requestHasPrivateCookie {
+    if requestHasHandlerCookie {
       var edited = worker.response(from: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {
         guard let location = edited.headers[name] else { continue }
@@ -40,19 +40,19 @@ extension Exchange {
       input.consume(parsed.length)
       return try begin(edited, parsed, head)
     } else {
-      return try beginPassing(parsed, input, head)
+      return try beginFromBytes(parsed, input, head)
     }
   }
 
-  /// Begins a response by rewriting the bytes of its head. This is faster than the use of a `Response` value.
-  private func beginPassing(
+  /// Begins a response by rewriting the bytes of its head, without a `Response` value, which would cost time.
+  private func beginFromBytes(
     _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
     let fields = responseFields
     let replacements =
       fields.hasLocationOrLink
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
-    let added = replacements.count + ResponseRewriter.growth(of: fields, worker.settings)
+    let added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings)
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
     }
@@ -62,7 +62,7 @@ extension Exchange {
     let keepsAlive = recordStart(framing)
     let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
     let date = fields.has(.date) ? [] : worker.dateLine
-    let strictTransport = server.strictTransport
+    let strictTransport = clientConnection.strictTransport
     func write(to sink: some ResponseHeadSink) {
       input.withSpan { bytes in
         ResponseRewriter.write(
@@ -70,9 +70,8 @@ extension Exchange {
           date: date, strictTransport: strictTransport, settings, to: sink)
       }
     }
-    if let stream = server.stream {
-      // `respond` sends the block that `write` fills here. It does not take `write` as an argument, because an escaping
-      // closure would retain everything that it captures.
+    if let stream = clientConnection.stream {
+      // The block belongs to the HTTP/2 connection. `write` fills it with the fields, and `respond` sends them.
       write(to: stream.emptyBlock())
       guard stream.respond(framing.body) else { throw .state(.clientGone) }
     } else {
@@ -126,7 +125,7 @@ extension Exchange {
   private func begin(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
-    guard let fields = ResponseEncoder.fields(response.headers, strictTransport: server.strictTransport),
+    guard let fields = ResponseEncoder.fields(response.headers, strictTransport: clientConnection.strictTransport),
       fields.count + (response.reason?.utf8.count ?? 0) + ResponseEncoder.headOverhead <= Buffer.capacity
     else { throw .upstream(.malformed("a head that cannot be written, or that is too long")) }
     guard let line = ResponseEncoder.statusLine(response) else {
@@ -159,21 +158,22 @@ extension Exchange {
 
   /// Records that the response begins. Returns true if the client's connection stays open after it.
   private func recordStart(_ framing: ResponseRewriter.Framing) -> Bool {
-    if framing.needsClose || poller.isDraining || worker.isWindingDown { server.state.refuseFurtherRequests() }
-    let keepsAlive = server.state.announcesKeepAlive
-    if !keepsAlive { server.state.refuseFurtherRequests() }
-    server.state.startedResponse()
+    // The worker drains soon during `drain_delay`, in which it still accepts connections, and drains afterwards.
+    if framing.needsClose || poller.isDraining || worker.drainsSoon { clientConnection.state.refuseFurtherRequests() }
+    let keepsAlive = clientConnection.state.announcesKeepAlive
+    if !keepsAlive { clientConnection.state.refuseFurtherRequests() }
+    clientConnection.state.startedResponse()
     return keepsAlive
   }
 
   private func outcome(for location: String) -> LocationRewriter.Outcome {
     LocationRewriter.outcome(
-      for: location, requestHasPrivateCookie: requestHasPrivateCookie, request: server.requestNumber, worker.handler,
-      worker.settings.configuration)
+      for: location, requestHasHandlerCookie: requestHasHandlerCookie, requestNumber: clientConnection.requestNumber,
+      worker.handler, worker.settings.configuration)
   }
 
   private func withholds(_ link: String) -> Bool {
-    worker.handler.withholdsLink(link, requestHasPrivateCookie: requestHasPrivateCookie)
+    worker.handler.withholdsLink(link, requestHasHandlerCookie: requestHasHandlerCookie)
   }
 
   /// Forwards a 101 response. After it, bytes of the new protocol move in both directions until the connections end.
@@ -186,7 +186,7 @@ extension Exchange {
       for field in responseFields where !field.isNamedByConnection {
         switch field.known {
         case .connection, .keepAlive, .proxyConnection, .contentLength, .transferEncoding, .te, .trailer: continue
-        case .setCookie where CookieFilter.sets(worker.settings.configuration.privateCookie, bytes, field.value):
+        case .setCookie where CookieFilter.sets(worker.settings.configuration.handlerCookie, bytes, field.value):
           continue
         default: RequestRewriter.append(field, bytes, to: toClient)
         }
@@ -194,8 +194,8 @@ extension Exchange {
     }
     toClient.append("\r\n")
     input.consume(parsed.length)
-    server.state.refuseFurtherRequests()
-    server.state.startedResponse()
+    clientConnection.state.refuseFurtherRequests()
+    clientConnection.state.startedResponse()
     download = BodyPump(.untilClose, as: .plain)
     upload = BodyPump(.untilClose, as: .plain)
     return .switched

@@ -22,7 +22,7 @@ final class Exchange {
     case withheld(Response)
   }
 
-  let server: ServerConnection
+  let clientConnection: ServerConnection
   let worker: ProxyWorker
   // Cached to avoid a retain and release per use.
   let poller: Poller
@@ -44,8 +44,8 @@ final class Exchange {
   var reader = ResponseHeadReader()
   /// The parts of a request with a body that are kept after they were sent to the upstream.
   var held = HeldRequest()
-  /// True if the request carried the gateway's own cookie (`ProxyConfiguration.privateCookie`).
-  private(set) var requestHasPrivateCookie = false
+  /// True if the request carried the handler's own cookie (`ProxyConfiguration.handlerCookie`).
+  private(set) var requestHasHandlerCookie = false
   /// The status of the response.
   var status = 0
   /// The number of bytes received from the client since the exchange began.
@@ -53,16 +53,16 @@ final class Exchange {
   /// The time at which the request head was complete, in monotonic nanoseconds.
   private(set) var began: UInt64 = 0
 
-  init(_ server: ServerConnection) {
-    self.server = server
-    worker = server.worker
-    poller = server.poller
-    buffers = server.poller.buffers
-    pool = server.worker.pool
-    metrics = server.worker.metrics
-    fromClient = server.input
-    requestFields = server.worker.requestFields
-    responseFields = server.worker.responseFields
+  init(_ clientConnection: ServerConnection) {
+    self.clientConnection = clientConnection
+    worker = clientConnection.worker
+    poller = clientConnection.poller
+    buffers = clientConnection.poller.buffers
+    pool = clientConnection.worker.pool
+    metrics = clientConnection.worker.metrics
+    fromClient = clientConnection.input
+    requestFields = clientConnection.worker.requestFields
+    responseFields = clientConnection.worker.responseFields
     deadlines = ExchangeDeadlines(requestTimeout: 0, now: 0)
   }
 
@@ -85,7 +85,7 @@ final class Exchange {
     upload = BodyPump(.none, as: .plain)
     deadlines = ExchangeDeadlines(
       requestTimeout: worker.settings.configuration.limits.requestTimeout, now: poller.now)
-    requestHasPrivateCookie = false
+    requestHasHandlerCookie = false
     status = 0
     uploaded = 0
   }
@@ -111,7 +111,7 @@ final class Exchange {
       let headCount = toUpstream.count
       var mayReuse = true
       while true {
-        if server.isAbandoned { throw .state(.clientGone) }
+        if clientConnection.isAbandoned { throw .state(.clientGone) }
         let upstream: UpstreamConnection
         if let idle = idleConnection(mayReuse) { upstream = idle } else { upstream = try await connect(mayReuse) }
         if try await transfer(connected(upstream, head), upstream, head) == .finished { break }
@@ -132,7 +132,7 @@ final class Exchange {
     let upstream = answer.takeConnection()
     do throws(Failure) {
       let action = state.step(try begin(response, answer.parsed, head, of: upstream))
-      await server.waiter.joinSendBatch()
+      await clientConnection.waiter.joinSendBatch()
       _ = try await transfer(action, upstream, head)
     } catch {
       await fail(error, head)
@@ -146,9 +146,10 @@ final class Exchange {
   private func rewrite(_ head: RequestHead) -> Bool {
     let settings = worker.settings
     return fromClient.withSpan { bytes in
-      let written = RequestRewriter.write(head, bytes, requestFields, server.identity, settings, to: toUpstream)
-      requestHasPrivateCookie = written.requestHasPrivateCookie
-      if written.dropsFields { server.reportDroppedFields(bytes) }
+      let written = RequestRewriter.write(
+        head, bytes, requestFields, clientConnection.identity, settings, to: toUpstream)
+      requestHasHandlerCookie = written.requestHasHandlerCookie
+      if written.dropsFields { clientConnection.reportDroppedFields(bytes) }
       return RequestRewriter.allowedUpgrade(head, bytes, settings) != nil
     }
   }
@@ -172,7 +173,7 @@ final class Exchange {
 
   private func connect(_ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      return try await pool.take(mayReuse: mayReuse, isIdempotent: state.mayRepeat, for: server)
+      return try await pool.take(mayReuse: mayReuse, isIdempotent: state.mayRepeat, for: clientConnection)
     } catch {
       if case .clientGone = error { throw .state(.clientGone) }
       throw .upstream(error)
@@ -181,7 +182,7 @@ final class Exchange {
 
   /// Returns the first action after `upstream` was obtained.
   private func connected(_ upstream: UpstreamConnection, _ head: RequestHead) -> ExchangeState.Action {
-    if head.expectsContinue, fromClient.isEmpty { server.sendContinue() }
+    if head.expectsContinue, fromClient.isEmpty { clientConnection.sendContinue() }
     return state.step(isClientGone ? .clientGone : .connected(isReused: upstream.isReused))
   }
 
@@ -200,14 +201,14 @@ final class Exchange {
           upstream.socket.shutdownWrite()
           action = state.step(.upload(.done))
         case .wait:
-          server.socket.push()
+          clientConnection.socket.push()
           let interest = state.interest
-          let wake = await server.waiter.wait(
-            server.socket, interest.client.union(endOfClient), upstream.socket, interest.upstream,
+          let wake = await clientConnection.waiter.wait(
+            clientConnection.socket, interest.client.union(endOfClient), upstream.socket, interest.upstream,
             until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
           action = state.step(event(after: wake))
         case .yield:
-          await server.waiter.yieldShare()
+          await clientConnection.waiter.yieldShare()
           // If bytes always moved, there was no wait that could check the deadline.
           let isOver = deadlines.isOver(state, now: poller.now)
           action = state.step(isOver ? .expired(.request) : isClientGone ? .clientGone : .yielded)
@@ -240,17 +241,17 @@ final class Exchange {
   }
 
   private func finish(_ upstream: UpstreamConnection, mayReuse: Bool) {
-    server.socket.push()
-    server.state.finishedResponse()
+    clientConnection.socket.push()
+    clientConnection.state.finishedResponse()
     metrics.requestFinished(
       .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
     if mayReuse { pool.giveBack(upstream) } else { pool.retire(upstream) }
   }
 
   /// The states of the client's socket that end the exchange; only `.broken` once the response has begun.
-  private var endOfClient: Readiness { state.hasResponse ? .broken : server.abandonment }
+  private var endOfClient: Readiness { state.hasResponse ? .broken : clientConnection.abandonment }
 
-  private var isClientGone: Bool { !server.socket.readiness.isDisjoint(with: endOfClient) }
+  private var isClientGone: Bool { !clientConnection.socket.readiness.isDisjoint(with: endOfClient) }
 
   private var settings: ExchangeDeadlines.Settings {
     ExchangeDeadlines.Settings(
@@ -262,5 +263,5 @@ final class Exchange {
 
   /// Returns the number of bytes that the client has sent or acknowledged. Bytes that the kernel still holds for the
   /// client do not count.
-  private func clientBytes() -> Int { uploaded + server.socket.acknowledged }
+  private func clientBytes() -> Int { uploaded + clientConnection.socket.acknowledged }
 }

@@ -11,7 +11,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   /// Parks the connection. Returns false, without parking it, if there is work after all.
   func park() -> Bool {
     life = .active
-    if socket.satisfies(.readable) || poller.isDraining || worker.isWindingDown { return false }
+    if socket.satisfies(.readable) || poller.isDraining || worker.drainsSoon { return false }
     releaseBuffers()
     waiter.cancelDeadline()
     life = .parked
@@ -59,7 +59,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   /// requests (RFC 9113, section 6.8).
   func announceEnd(_ session: HTTP2Session) {
     let isFull = requests >= configuration.limits.requestsPerConnection
-    guard worker.isWindingDown || poller.isDraining || isFull else { return }
+    guard worker.drainsSoon || poller.isDraining || isFull else { return }
     var until = Deadline.never
     switch shutdown {
     case .none:

@@ -2,8 +2,8 @@ import HTTP1
 import HTTP2
 import Reactor
 
-/// The client side of one stream, for the code that serves HTTP/1.1. That code reads the request as a head and a body
-/// from a socket, and the bytes that it sends become HEADERS and DATA frames.
+/// Makes one HTTP/2 stream look like the socket of an HTTP/1.1 client. The code that serves HTTP/1.1 reads the request
+/// as a head and a body from this socket, and the bytes that it sends become HEADERS and DATA frames.
 ///
 /// Both directions use the same parsers as HTTP/1.1, so each message has a single interpretation. The head of a passing
 /// response is already parsed and is rewritten into fields directly (`respond`). A connection reuses the object for a
@@ -20,7 +20,7 @@ final class HTTP2StreamTransport: StreamTransport {
   /// request (`awaitsRequestEnd`).
   private(set) var deadline = Deadline.never
   /// The number of response bytes that were waiting for flow-control credit when `deadline` was set.
-  private var outboundBytes = 0
+  private var outboundBytesAtDeadline = 0
   /// True if `deadline` is the one for the client to complete its request.
   private var awaitsRequestEnd = false
   /// True if the connection has ended.
@@ -42,7 +42,7 @@ final class HTTP2StreamTransport: StreamTransport {
     self.stream = stream
     body = nil
     deadline = .never
-    outboundBytes = 0
+    outboundBytesAtDeadline = 0
     awaitsRequestEnd = false
     isAbandoned = false
   }
@@ -79,8 +79,8 @@ final class HTTP2StreamTransport: StreamTransport {
       awaitsRequestEnd = true
       return
     }
-    guard stream.outboundBytes < outboundBytes else { return }
-    outboundBytes = stream.outboundBytes
+    guard stream.outboundBytes < outboundBytesAtDeadline else { return }
+    outboundBytesAtDeadline = stream.outboundBytes
     deadline = connection.progressDeadline
   }
 
@@ -114,7 +114,8 @@ final class HTTP2StreamTransport: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// Returns an empty block for the fields of a response. The caller starts the response immediately afterwards.
+  /// Returns an empty block for the fields of a response. The caller must append the fields and call `respond` without
+  /// a wait in between.
   func emptyBlock() -> FieldBlock {
     // All streams of the connection share the block, and it may still hold fields of a response that failed.
     connection.block.clear()
@@ -141,7 +142,8 @@ final class HTTP2StreamTransport: StreamTransport {
   /// Sends the complete head at the front of `buffer`. Returns its length, or `nil` if it cannot be parsed or sent.
   private func sendHead(_ buffer: Buffer) -> Int? {
     let worker = connection.worker
-    let fields = worker.streamFields
+    // `worker.responseFields` may contain the fields of an upstream response that is still in use.
+    let fields = worker.scratchHeadIndex
     let block = connection.block
     defer { block.clear() }
     let head = buffer.withSpan { bytes -> ResponseHead? in
@@ -188,6 +190,8 @@ final class HTTP2StreamTransport: StreamTransport {
   // MARK: The end
 
   func shutdownWrite() {
+    // The last frame of the response already ends the sending side (END_STREAM). What is left is to discard the rest of
+    // the request.
     session.stopReading(stream)
   }
 
@@ -196,7 +200,7 @@ final class HTTP2StreamTransport: StreamTransport {
     if !stream.isClosed {
       session.stopReading(stream)
       if isReset || !stream.isResponseComplete { session.reset(stream, .internalError) }
-      outboundBytes = stream.outboundBytes
+      outboundBytesAtDeadline = stream.outboundBytes
       deadline = connection.progressDeadline
       extendDeadline()
     }

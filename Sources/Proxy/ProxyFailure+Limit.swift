@@ -22,7 +22,7 @@ extension ProxyFailure {
     case .timeout: part == .head ? .headerTimeout : .bodyTimeout
     case .bodyTooLarge: .body
     case .overloaded(let limit): limit
-    case .upstream(.busy): .upstreamConnections
+    case .upstream(.poolExhausted): .upstreamConnections
     case .upstream(.connectTimeout): .connectTimeout
     case .upstream(.responseTimeout): .responseTimeout
     case .loop, .upstream: nil

@@ -119,7 +119,7 @@ public final class ProxyServer: Sendable {
   ///
   /// Returns the number of connections that had to be cut.
   public func drain(delay: Milliseconds, timeout: Milliseconds, clock: WaitClock) async -> Int {
-    await update { $0.isWindingDown = true }
+    await update { $0.drainsSoon = true }
     await clock.pause(delay)
     for worker in group.workers { await worker.stopAccepting() }
     for worker in group.workers { await worker.drain() }

@@ -21,13 +21,14 @@ public final class ProxyWorker {
   /// all connections, because a head is parsed and rewritten without a wait in between.
   let requestFields = HeadIndex()
   let responseFields = HeadIndex()
-  /// The fields of the response of an HTTP/2 stream, which is parsed while `responseFields` may be in use.
-  let streamFields = HeadIndex()
+  /// The fields of a head that is parsed and processed within one call: the gateway's own response on an HTTP/2 stream,
+  /// which is parsed again while `responseFields` may be in use.
+  let scratchHeadIndex = HeadIndex()
   let identities = IdentityCache()
   private var http2Connections: [ObjectIdentifier: HTTP2Connection] = [:]
-  /// True if the worker will drain soon: every HTTP/1.1 response announces `Connection: close`, and every HTTP/2
-  /// connection sends GOAWAY.
-  public var isWindingDown = false {
+  /// True if the worker will drain soon (`Poller.isDraining`). It still accepts connections, but every HTTP/1.1
+  /// response announces `Connection: close`, and every HTTP/2 connection sends GOAWAY.
+  public var drainsSoon = false {
     didSet {
       for connection in http2Connections.values { connection.wake() }
     }
@@ -123,11 +124,11 @@ public final class ProxyWorker {
 
   /// Returns the parsed response head at the front of `input` as a `Response`; `responseFields` contains its fields.
   func response(from head: ResponseHead, _ input: Buffer) -> Response {
-    let cookie = settings.configuration.privateCookie
+    let cookie = settings.configuration.handlerCookie
     return input.withSpan { bytes in
       Response(
         status: head.status, reason: RequestReader.text(bytes, head.reason),
-        headers: RequestReader.fields(bytes, responseFields, privateCookie: cookie))
+        headers: RequestReader.fields(bytes, responseFields, handlerCookie: cookie))
     }
   }
 

@@ -22,19 +22,19 @@ public protocol RequestHandler: AnyObject {
 
   /// Answers an intercepted request.
   ///
-  /// - Parameter tag: the tag that `route` gave to the request.
-  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply
+  /// - Parameter routeTag: the tag that `route` gave to the request.
+  func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply
 
   /// Decides on the value of the `Location`, `Content-Location` or `Refresh` field of a passing response.
   ///
   /// - Parameters:
-  ///   - requestHasPrivateCookie: true if the request carries the gateway's own cookie
-  ///     (`ProxyConfiguration.privateCookie`).
-  ///   - request: the number of the request (`Request.sequenceNumber`).
-  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict
+  ///   - requestHasHandlerCookie: true if the request carries the handler's own cookie
+  ///     (`ProxyConfiguration.handlerCookie`).
+  ///   - requestNumber: the number of the request (`Request.sequenceNumber`).
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
-  func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool
+  func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool
 
   /// True if the proxy must call `dropped` for each field that is not forwarded (`IdentityFields`).
   var observesDroppedFields: Bool { get }
@@ -47,7 +47,7 @@ public protocol RequestHandler: AnyObject {
   /// Returns the response that the client gets in place of a withheld one.
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response
 
-  /// Edits the head of a passing response to a request that carries the private cookie.
+  /// Edits the head of a passing response to a request that carries the handler's own cookie.
   func editPassing(_ response: inout Response)
 
   /// Returns the gateway's response to a request that failed outside of `respond`.
@@ -61,7 +61,7 @@ extension RequestHandler {
   ) -> Route { .pass }
 
   /// Returns false. For handlers that ignore links.
-  public func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool { false }
+  public func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool { false }
 
   /// False. For handlers that do not report dropped fields.
   public var observesDroppedFields: Bool { false }
@@ -76,13 +76,13 @@ public struct ClientFacts {
   /// The host that the client used, according to a trusted proxy; `nil` if no trusted proxy names one.
   public let forwardedHost: String?
   /// The number of the request in its worker (`Request.sequenceNumber`).
-  public let request: UInt64
+  public let requestNumber: UInt64
 
   /// Creates the facts of one request.
-  public init(peer: Peer, forwardedHost: String?, request: UInt64 = 0) {
+  public init(peer: Peer, forwardedHost: String?, requestNumber: UInt64 = 0) {
     self.peer = peer
     self.forwardedHost = forwardedHost
-    self.request = request
+    self.requestNumber = requestNumber
   }
 }
 
@@ -127,8 +127,9 @@ public struct WithheldResponse {
   public let response: Response
   /// The request that the response answers.
   public let request: Request
-  /// True if `request` is complete. Its body is kept only if the request carries the private cookie, and dropped if it
-  /// is longer than ``bodyLimit`` or memory is short. If the upstream answered early, the rest of the body is missing.
+  /// True if `request` is complete. Its body is kept only if the request carries the handler's own cookie, and dropped
+  /// if it is longer than ``bodyLimit`` or memory is short. If the upstream answered early, the rest of the body is
+  /// missing.
   public let isComplete: Bool
 
   /// The maximum number of body bytes that are kept: login and consent forms have far fewer.
@@ -160,7 +161,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   /// Name resolution failed or no address accepted the connection. Nothing was sent.
   case unreachable
   /// All connections are in use, and none became free in time or too many requests already wait. Nothing was sent.
-  case busy
+  case poolExhausted
   /// The connection was not established in time. Nothing was sent.
   case connectTimeout
   /// The TLS handshake failed, or the server did not prove its identity. Nothing was sent.
@@ -180,7 +181,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   /// True if the upstream certainly did not receive the request.
   public var nothingWasSent: Bool {
     switch self {
-    case .unreachable, .busy, .connectTimeout, .insecure, .unsendable, .clientGone(afterSending: false): true
+    case .unreachable, .poolExhausted, .connectTimeout, .insecure, .unsendable, .clientGone(afterSending: false): true
     case .responseTimeout, .reset, .malformed, .clientGone(afterSending: true): false
     }
   }
@@ -188,7 +189,7 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   /// The status code for the client (RFC 9110, sections 15.6.3 to 15.6.5).
   public var status: Int {
     switch self {
-    case .unreachable, .busy: 503
+    case .unreachable, .poolExhausted: 503
     case .connectTimeout, .responseTimeout: 504
     case .reset, .malformed, .insecure, .unsendable, .clientGone: 502
     }

@@ -26,22 +26,22 @@ enum RequestReader {
     }
     return Request(
       method: text(bytes, head.methodRange), target: head.target.isEmpty ? emptyTarget(head) : text(bytes, head.target),
-      headers: headers, peer: identity.facts(bytes, fields, request: number).peer, sequenceNumber: number)
+      headers: headers, peer: identity.facts(bytes, fields, requestNumber: number).peer, sequenceNumber: number)
   }
 
   /// Returns the target for an absolute URI without a path: `*`, the server as a whole, for OPTIONS (RFC 9112, section
   /// 3.2.4), otherwise `/`.
   static func emptyTarget(_ head: RequestHead) -> String { head.method == .options ? "*" : "/" }
 
-  /// Returns the fields of an upstream response, without hop-by-hop fields and those that set the private cookie.
-  static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, privateCookie: String) -> Headers {
+  /// Returns the fields of an upstream response, without hop-by-hop fields and those that set the handler's own cookie.
+  static func fields(_ bytes: Span<UInt8>, _ fields: HeadIndex, handlerCookie: String) -> Headers {
     var headers = Headers(capacity: fields.count)
     for field in fields where !field.isNamedByConnection {
       switch field.known {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
         continue
-      case .setCookie where CookieFilter.sets(privateCookie, bytes, field.value): continue
+      case .setCookie where CookieFilter.sets(handlerCookie, bytes, field.value): continue
       default:
         headers.append(text(bytes, field.name), text(bytes, field.value))
       }

@@ -4,8 +4,8 @@ import Reactor
 /// Writes the head of a request for the upstream, from the received head.
 enum RequestRewriter {
   struct Written {
-    /// True if the request carried the private cookie.
-    var requestHasPrivateCookie = false
+    /// True if the request carried the handler's own cookie.
+    var requestHasHandlerCookie = false
     /// True if a field was dropped because this client may not send it.
     var dropsFields = false
   }
@@ -38,9 +38,9 @@ enum RequestRewriter {
         written.dropsFields = true
         continue
       case .cookie:
-        if CookieFilter.contains(settings.configuration.privateCookie, bytes, field.value) {
-          written.requestHasPrivateCookie = true
-          CookieFilter.append(field.value, of: bytes, without: settings.configuration.privateCookie, to: buffer)
+        if CookieFilter.contains(settings.configuration.handlerCookie, bytes, field.value) {
+          written.requestHasHandlerCookie = true
+          CookieFilter.append(field.value, of: bytes, without: settings.configuration.handlerCookie, to: buffer)
           continue
         }
       // Nearly all fields of nearly all requests take this branch.

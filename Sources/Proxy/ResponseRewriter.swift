@@ -53,7 +53,7 @@ enum ResponseRewriter {
     private static let overhead = 64
 
     /// An upper bound of the number of bytes of the replaced fields.
-    var count: Int {
+    var byteCount: Int {
       let values = (location?.utf8.count ?? 0) + (contentLocation?.utf8.count ?? 0) + (refresh?.utf8.count ?? 0)
       return values == 0 ? 0 : values + Replacements.overhead
     }
@@ -95,7 +95,7 @@ enum ResponseRewriter {
       case .contentLength, .transferEncoding, .connection, .keepAlive, .proxyConnection, .te, .trailer, .upgrade,
         .http2Settings:
         continue
-      case .setCookie where CookieFilter.sets(settings.configuration.privateCookie, bytes, field.value): continue
+      case .setCookie where CookieFilter.sets(settings.configuration.handlerCookie, bytes, field.value): continue
       case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
         sink.appendField(bytes, name: field.name, value: field.value, suffix: secureAttribute)
       case .strictTransportSecurity where !strictTransport.isEmpty: continue
@@ -219,10 +219,12 @@ enum LocationRewriter {
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func outcome(
-    for value: String, requestHasPrivateCookie: Bool, request: UInt64, _ handler: any RequestHandler,
+    for value: String, requestHasHandlerCookie: Bool, requestNumber: UInt64, _ handler: any RequestHandler,
     _ configuration: ProxyConfiguration
   ) -> Outcome {
-    switch handler.passingLocation(value, requestHasPrivateCookie: requestHasPrivateCookie, request: request) {
+    switch handler.passingLocation(
+      value, requestHasHandlerCookie: requestHasHandlerCookie, requestNumber: requestNumber)
+    {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unencodable
     case .keep: return replacingOrigin(in: value, configuration).map { .replace($0) } ?? .keep

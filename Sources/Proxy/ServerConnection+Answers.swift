@@ -16,7 +16,7 @@ extension ServerConnection {
     // Join the send batch before taking a buffer: many tasks may wait here.
     await waiter.joinSendBatch()
     let buffer = poller.buffers.take()
-    if poller.isDraining || worker.isWindingDown { state.refuseFurtherRequests() }
+    if poller.isDraining || worker.drainsSoon { state.refuseFurtherRequests() }
     if let line = response.reason.flatMap({ _ in ResponseEncoder.statusLine(response) }) {
       // A response of the upstream, which may have its own date.
       buffer.append(line)

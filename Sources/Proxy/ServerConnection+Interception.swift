@@ -8,7 +8,7 @@ import Telemetry
 extension ServerConnection {
   // MARK: Interception
 
-  func intercept(_ head: RequestHead, bodyLimit: Int, tag: UInt8, began: UInt64) async {
+  func intercept(_ head: RequestHead, bodyLimit: Int, routeTag: UInt8, began: UInt64) async {
     holdsSecrets = true
     // A reload while the body is read replaces `worker.handler`, but the tag has a meaning only for the handler that
     // chose it.
@@ -28,7 +28,7 @@ extension ServerConnection {
         minorVersion: head.minorVersion, began: began, .refused)
     }
     let upstream = Upstream(self)
-    switch await handler.respond(to: request, tag: tag, upstream: upstream) {
+    switch await handler.respond(to: request, routeTag: routeTag, upstream: upstream) {
     case .response(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
     case .refusal(let response):
@@ -43,7 +43,7 @@ extension ServerConnection {
   /// - Parameter bytes: The head whose fields are in `requestFields`.
   func reportDroppedFields(_ bytes: Span<UInt8>) {
     guard worker.handler.observesDroppedFields else { return }
-    let client = identity.facts(bytes, requestFields, request: requestNumber)
+    let client = identity.facts(bytes, requestFields, requestNumber: requestNumber)
     for index in requestFields.indices where !requestFields[index].isNamedByConnection {
       let name = settings.identityFields.dropReason(
         for: requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
@@ -162,7 +162,7 @@ extension ServerConnection {
       // Other connections have used `requestFields` during the wait.
       _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
       return worker.handler.routeForm(
-        head, bytes, requestFields, client: identity.facts(bytes, requestFields, request: requestNumber),
+        head, bytes, requestFields, client: identity.facts(bytes, requestFields, requestNumber: requestNumber),
         body: body)
     }
   }

@@ -214,7 +214,8 @@ final class ServerConnection: Activity {
         case .refuse(let response):
           input.consume(head.length)
           await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
-        case .intercept(let bodyLimit, let tag): await intercept(head, bodyLimit: bodyLimit, tag: tag, began: began)
+        case .intercept(let bodyLimit, let tag):
+          await intercept(head, bodyLimit: bodyLimit, routeTag: tag, began: began)
         }
         if state.next != .readHead {
           await finish()
@@ -244,7 +245,7 @@ final class ServerConnection: Activity {
   private func route(_ head: RequestHead) -> Route {
     let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
-    if worker.isWindingDown || poller.isDraining { state.refuseFurtherRequests() }
+    if worker.drainsSoon || poller.isDraining { state.refuseFurtherRequests() }
     if state.requestCount >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
       worker.metrics.recordLimit(.requestsPerConnection)
       state.refuseFurtherRequests()
@@ -258,7 +259,7 @@ final class ServerConnection: Activity {
       if RequestRewriter.isLoop(bytes, fields, settings) {
         return .refuse(worker.handler.failure(.loop, as: ErrorForm(bytes, fields)))
       }
-      let client = identity.facts(bytes, fields, request: requestNumber)
+      let client = identity.facts(bytes, fields, requestNumber: requestNumber)
       let route = worker.handler.route(head, bytes, fields, client: client)
       if case .pass = route, fields.has(.contentType), GRPC.isCall(bytes, fields) {
         worker.metrics.grpcRefused()

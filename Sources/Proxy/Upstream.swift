@@ -70,7 +70,7 @@ public final class Upstream {
     let settings = worker.settings
     guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
       let fields = ResponseEncoder.fields(
-        Upstream.withoutPrivateCookie(request.headers, settings.configuration.privateCookie))
+        Upstream.withoutHandlerCookie(request.headers, settings.configuration.handlerCookie))
     else {
       worker.metrics.upstreamFailed(.unsendable)
       throw .unsendable
@@ -92,8 +92,8 @@ public final class Upstream {
     return head
   }
 
-  /// Returns the fields without the private cookie, even if the handler added it.
-  private static func withoutPrivateCookie(_ headers: Headers, _ name: String) -> Headers {
+  /// Returns the fields without the handler's own cookie, even if the handler added it.
+  private static func withoutHandlerCookie(_ headers: Headers, _ name: String) -> Headers {
     guard headers.contains("Cookie") else { return headers }
     return Headers(
       headers.fields.compactMap { field in

@@ -109,7 +109,7 @@ public final class UpstreamPool {
     let waiter = client.waiter
     let limit = max(
       UpstreamPool.minimumQueueLimit, settings.configuration.upstreamConnections * UpstreamPool.queueFactor)
-    guard (mayUseReserved ? reservedQueue : queue).count < limit else { throw .busy }
+    guard (mayUseReserved ? reservedQueue : queue).count < limit else { throw .poolExhausted }
     if mayUseReserved { reservedQueue.append(waiter) } else { queue.append(waiter) }
     let wake = await waiter.wait(client.socket, client.abandonment, until: deadline)
     // Wake-up and timeout may occur in the same turn. Then the waiter is no longer in the queue, and the connection is
@@ -119,7 +119,7 @@ public final class UpstreamPool {
       if wasWoken { wakeNext() }
       throw .clientGone(afterSending: false)
     }
-    if wake == .timedOut, !wasWoken { throw .busy }
+    if wake == .timedOut, !wasWoken { throw .poolExhausted }
   }
 
   /// Removes a waiter from its queue. Returns false if it has already been removed.

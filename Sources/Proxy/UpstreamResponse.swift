@@ -13,18 +13,18 @@ public final class UpstreamResponse {
   let parsed: ResponseHead
   /// False if the upstream answered before it had the whole request: its connection is not reused.
   let hasWholeRequest: Bool
-  private let server: ServerConnection
+  private let clientConnection: ServerConnection
   private var isTaken = false
 
   init(
     _ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, hasWholeRequest: Bool,
-    _ server: ServerConnection
+    _ clientConnection: ServerConnection
   ) {
     self.head = head
     self.connection = connection
     self.parsed = parsed
     self.hasWholeRequest = hasWholeRequest
-    self.server = server
+    self.clientConnection = clientConnection
   }
 
   /// The length of the body in bytes; `nil` if it is not announced.
@@ -47,7 +47,7 @@ public final class UpstreamResponse {
   /// Returns the head with the gateway's origin in place of the upstream's in each of the `locations`, as in a passing
   /// response.
   public func withGatewayOrigin() -> Response {
-    let configuration = server.worker.settings.configuration
+    let configuration = clientConnection.worker.settings.configuration
     var response = head
     response.headers = Headers(
       head.headers.fields.map { field in
@@ -63,7 +63,7 @@ public final class UpstreamResponse {
 
   deinit {
     // The body was neither read nor relayed, so the connection cannot be reused.
-    if !isTaken { server.worker.pool.retire(connection) }
+    if !isTaken { clientConnection.worker.pool.retire(connection) }
   }
 
   /// Passes the connection to the caller, which streams the body.
@@ -76,7 +76,7 @@ public final class UpstreamResponse {
   /// framing is malformed, or there is no memory for it; throws `reset` or `responseTimeout` if it does not arrive.
   public func collect() async throws(UpstreamFailure) -> [UInt8] {
     isTaken = true
-    let worker = server.worker
+    let worker = clientConnection.worker
     var body: [UInt8] = []
     do throws(UpstreamFailure) {
       try await read(into: &body, worker)
@@ -102,16 +102,16 @@ public final class UpstreamResponse {
       guard let coding = try ContentCoding.parse(contentEncoding: head.headers.all("Content-Encoding")) else {
         return body
       }
-      let limit = server.worker.settings.configuration.collectedBodyLimit
+      let limit = clientConnection.worker.settings.configuration.collectedBodyLimit
       let content = try Decoder.decode(body, coding, limit: limit)
-      guard server.charge(content.count) else {
-        server.worker.metrics.recordLimit(.bufferMemory)
+      guard clientConnection.charge(content.count) else {
+        clientConnection.worker.metrics.recordLimit(.bufferMemory)
         throw .outOfMemory
       }
       return content
     } catch {
       let failure = UpstreamFailure.malformed(error.description)
-      server.worker.metrics.upstreamFailed(failure)
+      clientConnection.worker.metrics.upstreamFailed(failure)
       throw failure
     }
   }
@@ -127,7 +127,7 @@ public final class UpstreamResponse {
           let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
           body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
           input.consume(piece.consumed)
-          isWithinMemory = server.charge(piece.data.count)
+          isWithinMemory = clientConnection.charge(piece.data.count)
         } catch {
           throw .malformed(error.description)
         }
@@ -139,7 +139,7 @@ public final class UpstreamResponse {
         guard body.count <= limit else { throw .malformed("a body longer than \(limit) bytes") }
         continue
       }
-      if await server.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
+      if await clientConnection.waiter.wait(connection.socket, .readable, until: deadline) == .timedOut {
         throw .responseTimeout
       }
       switch connection.receive() {
@@ -153,6 +153,6 @@ public final class UpstreamResponse {
 
   private func releaseBuffer() {
     // The buffer may have held secrets, namely tokens.
-    if connection.input.isEmpty { server.poller.buffers.wipeAndGiveBack(connection.input) }
+    if connection.input.isEmpty { clientConnection.poller.buffers.wipeAndGiveBack(connection.input) }
   }
 }

@@ -12,33 +12,34 @@ extension Worker {
 }
 
 extension Worker {
-  /// Returns true if the runtime passes the job of a task that calls `Suspension.enter` to its host immediately, before
-  /// the thread continues. Every wait relies on this, and the language does not guarantee it.
+  /// Returns true if the runtime enqueues the job of a task that calls `Suspension.enter` synchronously, so that its
+  /// host receives the job before the thread continues. Every wait relies on this, and the language does not guarantee
+  /// it.
   ///
   /// Called on the worker's own thread, once at start, so that a runtime that behaves differently is detected before
   /// the first client.
-  public func handsOverTasksImmediately() -> Bool {
-    handsOverTasksImmediately { await $0.visit($1) }
+  public func runtimeEnqueuesJobsSynchronously() -> Bool {
+    runtimeEnqueuesJobsSynchronously { await $0.visit($1) }
   }
 
-  func handsOverTasksImmediately(
-    _ hop: @escaping @Sendable (isolated Worker, HandoverProbe) async -> Void
+  func runtimeEnqueuesJobsSynchronously(
+    _ hop: @escaping @Sendable (isolated Worker, EnqueueProbe) async -> Void
   ) -> Bool {
-    let probe = HandoverProbe()
+    let probe = EnqueueProbe()
     Task.immediate { await hop(self, probe) }
     guard let job = probe.job else { return false }
     loop.resume(job)
     return true
   }
 
-  private func visit(_ probe: HandoverProbe) async {
+  private func visit(_ probe: EnqueueProbe) async {
     unsafe poller.suspension.executor.host = Unmanaged.passUnretained(probe)
     await poller.suspension.enter()
   }
 }
 
-/// A host that keeps the job that it receives, so that `handsOverTasksImmediately` can check that there is one.
-final class HandoverProbe: JobHost {
+/// A host that keeps the job that it receives, so that `runtimeEnqueuesJobsSynchronously` can check that there is one.
+final class EnqueueProbe: JobHost {
   private(set) var job: UnownedJob?
 
   override func receive(_ job: UnownedJob) { self.job = job }

@@ -32,7 +32,7 @@ public struct CodeLedger: Sendable {
   }
 
   /// Claims a code that is passed to a client outside of any transaction. Returns false if a transaction owns it.
-  public func claimPassing(
+  public func claimWithoutTransaction(
     _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Seconds, now: UnixTime
   ) async throws(StoreError) -> Bool {
     try await claim(code, owner: CodeLedger.noTransaction, holder: holder, lifetime: lifetime, now: now)

@@ -42,7 +42,9 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var workers = 0
   /// The number of event loops that have been busy or blocked for a second.
   public internal(set) var workersStalled = 0
-  /// The number of judged requests (those to which rules were applied), and log lines about removed header fields.
+  /// The number of records for the decision log, including dropped ones. There is a record for each judged request (a
+  /// request to which rules were applied), for each observed authorization response on a path that is not an endpoint,
+  /// and for each report of a removed header field.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
   /// The version of the policy in force.
   public internal(set) var policyVersion = ""

@@ -26,12 +26,13 @@ struct MainLoop {
 
   /// Runs the loop until `main` returns. Throws the exit code that `main` returns, unless it is `success`.
   ///
-  /// Throws `ExitCode.systemFailure` without calling `main` if the Swift runtime resumes tasks on other threads.
+  /// Throws `ExitCode.systemFailure` without calling `main` if the Swift runtime does not enqueue the job of a waiting
+  /// task synchronously, because tasks would then resume on other threads.
   func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
     let code = Atomic<Int32>(0)
     let signals = signals
     worker.runOnCurrentThread { worker in
-      guard worker.handsOverTasksImmediately() else {
+      guard worker.runtimeEnqueuesJobsSynchronously() else {
         Console.reportError(
           "cannot start: this build's Swift runtime resumes tasks on other threads; build with Swift 6.3")
         code.store(ExitCode.systemFailure.rawValue, ordering: .relaxed)

@@ -86,12 +86,12 @@ public final class FixtureUpstream: Sendable {
       .intercept(bodyLimit: 1024 * 1024)
     }
 
-    func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
+    func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
       guard let fixture = shared.upstream.withLock({ $0 }) else { return .response(Response(status: 503)) }
       return .response(await fixture.answer(request))
     }
 
-    func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+    func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
       .keep
     }
     func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }

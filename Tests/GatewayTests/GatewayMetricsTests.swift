@@ -63,7 +63,9 @@ struct GatewayMetricsTests {
       return told.withLock { $0 }
     }
     metrics.upstreamConnectionOpened()
-    for failure in [UpstreamFailure.busy, .responseTimeout, .reset, .malformed("x"), .clientGone(afterSending: true)] {
+    for failure in [
+      UpstreamFailure.poolExhausted, .responseTimeout, .reset, .malformed("x"), .clientGone(afterSending: true),
+    ] {
       metrics.upstreamFailed(failure)
     }
     metrics.upstreamConnectionOpened()

@@ -51,9 +51,9 @@ struct PagesHTMLTests {
 
   @Test("Invisible and bidirectional characters in a name are shown as U+FFFD")
   func bidirectional() {
-    let html: HTML = "\(shown: "mail\u{202e}moc\u{200b}.\u{2028}x")"
+    let html: HTML = "\(visible: "mail\u{202e}moc\u{200b}.\u{2028}x")"
     #expect(html.text == "mail\u{fffd}moc\u{fffd}.\u{fffd}x")
-    let hebrew: HTML = "\(shown: "דואר é 日本")"
+    let hebrew: HTML = "\(visible: "דואר é 日本")"
     #expect(hebrew.text == "דואר é 日本")
   }
 }

@@ -14,7 +14,7 @@ enum FormatText {
     case .number(let range): "\(range.lowerBound) to \(range.upperBound)"
     case .size(let range): "`\(size(range.lowerBound))` to `\(size(range.upperBound))`"
     case .duration(let range):
-      "`\(UnitParsing.duration(range.lowerBound))` to `\(UnitParsing.duration(range.upperBound))`"
+      "`\(UnitNotation.format(range.lowerBound))` to `\(UnitNotation.format(range.upperBound))`"
     case .seconds(let range, _):
       "whole seconds, " + values(.duration(Milliseconds(range.lowerBound)...Milliseconds(range.upperBound)))
     case .date: "a date such as `2027-03-31`"
@@ -39,8 +39,8 @@ enum FormatText {
     case (.number, .word(_, let form)): text(value, form)
     case (.number(let number), .size): size(number)
     case (.number(let number), _): "\(number)"
-    case (.duration(let time), _): UnitParsing.duration(time)
-    case (.seconds(let time), _): UnitParsing.duration(Milliseconds(time))
+    case (.duration(let time), _): UnitNotation.format(time)
+    case (.seconds(let time), _): UnitNotation.format(Milliseconds(time))
     case (.date(let end), _): end.text
     case (.text(let text), _): text
     case (.texts(let texts), _): "[" + texts.joined(separator: ", ") + "]"

@@ -44,14 +44,14 @@ struct PlainTextTests {
   @Test(
     "A duration or size needs a number and a unit", arguments: ["1", "1.5s", "-1s", "1 s", "s", "1d", "01s", ""])
   func notDurations(_ text: String) {
-    #expect(UnitParsing.milliseconds(text) == nil)
+    #expect(UnitNotation.milliseconds(parsing: text) == nil)
   }
 
   @Test("Numbers out of range are refused")
   func overflow() {
-    #expect(UnitParsing.milliseconds("9223372036854775807h") == nil)
-    #expect(UnitParsing.bytes("99999999999999999999GiB") == nil)
-    #expect(UnitParsing.bytes("64KiB") == 65_536)
+    #expect(UnitNotation.milliseconds(parsing: "9223372036854775807h") == nil)
+    #expect(UnitNotation.bytes(parsing: "99999999999999999999GiB") == nil)
+    #expect(UnitNotation.bytes(parsing: "64KiB") == 65_536)
   }
 
   @Test("Only a similar word is suggested")

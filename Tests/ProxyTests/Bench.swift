@@ -60,7 +60,7 @@ final class Bench {
       configuration.upstreamOrigin = "http://upstream.test"
       configuration.authority = "gateway.test"
       configuration.origin = "https://gateway.test"
-      configuration.privateCookie = "__Host-private"
+      configuration.handlerCookie = "__Host-private"
       setup.configure(&configuration)
       let settings = CompiledProxyConfiguration(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }

@@ -124,7 +124,7 @@ extension ProxyTests {
     @Test("A server that will drain announces it on every response")
     func announcement() async throws {
       try await Bench.Setup().run { _, bench in
-        await bench.server.update { $0.isWindingDown = true }
+        await bench.server.update { $0.drainsSoon = true }
         for target in ["/", "/answer", "/intercept"] {
           let response = try await bench.get(target)
           #expect(response.status == 200 && response["Connection"] == "close")

@@ -303,7 +303,7 @@ extension ProxyTests {
         let busy = try await bench.connectHTTP2()
         try await busy.send(.get(1, "/held"))
         await bench.eventually("the request is upstream") { bench.upstream.requests.count == 2 }
-        await bench.server.update { $0.isWindingDown = true }
+        await bench.server.update { $0.drainsSoon = true }
         for client in [idle, busy] {
           let notice = try await client.next(.goAway)
           #expect(notice?.word(at: 0) == 0x7fff_ffff)

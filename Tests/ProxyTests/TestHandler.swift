@@ -27,7 +27,7 @@ final class TestHandler: RequestHandler {
     return path == "/inspect/show" ? .answer(Response(status: 200, body: body)) : .pass
   }
 
-  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
+  func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let outbound = OutboundRequest(
       method: request.path.hasSuffix("post") ? "POST" : "GET", target: "/outbound", headers: ["X-From": "handler"],
       body: request.body, peer: request.peer)
@@ -82,9 +82,9 @@ final class TestHandler: RequestHandler {
     }
   }
 
-  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
     if location.contains("forbidden") { return .withhold }
-    if location.contains("bound"), requestHasPrivateCookie { return .withhold }
+    if location.contains("bound"), requestHasHandlerCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }
     if location.contains("replaced") { return .replace("/replacement") }
     if location.contains("long") { return .replace("/" + String(repeating: "x", count: 20_000)) }

@@ -11,10 +11,10 @@ struct StartTests {
   @Test("A task for the waiting room is handed over at once, and a task that goes elsewhere is noticed")
   func handover() async throws {
     try await OnWorker.run { worker in
-      let waits = worker.handsOverTasksImmediately()
+      let waits = worker.runtimeEnqueuesJobsSynchronously()
       #expect(waits)
       let elsewhere = Elsewhere()
-      let leaves = worker.handsOverTasksImmediately { _, _ in await elsewhere.visit() }
+      let leaves = worker.runtimeEnqueuesJobsSynchronously { _, _ in await elsewhere.visit() }
       #expect(!leaves)
       // The task of the first check continues, and waits still work.
       let waiter = Waiter(worker.poller)

@@ -27,7 +27,7 @@ final class DemoAppHandler: RequestHandler {
     .intercept(bodyLimit: 0)
   }
 
-  func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
+  func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     guard request.method == "GET" || request.method == "HEAD" else {
       return .response(DemoAppPage.message(405, "Only GET", "The app's server answers GET."))
     }
@@ -79,7 +79,7 @@ final class DemoAppHandler: RequestHandler {
 
   // The functions for forwarded requests are never called, because the handler forwards no request.
 
-  func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
     .withhold
   }
 

@@ -69,7 +69,7 @@ struct RuleRun {
     // Read the rules in place: a copy of a rule would change the reference counts of its name and its closure.
     let rules = rules.span
     for index in rules.indices {
-      if RuleRun.skips(rules[index]) { continue }
+      if RuleRun.isSkippedByMutationTest(rules[index]) { continue }
       let verdict = rules[index].check(context)
       if keepsTrace { trace.append(TraceStep(rule: rules[index].name, verdict: verdict)) }
       switch verdict {

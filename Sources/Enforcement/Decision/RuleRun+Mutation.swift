@@ -10,9 +10,9 @@ extension RuleRun {
 #endif
 
 extension RuleRun {
-  /// Returns true if the rule is to be skipped; always false in release builds.
+  /// Returns true if the rule is `skippedRule`; always false in release builds.
   @inline(__always)
-  static func skips<Context>(_ rule: borrowing Rule<Context>) -> Bool {
+  static func isSkippedByMutationTest<Context>(_ rule: borrowing Rule<Context>) -> Bool {
     #if DEBUG
     guard let skippedRule else { return false }
     return skippedRule == rule.identity

@@ -13,7 +13,8 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
-  /// finding. The redemption of a code gives no finding, because a scope in this request has no meaning.
+  /// finding. The redemption of a code gives no finding, because `scope` has no meaning in the token request that
+  /// redeems a code.
   static var droppedScopeNoted: Rule {
     Rule(name: "a scope that is not forwarded is noted") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
@@ -47,9 +48,10 @@ extension FormContext {
 }
 
 extension Rule where Context == RefreshContext {
-  /// RFC 6749, section 6. The scope that is sent upstream is compared. The scope tokens in `scopes.drop` are never sent
-  /// upstream, so the upstream never granted them. If neither the authorization request nor the upstream's response
-  /// contained a scope, only the upstream knows the granted scope, and the rule passes.
+  /// RFC 6749, section 6. Compares the granted scope with the scope that is sent upstream, not with the one that the
+  /// client sent: scope tokens in `scopes.drop` are never sent upstream, so the upstream never granted them. If neither
+  /// the authorization request nor the upstream's response contained a scope, only the upstream knows the granted
+  /// scope, and the rule passes.
   static var refreshScopeNotWidened: Rule {
     Rule(name: "scope is not widened") { context in
       guard let requested = context.upstreamScope, let granted = context.grant.scope else { return .pass }

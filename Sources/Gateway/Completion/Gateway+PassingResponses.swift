@@ -12,16 +12,18 @@ extension Gateway {
   /// Decides on a response at a path that is not an endpoint. Withholds it if the location sends a code or a token to a
   /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
   /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
-  public func passingLocation(_ location: String, requestHasPrivateCookie: Bool, request: UInt64) -> LocationVerdict {
+  public func passingLocation(
+    _ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64
+  ) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.leaksAuthorizationResponse(location) {
       // With `callback: network`, a browser without the gateway's cookie gets the redirect to the callback, and the
       // callback endpoint handles the response.
       let isForCallback =
-        policy.upstream.callback == .network && !requestHasPrivateCookie && locations.leadsToCallback(location)
+        policy.upstream.callback == .network && !requestHasHandlerCookie && locations.leadsToCallback(location)
       return isForCallback ? .keep : .withhold
     }
-    if requestHasPrivateCookie, locations.sendsErrorToProtectedURI(location),
+    if requestHasHandlerCookie, locations.sendsErrorToProtectedURI(location),
       let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayDecode(state)
     {
@@ -29,10 +31,10 @@ extension Gateway {
     }
     // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts the cookie, and
     // passes the response if no transaction runs.
-    if requestHasPrivateCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
+    if requestHasHandlerCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
     if let observed = recordObservedResponse(location: location) {
       // The request was for a path that is not an endpoint, so it has no log line yet.
-      let trail = AuditTrail(requestNumber: request)
+      let trail = AuditTrail(requestNumber: requestNumber)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
       record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
@@ -42,11 +44,11 @@ extension Gateway {
 
   /// Returns true if a target of the `Link` field contains a code or token for a URI that `LocationGuard` protects or,
   /// for a browser with the gateway's cookie, a code for an origin other than the gateway and the upstream.
-  public func withholdsLink(_ value: String, requestHasPrivateCookie: Bool) -> Bool {
+  public func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool {
     let locations = snapshot.locations
     return LinkField.targets(of: value).contains { target in
       locations.leaksAuthorizationResponse(target)
-        || requestHasPrivateCookie && locations.sendsCodeToOtherOrigin(target)
+        || requestHasHandlerCookie && locations.sendsCodeToOtherOrigin(target)
     }
   }
 

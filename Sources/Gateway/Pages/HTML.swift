@@ -57,9 +57,9 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
       for piece in pieces { text += piece.text }
     }
 
-    /// Appends `value`, escaped, as text that users read. Characters that could hide, reorder or break text become
-    /// U+FFFD.
-    public mutating func appendInterpolation(shown value: String) {
+    /// Appends `value`, escaped, with U+FFFD in place of the characters that could hide, reorder or break text
+    /// (`HTML.visible`). For text that users read.
+    public mutating func appendInterpolation(visible value: String) {
       text += HTML.escaped(HTML.visible(value))
     }
 

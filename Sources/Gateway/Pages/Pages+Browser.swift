@@ -40,7 +40,7 @@ extension Pages {
         """
         <p>Choose “Open in browser” in the app’s menu, or copy this address into your browser:</p>
         <code class="copy" tabindex="0" role="textbox" aria-readonly="true" aria-label="Address to copy">\
-        \(shown: address)</code>
+        \(visible: address)</code>
         """
       } else {
         "<p>Go back to the app and sign in again, in the browser that it opens.</p>"

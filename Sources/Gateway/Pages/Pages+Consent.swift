@@ -11,7 +11,7 @@ extension Pages {
   /// comes from this page. A caller that needs the real `Origin` replaces the field.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
-    let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(shown: page.clientID)</code>"
+    let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
     let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">unverified</span>"
     let warning: HTML =
       page.identityIsProven
@@ -24,10 +24,10 @@ extension Pages {
     return response(
       status: 200, title: "Allow \(name)?",
       """
-      <h1>Allow <bdi>\(shown: name)</bdi> to use your account?</h1>
+      <h1>Allow <bdi>\(visible: name)</bdi> to use your account?</h1>
       <p class="soft">You continue to the sign-in only if you allow it.</p>
       <dl class="facts">
-      <div><dt>App</dt><dd><bdi>\(shown: name)</bdi>\(tag)\(identity)</dd></div>
+      <div><dt>App</dt><dd><bdi>\(visible: name)</bdi>\(tag)\(identity)</dd></div>
       <div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
       <div><dt>It asks to</dt><dd><ul>
       \(Pages.scopeItems(page.scopes))</ul></dd></div>
@@ -45,8 +45,10 @@ extension Pages {
   private static func scopeItems(_ scopes: [String]) -> [HTML] {
     guard !scopes.isEmpty else { return ["<li>use your account, for an unstated purpose</li>\n"] }
     return scopes.map { scope in
-      guard let description = description(ofScope: scope) else { return "<li>use <code>\(shown: scope)</code></li>\n" }
-      return "<li>\(description) <code class=\"soft\">\(shown: scope)</code></li>\n"
+      guard let description = description(ofScope: scope) else {
+        return "<li>use <code>\(visible: scope)</code></li>\n"
+      }
+      return "<li>\(description) <code class=\"soft\">\(visible: scope)</code></li>\n"
     }
   }
 

@@ -18,7 +18,7 @@ extension Pages {
     return response(
       status: 200, title: "Back to \(clientName)", script: true,
       """
-      <h1>Back to <bdi>\(shown: clientName)</bdi></h1>
+      <h1>Back to <bdi>\(visible: clientName)</bdi></h1>
       <p>You are on your way. If nothing happens in a moment, continue here.</p>
       <form method="post" action="\(url: redirectURI)" class="actions">
       \(fields)<button type="submit">Continue</button>
@@ -38,7 +38,8 @@ extension Pages {
       status: 200, title: "Open \(clientName)",
       """
       <h1>Almost done</h1>
-      <p>Go back to <strong><bdi>\(shown: clientName)</bdi></strong> to finish. You can close this page afterwards.</p>
+      <p>Go back to <strong><bdi>\(visible: clientName)</bdi></strong> to finish. \
+      You can close this page afterwards.</p>
       <p class="actions"><a class="button" href="\(url: location)">Open the app</a></p>
       """)
   }

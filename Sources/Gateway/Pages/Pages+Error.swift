@@ -24,15 +24,15 @@ extension Pages {
   func developerSection(_ page: ErrorPage) -> HTML {
     let rule: HTML? = page.rule.map {
       """
-      <div><dt>Rule</dt><dd><code>\(shown: $0)</code></dd></div>
-      <div><dt>Explained in</dt><dd><code>docs/rules.md#\(shown: $0)</code></dd></div>
+      <div><dt>Rule</dt><dd><code>\(visible: $0)</code></dd></div>
+      <div><dt>Explained in</dt><dd><code>docs/rules.md#\(visible: $0)</code></dd></div>
 
       """
     }
     let detail: HTML? = page.detail.map { "<p>\(Pages.markup($0))</p>\n" }
-    let section: HTML? = page.section.map { "<div><dt>Standard</dt><dd>\(shown: $0)</dd></div>\n" }
+    let section: HTML? = page.section.map { "<div><dt>Standard</dt><dd>\(visible: $0)</dd></div>\n" }
     let transaction: HTML? = page.transaction.map {
-      "<div><dt>Reference</dt><dd><code>\(shown: $0)</code></dd></div>\n"
+      "<div><dt>Reference</dt><dd><code>\(visible: $0)</code></dd></div>\n"
     }
     return """
       <section class="developer" aria-labelledby="developer">
@@ -48,7 +48,7 @@ extension Pages {
   private static func markup(_ text: String) -> [HTML] {
     let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
     return pieces.enumerated().map { index, piece in
-      index.isMultiple(of: 2) ? "\(shown: String(piece))" : "<code>\(shown: String(piece))</code>"
+      index.isMultiple(of: 2) ? "\(visible: String(piece))" : "<code>\(visible: String(piece))</code>"
     }
   }
 

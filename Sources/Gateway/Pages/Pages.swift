@@ -31,7 +31,7 @@ public struct Pages: Sendable {
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
       <meta name="robots" content="noindex">
-      <title>\(shown: title)\(brandSuffix)</title>
+      <title>\(visible: title)\(brandSuffix)</title>
       <style>\(Stylesheet.html)</style>
       </head>
       <body>
@@ -69,11 +69,11 @@ public struct Pages: Sendable {
   }
 
   private var brandSuffix: HTML? {
-    branding.name.map { " · \(shown: $0)" }
+    branding.name.map { " · \(visible: $0)" }
   }
 
   private var header: HTML? {
-    branding.name.map { "<header><p class=\"brand\">\(shown: $0)</p></header>\n" }
+    branding.name.map { "<header><p class=\"brand\">\(visible: $0)</p></header>\n" }
   }
 
   private var footer: HTML? {

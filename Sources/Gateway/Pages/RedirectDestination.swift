@@ -10,9 +10,9 @@ public enum RedirectDestination: Sendable, Equatable {
   /// The description for the user.
   var description: HTML {
     switch self {
-    case .app(let scheme): "the app on this device that handles <code>\(shown: scheme):</code>"
+    case .app(let scheme): "the app on this device that handles <code>\(visible: scheme):</code>"
     case .thisComputer: "a program on this computer"
-    case .site(let uri): "<code>\(shown: uri)</code>"
+    case .site(let uri): "<code>\(visible: uri)</code>"
     }
   }
 }

@@ -163,7 +163,7 @@ public final class Gateway: RequestHandler {
 
   /// Logs and counts a refusal, but passes the request.
   private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
-    let trail = AuditTrail(requestNumber: client.request)
+    let trail = AuditTrail(requestNumber: client.requestNumber)
     trail.path = path
     trail.mode = EnforcementMode.observe.rawValue
     trail.recordWouldReject(rejection)
@@ -175,7 +175,7 @@ public final class Gateway: RequestHandler {
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
   ) -> Route {
-    let trail = AuditTrail(requestNumber: client.request)
+    let trail = AuditTrail(requestNumber: client.requestNumber)
     trail.path = path
     trail.recordRefusal(rejection)
     let page = ErrorPage(rejection, detail: detail)
@@ -199,10 +199,10 @@ public final class Gateway: RequestHandler {
   // MARK: Intercepted requests
 
   /// Answers a request that ``route(_:_:_:client:)`` intercepted.
-  public func respond(to request: Request, tag: UInt8, upstream: Upstream) async -> Reply {
+  public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let began = SystemClock.monotonicNanoseconds()
     // `route` set the tag to the raw value of an endpoint.
-    let row = Endpoint.allCases[Int(tag)].row
+    let row = Endpoint.allCases[Int(routeTag)].row
     let trail = AuditTrail(requestNumber: request.sequenceNumber)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
@@ -230,7 +230,7 @@ public final class Gateway: RequestHandler {
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
     guard resources.droppedFields.admit(name) else { return }
-    let trail = AuditTrail(requestNumber: client.request)
+    let trail = AuditTrail(requestNumber: client.requestNumber)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
     record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())

@@ -31,7 +31,7 @@ final class GatewayMetrics: ProxyMetrics {
     let kind: UpstreamErrorKind =
       switch failure {
       case .unreachable: .refused
-      case .busy: .busy
+      case .poolExhausted: .busy
       case .connectTimeout, .responseTimeout: .timeout
       case .reset: .reset
       case .malformed, .unsendable: .protocol

@@ -66,7 +66,7 @@ public final class GatewaySnapshot: Sendable {
     settings.upstreamOrigin = upstream.origin.description
     settings.origin = gateway.origin.description
     settings.authority = gateway.origin.authority
-    settings.privateCookie = cookie.name
+    settings.handlerCookie = cookie.name
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades

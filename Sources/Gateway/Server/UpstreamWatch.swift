@@ -22,9 +22,9 @@ public final class UpstreamWatch: Sendable {
     switch failure {
     case .unreachable: text = "the upstream does not accept connections, or its name has no address; clients get 503"
     case .connectTimeout: text = "the upstream accepts no connection within `connect_timeout`; clients get 504"
-    // `GatewayMetrics` reports `malformed` and failed TLS handshakes with their reasons. The other failures do not show
-    // that the upstream refuses connections.
-    case .insecure, .busy, .responseTimeout, .reset, .malformed, .unsendable, .clientGone: return
+    // `GatewayMetrics` reports `malformed` and `insecure` with their reasons. The other failures do not show that the
+    // upstream refuses connections.
+    case .insecure, .poolExhausted, .responseTimeout, .reset, .malformed, .unsendable, .clientGone: return
     }
     isUnreachable.store(true, ordering: .relaxed)
     notices.report(text)

@@ -6,13 +6,14 @@ import Stores
 import Time
 
 /// Checks whether the upstream codes in observed requests and in their responses belong to a transaction
-/// (`I-completion`). The checks run only if the policy also enforces a client.
+/// (`I-completion`). The checks run only if at least one client of the policy is enforced.
 extension InterceptedRequest {
   /// Returns the refusal of a request that contains an upstream code that was issued for a transaction; `nil` if it
   /// contains none.
   ///
-  /// The client of the transaction gets the code only in sealed form. Without this check, a program that intercepted
-  /// the upstream's own code could redeem it without the verifier, in the name of an observed client.
+  /// The client of the transaction gets the code only in sealed form, and must present the verifier to redeem it. The
+  /// verifier of an observed request is not checked. So an attacker that has intercepted the upstream's own code could
+  /// redeem it without the verifier, by sending it with the client id of an observed client.
   ///
   /// - Parameter clientID: The client id in the request. It may be in `Authorization`, and so missing in `parameters`.
   func refusalOfOwnedCode(in parameters: [FormParameters], from clientID: String?) async -> RejectionResponse? {
@@ -28,7 +29,7 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns true if a transaction has claimed the code, as a code that the upstream issued to this client id.
+  /// Returns true if a transaction has claimed the code under this client id.
   private func isOwned(_ code: String, by client: String) async throws(StoreError) -> Bool {
     let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(client))
     return try await gateway.resources.codes.isOwned(digest, now: now)
@@ -37,15 +38,18 @@ extension InterceptedRequest {
   /// Claims the codes in a response that passes to an observed client, so that no transaction can use them later.
   /// Returns false if a code already belongs to a transaction.
   ///
-  /// If the store is full or unavailable, the response passes, because observing does not depend on the store.
+  /// If the store is full or unavailable, the response passes, and the decision log gets a finding: a response of an
+  /// observed client is refused only if its code certainly belongs to a transaction. `refusalOfOwnedCode` is stricter:
+  /// without the store, it cannot rule out that the code belongs to a transaction, so it refuses the request.
   func claimCodes(in locations: [String], for clientID: String) async -> Bool {
+    // The client and network to which the store charges the entries.
     let holder = StoreHolder(
       client: ClientID(clientID), address: request.peer.address, isLoopback: request.peer.isLoopback)
     for location in locations {
       guard let code = UpstreamAuthorizationResponse(location: absolute(location))?.parameters[.code] else { continue }
       let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(clientID))
       do throws(StoreError) {
-        let isClaimed = try await gateway.resources.codes.claimPassing(
+        let isClaimed = try await gateway.resources.codes.claimWithoutTransaction(
           digest, holder: holder, lifetime: policy.upstream.codeLifetime, now: now)
         guard isClaimed else { return false }
       } catch {

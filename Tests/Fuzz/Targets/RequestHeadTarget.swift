@@ -118,7 +118,7 @@ enum RequestHeadTarget {
     guard let peer = Address(literal: options & 2 == 0 ? "192.0.2.1" : "2001:db8::1", port: 1) else { return }
     var configuration = ProxyConfiguration()
     configuration.upstreamAuthority = "upstream.test"
-    configuration.privateCookie = cookie
+    configuration.handlerCookie = cookie
     configuration.upgrades = options & 4 == 0 ? [] : ["websocket"]
     let isTrusted = options & 1 == 1
     let settings = CompiledProxyConfiguration(configuration)

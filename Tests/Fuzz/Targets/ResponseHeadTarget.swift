@@ -65,7 +65,7 @@ enum ResponseHeadTarget {
     guard index.count + mostAdded <= HeadIndex.fieldLimit else { return }
     let minorVersion = options & 2 == 0 ? 1 : 0
     var configuration = ProxyConfiguration()
-    configuration.privateCookie = cookie
+    configuration.handlerCookie = cookie
     var replacements = ResponseRewriter.Replacements()
     if options & 4 != 0, index.has(.location) { replacements.set(.location, "https://gateway.test/there") }
     let framing = ResponseRewriter.Framing(
