@@ -345,11 +345,11 @@ struct RefreshTokenTests {
       let second = try await gateway.refresh(first).refreshToken()
       store.isAway = false
       gateway.upstream.script(nil)
-      // A second use of the code is still refused.
-      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
       let third = try await gateway.refresh(second).refreshToken()
       try await gateway.expectRefreshReuse(first)
       try await gateway.expectRefreshReuse(third)
+      // A second use of the code is still refused.
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "invalid_grant")
       #expect(gateway.logLines.contains { $0.contains("claim-not-spent") })
       #expect(gateway.logLines.contains { $0.contains("family-not-settled") })
     }
