@@ -11,9 +11,9 @@ import processes
 import servers
 
 # Short, because they are part of the lease of a refresh that did not end.
-CONNECT, RESPONSE = 1, 4  # seconds
-# The lease also contains the time to read a response, the time for the store, and the tolerance for clocks.
-LEASE = CONNECT + RESPONSE + 30 + 10 + 60  # seconds
+CONNECT, RESPONSE, BODY = 1, 4, 5  # seconds
+# The lease also contains the wait for a connection, the time for the store, and the tolerance for clocks.
+LEASE = 5 + CONNECT + RESPONSE + BODY + 1 + 10 + 60  # seconds
 CODE = 60  # seconds for which a code can be redeemed, unless a scenario changes it
 
 
@@ -65,7 +65,7 @@ gateway:
   sealing_keys: {{ file: {self.keys} }}
   store: {store}
 {shared}  drain_timeout: 3s
-  limits: {{ token_requests_per_client: off }}
+  limits: {{ token_requests_per_client: off, body_timeout: {BODY}s }}
 enforcement:
   code_lifetime: {self.code}s
   refresh_reuse_window: {self.window}s
