@@ -29,7 +29,7 @@ class App:
     def __init__(self, client, host, history):
         self.client, self.host, self.history = client, host, history
         self.idle, self.numbers = collections.defaultdict(list), itertools.count(1)
-        self.answered = 0  # requests of the latest volley
+        self.written = 0  # requests of the latest volley
 
     # Connections
 
@@ -56,7 +56,7 @@ class App:
 
     async def volley(self, requests):
         """Sends all (port, message) at once, each on a connection of its own. Returns the answers."""
-        self.answered = 0
+        self.written = 0
         held = await asyncio.gather(*(self.connect(port) for port, _ in requests), return_exceptions=True)
         pending = []
         for connection, (port, message) in zip(held, requests):
@@ -65,6 +65,7 @@ class App:
                 pending.append(self.lost(sent, connection))
             else:
                 connection[1].write(message)
+                self.written += 1
                 pending.append(self.receive(port, *connection, sent))
         return await asyncio.gather(*pending)
 
@@ -72,7 +73,6 @@ class App:
         return (await self.volley([(port, self.message(method, target, form, fields))]))[0]
 
     async def lost(self, sent, error):
-        self.answered += 1
         return Answer(None, {}, b"", sent, time.monotonic(), f"no answer: {type(error).__name__} {error}".strip())
 
     async def receive(self, port, reader, writer, sent):
@@ -82,7 +82,6 @@ class App:
             writer.close()
             return await self.lost(sent, error)
         done = time.monotonic()
-        self.answered += 1
         if fields.get("connection", "").lower() == "close":
             writer.close()
         else:

@@ -2,7 +2,8 @@
 is killed and started again.
 
 Only requests in flight at the killed replica may fail. If a failed step did not reach the legacy server, its retry
-succeeds. A refresh that was in flight keeps its claim until its lease ends; its retries get 503 until then.
+succeeds. A redemption or refresh that was in flight keeps its claim until its lease ends; its retries get 503 until
+then.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ import servers
 AT_ONCE = 32  # sign-ins
 LIMIT = 900  # seconds for all sign-ins
 WINDOW = 30  # seconds of `refresh_reuse_window`
+CODE = 300  # seconds for which a code can be redeemed, longer than a lease
 RETRY = 0.2  # seconds between retries
 BUSY = gateway.LEASE + 10  # seconds of retries of a step; the short form waits less
 
@@ -48,7 +50,7 @@ class Flows:
 
     async def step(self, login, kind, action, isDone):
         """Runs a step until it succeeds. Returns its result; `None` for a code that the server has used up, and for a
-        refresh whose claim has not ended in time. Throws `Failed`."""
+        claim that has not ended in time. Throws `Failed`."""
         end, isRetry = time.monotonic() + self.patience, False
         while True:
             result = await action()
@@ -61,7 +63,7 @@ class Flows:
                 if kind == "redeem" and hasReached and event.get("error") == "invalid_grant":
                     self.restarted += 1
                     return None
-                isBusy = kind == "refresh" and event.get("status") == 503
+                isBusy = kind in ("redeem", "refresh") and event.get("status") == 503
                 if isBusy and time.monotonic() > end and self.patience < BUSY:
                     self.busy += 1
                     return None
@@ -127,7 +129,8 @@ async def play(stage, verdict):
     redis = stage.start(servers.Redis(stage.folder, "redis"))
     balancer_port = processes.free_ports(1)[0]
     replicas = gateway.Replicas(
-        stage, server, f"redis://proofgate@127.0.0.1:{redis.port}", balancer_port, load.clients(AT_ONCE), window=WINDOW)
+        stage, server, f"redis://proofgate@127.0.0.1:{redis.port}", balancer_port, load.clients(AT_ONCE), window=WINDOW,
+        code=CODE)
     gateways = [stage.start(gateway.Gateway(replicas, f"gateway-{n}")) for n in range(2)]
     balancer = processes.HAProxy(stage.folder, gateways, balancer_port)
     stage.start(balancer)
@@ -156,7 +159,7 @@ async def play(stage, verdict):
     failed = sum("lost" in each or (each.get("status") or 0) >= 500 for each in past.events)
     verdict("haproxy", f"{flows.done} sign-ins over 2 replicas with {times} kills in {time.monotonic() - began:.0f} s; "
             f"{failed} requests failed, {flows.retried} steps succeeded when repeated, {flows.restarted} sign-ins "
-            f"began again because the server had used up their code, {flows.busy} refreshes were not repeated until "
+            f"began again because the server had used up their code, {flows.busy} claims were not waited for until "
             "their lease ended", problems + stage.problems())
 
 

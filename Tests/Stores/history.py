@@ -49,7 +49,7 @@ class History:
         requests = {}
         for event in self.events:
             if event["kind"] in ("redeem", "refresh"):
-                requests.setdefault((event["gateway"], event["client"]), []).append(event)
+                requests.setdefault(event["client"], []).append(event)
         problems = []
         for finding in findings:
             self.events.append(finding | {"done": finding["sent"]})
@@ -57,8 +57,10 @@ class History:
                 continue
             at = finding["sent"]
             fitting = [
-                event for event in requests.get((finding["gateway"], finding["client"]), ())
-                if event["sent"] - SLACK <= at <= event["done"] + SLACK
+                event for event in requests.get(finding["client"], ())
+                # A balancer names the replica in its answer, if there is one.
+                if event.get("replica", event["gateway"]) in (finding["gateway"], "haproxy")
+                and event["sent"] - SLACK <= at <= event["done"] + SLACK
                 and event.get("status", finding["status"]) == finding["status"]]
             # A client sends its requests one after another, except with the same token.
             event = min(fitting, key=lambda event: abs(event["done"] - at), default=None)

@@ -13,7 +13,8 @@ import processes
 import servers
 
 AT_ONCE = 50
-WAIT = 2.5  # seconds for the answers to all others; the legacy server holds the winner's answer a little longer
+WAIT = 2  # seconds for writing all requests; the legacy server holds the winner's answer longer
+ARRIVAL = 0.3  # seconds after which a gateway has read a request that was written
 LIMIT = 900  # seconds for all rounds
 
 
@@ -22,12 +23,14 @@ class Race:
         self.server, self.gateways, self.client = server, gateways, client
         self.problems, self.away, self.complete = [], 0, 0
 
-    async def all_others(self):
-        while self.client.answered < AT_ONCE - 1:
+    async def all_written(self):
+        while self.client.written < AT_ONCE:
             await asyncio.sleep(0.005)
+        await asyncio.sleep(ARRIVAL)
 
     async def run(self, isHeld):
-        """Runs one round. If `isHeld`, the winner gets its answer after all others have theirs."""
+        """Runs one round. If `isHeld`, the legacy server answers the winner after all requests have reached a
+        gateway."""
         client, gateways = self.client, self.gateways
         login = client.login(".held" if isHeld else "")
         code = await client.authorize(gateways[0], login)
@@ -42,7 +45,7 @@ class Race:
             # `volley` counts from 0 again as soon as it runs.
             await asyncio.sleep(0.01)
             try:
-                await asyncio.wait_for(self.all_others(), WAIT)
+                await asyncio.wait_for(self.all_written(), WAIT)
                 areAllBefore = True
             except asyncio.TimeoutError:
                 pass
@@ -98,7 +101,7 @@ async def play(stage, verdict):
         await race.run(isHeld)
     race.client.close()
     if race.complete < held / 2:
-        race.problems.append(f"in only {race.complete} of {held} rounds all others were answered before the winner, so "
+        race.problems.append(f"in only {race.complete} of {held} rounds all requests came before the winner's answer, so "
                              "the winner's tokens were not judged")
     problems = race.problems + past.collect(server, gateways) + judge.problems(past)
     verdict("races", f"{rounds} codes with {AT_ONCE} simultaneous redemptions each at 3 gateways in "
