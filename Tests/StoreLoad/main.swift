@@ -61,7 +61,8 @@ do throws(FileStoreError) {
 let store = opened
 let ledger = RedemptionLedger(store: store)
 let group = try (0..<Load.workers).map { try Worker(index: $0) }
-let next = Atomic<Int>(arguments.count > 3 && arguments[1] == "claim" ? Int(arguments[3]) ?? 0 : Int(Load.now.seconds) << 20)
+let next = Atomic<Int>(
+  arguments.count > 3 && arguments[1] == "claim" ? Int(arguments[3]) ?? 0 : Int(Load.now.seconds) << 20)
 let done = Atomic<Int>(0)
 let failed = Atomic<Int>(0)
 

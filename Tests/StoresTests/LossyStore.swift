@@ -85,7 +85,9 @@ final class LossyStore: EphemeralStore {
 
   func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await memory.get(key, now: now) }
 
-  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await memory.take(key, now: now) }
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
+    try await memory.take(key, now: now)
+  }
 
   func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
     try check(.before)

@@ -97,7 +97,9 @@ struct TokenRefresher {
         return try await rotate(grant, attempt, hold)
       case .busy:
         // Without a window, this request would be a reuse after the other one, and end the family.
-        guard use.window > 0, await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress)) }
+        guard use.window > 0, await wait.pause() else {
+          return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
+        }
       case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing))
       case .ended(let ended): return await refuse(grant, ended)
       case .repeated: return try await answerRepeat(grant, use)
