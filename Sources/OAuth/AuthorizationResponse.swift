@@ -74,7 +74,7 @@ public enum ResponseMode: String, Sendable, CaseIterable {
     switch (self, redirectURI.kind) {
     case (.query, _), (.fragment, _): true
     case (.formPost, .https), (.formPost, .loopback), (.formPost, .localhost): true
-    case (.formPost, .privateUse), (.formPost, .broker): false
+    case (.formPost, .privateUse), (.formPost, .windowsBroker): false
     }
   }
 }

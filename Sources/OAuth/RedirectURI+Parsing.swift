@@ -3,11 +3,11 @@ internal import ByteText
 /// The parser of redirect URIs. It accepts the part of the grammar of RFC 3986 that all parsers read in the same way,
 /// and reads a text from left to right:
 ///
-///     redirect-uri = private-use / https / loopback / broker
-///     private-use  = scheme ":" ( "/" path / "//" reg-name path ) [ "?" query ]
-///     https        = "https://" reg-name [ ":" port ] path-abempty [ "?" query ]
-///     loopback     = "http://" ( "127.0.0.1" / "[::1]" / "localhost" ) [ ":" port ] path-abempty [ "?" query ]
-///     broker       = ( "msapp" / "ms-app" ) "://" sid [ "/" ]
+///     redirect-uri   = private-use / https / loopback / windows-broker
+///     private-use    = scheme ":" ( "/" path / "//" reg-name path ) [ "?" query ]
+///     https          = "https://" reg-name [ ":" port ] path-abempty [ "?" query ]
+///     loopback       = "http://" ( "127.0.0.1" / "[::1]" / "localhost" ) [ ":" port ] path-abempty [ "?" query ]
+///     windows-broker = ( "msapp" / "ms-app" ) "://" sid [ "/" ]
 extension RedirectURI {
   /// Parses a redirect URI.
   ///
@@ -81,9 +81,9 @@ extension RedirectURI {
       return try loopback(authority)
     case "msapp", "ms-app":
       guard let authority, isPackageSID(authority), rest.isEmpty || rest.elementsEqual("/".utf8) else {
-        throw .broker
+        throw .windowsBroker
       }
-      return .broker
+      return .windowsBroker
     default:
       guard !ReservedScheme.all.contains(scheme) else { throw .schemeReserved }
       try checkPrivateUse(authority: authority, rest: rest)

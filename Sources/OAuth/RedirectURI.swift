@@ -14,7 +14,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     case ipv6
   }
 
-  /// The kinds of RFC 8252, section 7, and two others that the gateway accepts: `localhost` and `broker`.
+  /// The kinds of RFC 8252, section 7, and two others that the gateway accepts: `localhost` and `windowsBroker`.
   public enum Kind: Hashable, Sendable {
     /// A private-use scheme (section 7.1).
     case privateUse(scheme: String)
@@ -25,7 +25,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     /// An http URI with the name `localhost`, which section 8.3 does not recommend.
     case localhost(port: Int?)
     /// `msapp://SID` or `ms-app://SID`, the callback of the Windows Web Authentication Broker (appendix B.3).
-    case broker
+    case windowsBroker
   }
 
   /// The URI exactly as written. This text is compared and sent.
@@ -72,7 +72,7 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
     case .loopback(.ipv4, _): "http://127.0.0.1" + path
     case .loopback(.ipv6, _): "http://[::1]" + path
     case .localhost: "http://localhost" + path
-    case .privateUse, .https, .broker: String(text.prefix { $0 != "?" })
+    case .privateUse, .https, .windowsBroker: String(text.prefix { $0 != "?" })
     }
   }
 
@@ -169,7 +169,7 @@ extension RedirectURI {
     guard registered.count == 1, let only = registered.first else { return nil }
     switch only.kind {
     case .loopback, .localhost: return nil
-    case .privateUse, .https, .broker: return only
+    case .privateUse, .https, .windowsBroker: return only
     }
   }
 }

@@ -29,7 +29,7 @@ public enum RedirectURIError: Error, Hashable, Sendable, CaseIterable {
   case port
   case cleartext
   case authorityOfPrivateUse
-  case broker
+  case windowsBroker
 }
 
 extension RedirectURIError: CustomStringConvertible {
@@ -67,7 +67,8 @@ extension RedirectURIError: CustomStringConvertible {
       "http is accepted for 127.0.0.1, [::1] and localhost only (RFC 8252, section 8.3): use https"
     case .authorityOfPrivateUse:
       "a private-use scheme has no host and port: write `scheme:/path` (RFC 8252, section 7.1)"
-    case .broker: "the broker's URI is malformed: write `msapp://` and the package's SID (RFC 8252, appendix B.3)"
+    case .windowsBroker:
+      "the broker's URI is malformed: write `msapp://` and the package's SID (RFC 8252, appendix B.3)"
     }
   }
 }

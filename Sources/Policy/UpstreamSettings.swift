@@ -250,7 +250,7 @@ public enum CallbackMode: String, Sendable, CaseIterable {
   case inPlace = "in_place"
   /// At the gateway's callback, for an upstream that sends its authorization response by script, by `form_post` or from
   /// another origin. The browser then sees the code.
-  case network
+  case atCallback = "network"
 }
 
 /// The operator's acceptance of the risk of `callback: network` with a server that does not understand PKCE. A program

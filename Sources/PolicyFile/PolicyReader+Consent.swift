@@ -65,7 +65,7 @@ extension PolicyReader {
     if count > 1 { return "the upstream client is shared" }
     for uri in client.redirectURIs {
       switch uri.kind {
-      case .privateUse, .broker: return "any app can use a private-use scheme"
+      case .privateUse, .windowsBroker: return "any app can use a private-use scheme"
       case .loopback, .localhost: return "any program can listen on a loopback port"
       case .https: continue
       }

@@ -38,7 +38,7 @@ extension PolicyReader {
       switch uri.value.kind {
       case .privateUse(let scheme): lintPrivateUse(uri, scheme: scheme, draft)
       // The URI of the Windows Web Authentication Broker (`msapp:`).
-      case .broker: lintKind(.privateUse, uri, draft)
+      case .windowsBroker: lintKind(.privateUse, uri, draft)
       case .https: lintHTTPS(uri, draft)
       case .loopback: lintLoopback(uri, draft)
       case .localhost: lintLocalhost(uri, draft)
@@ -163,7 +163,7 @@ extension PolicyReader {
             client: id, address: uri.value.address, isObserved: draft.rules.mode == .observe,
             location: SourceLocation(uri.node)))
         continue
-      case .privateUse, .https, .broker: break
+      case .privateUse, .https, .windowsBroker: break
       }
       clients.add(
         ClientCollection.RegisteredURI(

@@ -58,16 +58,17 @@ extension PolicyReader {
     }
   }
 
-  /// Reports `callback: network`, and a `callback_risk` without effect. Without a code challenge at the upstream, a
-  /// program that sees the upstream's code can present it at the gateway's callback in its own sign-in and redeem it.
+  /// Reports `callback: network`, and a `callback_risk` without effect. With `network`, a program that sees another
+  /// user's upstream code can start its own sign-in, present the code at the gateway's callback and get that user's
+  /// tokens, unless the upstream checks a code challenge.
   private func lintCallback(_ upstream: UpstreamSettings, _ fields: Fields) {
-    let isNetwork = upstream.callback == .network
-    if let field = fields.valid("callback_risk"), !isNetwork || upstream.usesPKCE {
+    let completesAtCallback = upstream.callback == .atCallback
+    if let field = fields.valid("callback_risk"), !completesAtCallback || upstream.usesPKCE {
       warn(
         .networkCallback, field.node,
         "`callback_risk` has no effect without `callback: network`, or where the upstream gets a challenge; remove it")
     }
-    guard isNetwork, let field = fields["callback"] else { return }
+    guard completesAtCallback, let field = fields["callback"] else { return }
     if upstream.usesPKCE || upstream.callbackRisk != nil {
       warn(
         .networkCallback, field.node,

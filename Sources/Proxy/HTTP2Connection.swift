@@ -47,8 +47,8 @@ final class HTTP2Connection: Activity {
   /// The field section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
-  /// The object that accepted the connection. It keeps the client's identity and the bytes received so far.
-  let base: ServerConnection
+  /// The object of the accepted TCP connection. It keeps the client's identity and the bytes received so far.
+  let acceptedConnection: ServerConnection
   /// `nil` if the session could not be created; the connection then ends at once.
   let session: HTTP2Session?
   let waiter: Waiter
@@ -83,11 +83,11 @@ final class HTTP2Connection: Activity {
   /// The time after which an idle connection parks.
   private static let parkDelay: Milliseconds = 1_000
 
-  init(_ base: ServerConnection) {
-    self.base = base
-    socket = base.socket
-    worker = base.worker
-    input = base.input
+  init(_ acceptedConnection: ServerConnection) {
+    self.acceptedConnection = acceptedConnection
+    socket = acceptedConnection.socket
+    worker = acceptedConnection.worker
+    input = acceptedConnection.input
     waiter = Waiter(worker.poller)
     block = FieldBlock(worker.poller.buffers)
     session = HTTP2Session(worker.settings.configuration.http2 ?? HTTP2Limits(), worker.poller.buffers)

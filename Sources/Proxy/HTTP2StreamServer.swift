@@ -21,15 +21,15 @@ final class HTTP2StreamServer: Activity {
 
   init(_ connection: HTTP2Connection) {
     self.connection = connection
-    server = ServerConnection(streamsOf: connection.base)
+    server = ServerConnection(streamsOf: connection.acceptedConnection)
   }
 
   /// Sets the stream of `transport` as the next to serve.
   ///
-  /// - Parameter refusal: the reason to refuse the request before it is read, if any.
+  /// - Parameter refusal: The reason to refuse the request before it is read, if any.
   func begin(_ transport: HTTP2StreamTransport, _ refusal: ProxyFailure?) {
     stage = .serving(refusal)
-    server.begin(transport, of: connection.base)
+    server.begin(transport, of: connection.acceptedConnection)
     transport.open(server.socket)
   }
 
@@ -46,6 +46,6 @@ final class HTTP2StreamServer: Activity {
       // The wait may end early, because a deadline of the last request is still armed.
       while case .spare = stage { await server.waiter.waitForResume() }
     }
-    server.endStreams()
+    server.releaseAfterLastStream()
   }
 }

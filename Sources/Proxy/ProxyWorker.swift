@@ -107,9 +107,9 @@ public final class ProxyWorker {
     refusals -= 1
   }
 
-  /// Serves HTTP/2 on the connection of `base`, whose input contains the bytes received so far.
-  func serveHTTP2(_ base: ServerConnection) {
-    let connection = HTTP2Connection(base)
+  /// Serves HTTP/2 on `acceptedConnection`, whose input contains the bytes received so far.
+  func serveHTTP2(_ acceptedConnection: ServerConnection) {
+    let connection = HTTP2Connection(acceptedConnection)
     http2Connections[ObjectIdentifier(connection)] = connection
     poller.start(connection)
   }

@@ -135,8 +135,8 @@ final class ServerConnection: Activity {
     stage = .streams(stream)
   }
 
-  /// Releases the remaining resources; no further stream follows.
-  func endStreams() {
+  /// Releases the exchange and cancels the deadline after the last stream.
+  func releaseAfterLastStream() {
     exchange = nil
     waiter.cancelDeadline()
   }

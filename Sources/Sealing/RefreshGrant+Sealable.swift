@@ -41,6 +41,7 @@ extension RefreshGrant: Sealable {
     let version = try payload.readByte()
     guard (1...RefreshGrant.formatVersion).contains(version) else { throw PayloadError() }
     let flags = try payload.readFlags(allowed: Flags.all)
+    // The identifier of a family has the form of a transaction identifier.
     let family = try payload.readTransactionID()
     guard let generation = Int(exactly: try payload.readNumber()) else { throw PayloadError() }
     let issuedAt = try payload.readTime()

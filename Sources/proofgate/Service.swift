@@ -38,7 +38,7 @@ final class Service {
     let status: ProcessStatus
     let metrics: MetricsRegistry
     let writer: LogWriter
-    let upstream: UpstreamWatch
+    let upstreamWatch: UpstreamWatch
     let store: ConfiguredStore
   }
 
@@ -77,7 +77,7 @@ final class Service {
     announce(parts)
     poller.start(
       UpstreamNotice(
-        poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }, parts.upstream))
+        poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }, parts.upstreamWatch))
     ProcessControl.releaseCode()
     ProcessControl.releaseMemory()
     while !isEnding {
@@ -133,8 +133,8 @@ final class Service {
     metrics.setCertificates(gateway.certificates.map(\.expiry))
     status.beginServing(gateway.server.group.workers.map(\.loop))
     return Parts(
-      gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer, upstream: resources.upstream,
-      store: store)
+      gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer,
+      upstreamWatch: resources.upstreamWatch, store: store)
   }
 
   private struct StartFailure: Error {

@@ -302,7 +302,7 @@ struct AuthorizationResponseTests {
   @Test(
     "rm-upstream-query: an upstream that responds by form_post needs `callback: network`", arguments: [false, true])
   func upstreamFormPost(isNetwork: Bool) async throws {
-    try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.callback = isNetwork ? .network : .inPlace }) {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.upstream.callback = isNetwork ? .atCallback : .inPlace }) {
       gateway in
       gateway.upstream.script { request in
         guard request.path == "/authorize" else { return nil }

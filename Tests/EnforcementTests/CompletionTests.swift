@@ -263,10 +263,10 @@ struct CompletionTests {
         policy: Fixture.policy(callback: mode))
     }
     #expect(decide(answer, .inPlace).rejection == .callbackClosed)
-    #expect(decide(answer, .network).permit != nil)
+    #expect(decide(answer, .atCallback).permit != nil)
     let stateless = UpstreamAuthorizationResponse(
       atCallback: try #require(FormParameters(parsing: "error=access_denied")))
-    #expect(decide(stateless, .network).rejection == .upstreamResponseUnusable)
+    #expect(decide(stateless, .atCallback).rejection == .upstreamResponseUnusable)
   }
 
   private func reenter(

@@ -19,7 +19,7 @@ struct LimitSettingsTests {
     }
     let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
     return snapshot.proxySettings(
-      workers: 1, listeners: [], upstream: nil, bufferMemory: LimitSettings.defaultBufferMemory
+      workers: 1, tlsServers: [], upstream: nil, bufferMemory: LimitSettings.defaultBufferMemory
     ).configuration
   }
 

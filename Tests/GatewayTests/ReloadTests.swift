@@ -49,7 +49,7 @@ struct ReloadTests {
     "I-completion: the callback checks a response against the policy in force",
     arguments: changes.indices)
   func callback(index: Int) async throws {
-    let policy = try FixturePolicy.with { $0.upstream.callback = .network }
+    let policy = try FixturePolicy.with { $0.upstream.callback = .atCallback }
     try await GatewayFixture.run(policy) { gateway in
       let begun = try await gateway.begin()
       await gateway.reload(Self.changes[index].1)

@@ -32,7 +32,7 @@ struct RedirectURITests {
     let isValid =
       switch uri?.kind {
       case .privateUse: uri?.schemeProblem(.strict) == nil
-      case .broker: true
+      case .windowsBroker: true
       default: false
       }
     #expect(isValid == vector.expectedValid)
@@ -114,8 +114,8 @@ struct RedirectURITests {
       ("http://LOCALHOST/cb", .cleartext),
       ("http://app.example.com/cb", .cleartext),
       ("com.example.app://host:80/cb", .authorityOfPrivateUse),
-      ("msapp://callback", .broker),
-      ("msapp:/cb", .broker),
+      ("msapp://callback", .windowsBroker),
+      ("msapp:/cb", .windowsBroker),
     ] as [(String, RedirectURIError)])
   func refusal(text: String, error: RedirectURIError) {
     #expect(throws: error) { try RedirectURI(parsing: text) }
@@ -139,8 +139,8 @@ struct RedirectURITests {
       ("http://127.0.0.1:51004/cb", .loopback(family: .ipv4, port: 51_004)),
       ("http://[::1]:1/cb", .loopback(family: .ipv6, port: 1)),
       ("http://localhost:65535", .localhost(port: 65_535)),
-      ("msapp://s-1-15-2-2434-1234-5678", .broker),
-      ("ms-app://s-1-15-2-2434-1234-5678/", .broker),
+      ("msapp://s-1-15-2-2434-1234-5678", .windowsBroker),
+      ("ms-app://s-1-15-2-2434-1234-5678/", .windowsBroker),
     ] as [(String, RedirectURI.Kind)])
   func accepted(text: String, kind: RedirectURI.Kind) throws {
     let uri = try RedirectURI(parsing: text)

@@ -78,7 +78,7 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.introspection == ["/introspect"])
     #expect(upstream.endpoints.pushedAuthorization == ["/par"])
     #expect(upstream.endpoints.closed == ["/device", "/register"])
-    #expect(upstream.callback == .network)
+    #expect(upstream.callback == .atCallback)
     #expect(upstream.pass == ["/login", "/static/"])
     #expect(policy.unlistedOAuth == .observe)
     #expect(upstream.notEndpoints == ["/token_key", "/token/*"])

@@ -217,7 +217,7 @@ extension Enforcement {
     let hasCode = answer.parameters.contains(.code)
     switch answer.source {
     case .callback:
-      guard policy.upstream.callback == .network else { return .callbackClosed }
+      guard policy.upstream.callback == .atCallback else { return .callbackClosed }
       return answer.state == nil ? .upstreamResponseUnusable : nil
     case .location where hasCode && answer.state == nil:
       return .upstreamResponseUnusable

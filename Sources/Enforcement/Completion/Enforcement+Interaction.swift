@@ -50,6 +50,6 @@ extension Enforcement {
 extension AuthorizationPermit {
   /// The guard that the transaction adds to the browser's cookie.
   public var userAgentGuard: EmbeddedUserAgentGuard {
-    EmbeddedUserAgentGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .broker)
+    EmbeddedUserAgentGuard(blocks: client.blocksEmbeddedUserAgents, usesBroker: redirectURI.kind == .windowsBroker)
   }
 }

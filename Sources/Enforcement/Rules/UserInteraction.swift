@@ -20,7 +20,7 @@ extension Rule where Context == AuthorizationContext {
   static var userAgentExternal: Rule {
     Rule(name: "the user agent does not look embedded") { context in
       guard let client = context.client, client.embeddedUserAgents != .off else { return .pass }
-      let usesBroker = context.redirect.verified?.kind == .broker
+      let usesBroker = context.redirect.verified?.kind == .windowsBroker
       guard UserAgent.looksEmbedded(context.request.userAgent ?? "", usesBroker: usesBroker) else { return .pass }
       return client.embeddedUserAgents == .block ? .refuse(.userAgentEmbedded) : .note(.embeddedUserAgent)
     }
@@ -34,7 +34,7 @@ extension Rule where Context == ReentryContext {
       guard let client = context.client, client.mode == .enforce, client.embeddedUserAgents == .block else {
         return .pass
       }
-      let usesBroker = context.transaction.redirectURI.kind == .broker
+      let usesBroker = context.transaction.redirectURI.kind == .windowsBroker
       let isEmbedded = UserAgent.looksEmbedded(context.request.userAgent ?? "", usesBroker: usesBroker)
       return isEmbedded ? .refuse(.userAgentEmbedded) : .pass
     }

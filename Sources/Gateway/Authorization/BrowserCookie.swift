@@ -20,7 +20,7 @@ struct BrowserCookie: Sendable {
     name = isSecure ? "__Host-proofgate" : "proofgate"
     // Browsers attach the cookie to a form post from another site only with `SameSite=None`, and accept this attribute
     // only together with `Secure`.
-    isCrossSite = isSecure && (policy.upstream.callback == .network || policy.upstream.crossSiteLogin)
+    isCrossSite = isSecure && (policy.upstream.callback == .atCallback || policy.upstream.crossSiteLogin)
     let sameSite = isCrossSite ? "None" : "Lax"
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
   }

@@ -34,7 +34,7 @@ struct ConsentEndpoint {
     let session = BrowserSession.continuing(
       known, permit, until: expiry, now: intercepted.now, intercepted.gateway.random)
     let browserHash = session.hash
-    intercepted.recordChallenge(permit.challenge, browserHash: browserHash)
+    intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: browserHash)
     let ticket = ConsentTicket(
       transaction: intercepted.ensureTransactionID(), path: intercepted.authorizationPath,
       query: request.parameters.serialised,
@@ -95,7 +95,7 @@ struct ConsentEndpoint {
   }
 
   /// Starts the transaction and redirects the browser to the authorization endpoint, with the sealed state of the
-  /// transaction. The gateway forwards this request to the upstream.
+  /// transaction. The gateway forwards the request that the browser then makes to the upstream.
   private func startTransaction(
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
@@ -195,7 +195,7 @@ extension RedirectDestination {
   init(_ uri: RedirectURI) {
     switch uri.kind {
     case .privateUse(let scheme): self = .app(scheme: scheme)
-    case .broker: self = .app(scheme: "msapp")
+    case .windowsBroker: self = .app(scheme: "msapp")
     case .loopback, .localhost: self = .thisComputer
     case .https: self = .site(uri: String(uri.text.prefix { $0 != "?" }))
     }

@@ -39,7 +39,7 @@ final class TransactionStart {
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
     query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)
-    intercepted.recordChallenge(permit.challenge, browserHash: transaction.browserSecretHash)
+    intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: transaction.browserSecretHash)
   }
 }
 

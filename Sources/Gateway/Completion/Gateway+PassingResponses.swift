@@ -20,7 +20,7 @@ extension Gateway {
       // With `callback: network`, a browser without the gateway's cookie gets the redirect to the callback, and the
       // callback endpoint handles the response.
       let isForCallback =
-        policy.upstream.callback == .network && !requestHasHandlerCookie && locations.leadsToCallback(location)
+        policy.upstream.callback == .atCallback && !requestHasHandlerCookie && locations.leadsToCallback(location)
       return isForCallback ? .keep : .withhold
     }
     if requestHasHandlerCookie, locations.sendsErrorToProtectedURI(location),

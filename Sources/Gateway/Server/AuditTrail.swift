@@ -77,7 +77,7 @@ final class AuditTrail {
       case .https: "https"
       case .loopback: "loopback"
       case .localhost: "localhost"
-      case .broker: "broker"
+      case .windowsBroker: "broker"
       }
   }
 }

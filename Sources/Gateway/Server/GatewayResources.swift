@@ -32,7 +32,7 @@ public struct GatewayResources: Sendable {
   let authenticationAttempts: RateLimiter
   let notices: OperatorNotices
   /// Informs the operator when the upstream stops and starts to accept connections.
-  public let upstream: UpstreamWatch
+  public let upstreamWatch: UpstreamWatch
   /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
   let tokenRequests: RateLimiter
   /// Limits requests to the token and revocation endpoints by client. Counts a request only if it contains a sealed
@@ -62,7 +62,7 @@ public struct GatewayResources: Sendable {
     self.now = now
     let notices = OperatorNotices(notice)
     self.notices = notices
-    upstream = UpstreamWatch(notices)
+    upstreamWatch = UpstreamWatch(notices)
     store.reportShortages { usage in
       let kind = usage.kind.row
       notices.report(

@@ -20,7 +20,7 @@ public final class GatewayServer: Sendable {
   /// The TLS settings under the current policy.
   private struct CurrentTLS {
     /// The TLS server of each open listener; `nil` for a plaintext listener.
-    var listeners: [TLSServer?]
+    var tlsServers: [TLSServer?]
     var upstreamCertificate: CertificateChain?
   }
 
@@ -33,10 +33,10 @@ public final class GatewayServer: Sendable {
     self.resources = resources
     self.workers = workers
     initialTLS = tls
-    currentTLS = Mutex(CurrentTLS(listeners: tls.listeners, upstreamCertificate: tls.upstreamCertificate))
+    currentTLS = Mutex(CurrentTLS(tlsServers: tls.tlsServers, upstreamCertificate: tls.upstreamCertificate))
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
     let settings = snapshot.proxySettings(
-      workers: workers, listeners: tls.listeners, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
+      workers: workers, tlsServers: tls.tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resolver = Resolver(host: policy.upstream.origin.host, port: policy.upstream.origin.port)
     let addresses = policy.gateway.listeners.compactMap { listener in
       Address(literal: listener.address.host, port: listener.address.port)
@@ -50,7 +50,7 @@ public final class GatewayServer: Sendable {
       return ProxyWorker(
         poller: worker.poller, resolver: resolver, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
-        metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstream),
+        metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstreamWatch),
         connections: connections)
     }
   }
@@ -61,13 +61,13 @@ public final class GatewayServer: Sendable {
   /// - Parameter snapshot: The values of the new policy. The caller creates them on another thread, because this takes
   ///   long for a large policy.
   public func reload(_ snapshot: GatewaySnapshot, tls: GatewayTLS) async {
-    let listeners = currentTLS.withLock { currentTLS in
-      currentTLS.listeners = initialTLS.listeners(from: tls, current: currentTLS.listeners)
+    let tlsServers = currentTLS.withLock { currentTLS in
+      currentTLS.tlsServers = initialTLS.tlsServersOfOpenListeners(preferring: tls, otherwise: currentTLS.tlsServers)
       currentTLS.upstreamCertificate = tls.upstreamCertificate
-      return currentTLS.listeners
+      return currentTLS.tlsServers
     }
     let settings = snapshot.proxySettings(
-      workers: workers, listeners: listeners, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
+      workers: workers, tlsServers: tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resources = resources
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
@@ -77,10 +77,11 @@ public final class GatewayServer: Sendable {
   /// The certificates that the listeners present to clients, in the order of the listeners, followed by the certificate
   /// that the gateway presents to the upstream, if it has one.
   public var certificates: [ServedCertificate] {
-    let (listeners, own) = currentTLS.withLock { ($0.listeners, $0.upstreamCertificate) }
-    let shown = zip(server.addresses, listeners).flatMap { address, tls in
+    let (tlsServers, upstreamCertificate) = currentTLS.withLock { ($0.tlsServers, $0.upstreamCertificate) }
+    let listenerCertificates = zip(server.addresses, tlsServers).flatMap { address, tls in
       (tls?.certificates ?? []).map { ServedCertificate(presentedOn: address.description, chain: $0) }
     }
-    return shown + (own.map { [ServedCertificate(presentedOn: "upstream", chain: $0)] } ?? [])
+    return listenerCertificates
+      + (upstreamCertificate.map { [ServedCertificate(presentedOn: "upstream", chain: $0)] } ?? [])
   }
 }

@@ -52,11 +52,11 @@ public final class GatewaySnapshot: Sendable {
   /// memory apply to all workers together, so each worker gets its share.
   ///
   /// - Parameters:
-  ///   - listeners: The TLS server of each listener; `nil` for a plaintext listener.
+  ///   - tlsServers: The TLS server of each listener; `nil` for a plaintext listener.
   ///   - client: The TLS settings for the upstream; `nil` for plaintext.
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   func proxySettings(
-    workers: Int, listeners: [TLSServer?], upstream client: TLSClient?, bufferMemory: Int
+    workers: Int, tlsServers: [TLSServer?], upstream client: TLSClient?, bufferMemory: Int
   ) -> CompiledProxyConfiguration {
     let gateway = policy.gateway
     let upstream = policy.upstream
@@ -111,7 +111,7 @@ public final class GatewaySnapshot: Sendable {
         return trusted.contains { $0.contains(address) }
       }
     }
-    settings.listeners = listeners
+    settings.listeners = tlsServers
     settings.upstreamTLS = client
     return CompiledProxyConfiguration(settings)
   }

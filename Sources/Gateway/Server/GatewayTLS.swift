@@ -6,7 +6,7 @@ public import TLS
 /// The TLS servers and the TLS client of a policy, with their certificates and keys loaded.
 public struct GatewayTLS: Sendable {
   /// The TLS server of each listener, in the order of the policy; `nil` for a plaintext listener.
-  let listeners: [TLSServer?]
+  let tlsServers: [TLSServer?]
   private let addresses: [SocketAddress]
   /// The TLS client for connections to the upstream; `nil` for plaintext.
   public let upstream: TLSClient?
@@ -20,16 +20,16 @@ public struct GatewayTLS: Sendable {
   /// - Parameter tickets: The keys of TLS session tickets. The process keeps them across reloads, so that clients can
   ///   resume older sessions.
   public init(_ policy: Policy, tickets: TicketKeys) throws(TLSError) {
-    var listeners: [TLSServer?] = []
+    var tlsServers: [TLSServer?] = []
     for listener in policy.gateway.listeners {
-      listeners.append(
+      tlsServers.append(
         try listener.tls.map { tls throws(TLSError) in
           var settings = TLSServerSettings(tls)
           if policy.gateway.http2 { settings.applicationProtocols.insert("h2", at: 0) }
           return try TLSServer(settings, tickets: tickets)
         })
     }
-    self.listeners = listeners
+    self.tlsServers = tlsServers
     addresses = policy.gateway.listeners.map(\.address)
     upstreamCertificate = policy.upstream.tls?.certificate?.chain
     upstream = try policy.upstream.tls.map { tls throws(TLSError) in
@@ -39,19 +39,21 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// Returns the TLS server that each open listener uses after a reload to the policy of `next`. The listeners were
-  /// opened for the policy of this instance, and only a restart opens and closes listeners. A listener therefore keeps
-  /// its current TLS server if `next` does not list it or has no TLS for it, and a plaintext listener stays plaintext.
+  /// Returns the TLS server that each open listener uses after a reload: that of `next`, otherwise the current one. The
+  /// listeners were opened for the policy of this instance, and only a restart opens and closes listeners. A listener
+  /// therefore keeps its current TLS server if `next` does not list it or has no TLS for it, and a plaintext listener
+  /// stays plaintext.
   ///
-  /// - Parameter current: The TLS server that each listener uses now; `nil` for a plaintext listener.
-  func listeners(from next: GatewayTLS, current: [TLSServer?]) -> [TLSServer?] {
+  /// - Parameters:
+  ///   - next: The TLS servers of the new policy.
+  ///   - current: The TLS server that each open listener uses now; `nil` for a plaintext listener.
+  func tlsServersOfOpenListeners(preferring next: GatewayTLS, otherwise current: [TLSServer?]) -> [TLSServer?] {
     addresses.indices.map { index in
-      let old = current[index]
-      guard old != nil else { return nil }
+      guard let currentServer = current[index] else { return nil }
       let nextIndex =
         index < next.addresses.count && next.addresses[index] == addresses[index]
         ? index : next.addresses.firstIndex(of: addresses[index])
-      return nextIndex.flatMap { next.listeners[$0] } ?? old
+      return nextIndex.flatMap { next.tlsServers[$0] } ?? currentServer
     }
   }
 }

@@ -53,11 +53,11 @@ final class InterceptedRequest {
     if let client = policy.clients[ClientID(clientID)] { recordClient(client) }
   }
 
-  /// Records a finding if another browser sent the same challenge before. In that case, the verifiers of the app are
-  /// not random (RFC 9700, section 2.1.1).
+  /// Remembers the challenge, and records a finding if the last request with the same challenge came from another
+  /// browser. In that case, the verifiers of the app are not random (RFC 9700, section 2.1.1).
   ///
   /// - Parameter browserHash: The SHA-256 digest of the secret in the browser's cookie (`BrowserSession`).
-  func recordChallenge(_ challenge: CodeChallenge?, browserHash: [UInt8]) {
+  func recordReuseAcrossBrowsers(of challenge: CodeChallenge?, browserHash: [UInt8]) {
     guard let challenge, gateway.resources.recentChallenges.isRepeated(challenge.text, from: browserHash) else {
       return
     }

@@ -48,13 +48,14 @@ struct HeldResponses {
   }
 
   /// Reserves room for the response before the gateway sends the refresh upstream. Returns false if
-  /// `refresh_reuse_window` is 0, or if the store is full or unavailable. The refresh continues without room, but if
-  /// the store failed, a repeated request gets 503.
+  /// `refresh_reuse_window` is 0, or if the store is full or unavailable. The caller refreshes nevertheless, but does
+  /// not keep the response. If the store was full or unavailable, a repeat of the request within the window gets 503.
   ///
   /// - Parameter lease: The maximum duration of the upstream request.
   func reserve(for lease: Seconds) async -> Bool {
     guard window > 0 else { return false }
     do throws(StoreError) {
+      // `holder` is the client and network to which the store charges the entry.
       try await store.reserve(
         key, bytes: HeldResponses.maximumLength, holder: intercepted.holder(permit.client),
         expiry: intercepted.now + lease + window,
@@ -66,7 +67,7 @@ struct HeldResponses {
     }
   }
 
-  /// Stores the response in the reserved room and frees the unused rest. Returns the stored bytes, or `nil` if the
+  /// Stores the response in the reserved room and frees the unused part. Returns the stored bytes, or `nil` if the
   /// response was not stored.
   func keep(_ members: [String: JSONValue]) async -> [UInt8]? {
     let answer = HeldResponse(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))

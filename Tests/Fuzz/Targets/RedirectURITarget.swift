@@ -43,7 +43,7 @@ enum RedirectURITarget {
     case .privateUse(let scheme):
       let refused = ["http", "https", "javascript", "data", "file", "blob", "about", "vbscript", "ws", "wss", "ftp"]
       try Violation.unless(!refused.contains(scheme) && scheme == scheme.lowercased(), "a scheme that runs something")
-    case .broker: try Violation.unless(!isSpecial, "a broker in another scheme")
+    case .windowsBroker: try Violation.unless(!isSpecial, "a broker in another scheme")
     }
   }
 

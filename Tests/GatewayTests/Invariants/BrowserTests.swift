@@ -34,7 +34,7 @@ struct BrowserTests {
 
   @Test("I-browser: with a callback over the network the cookie is SameSite=None, so a cross-site POST carries it")
   func attributesForNetwork() async throws {
-    let policy = try FixturePolicy.with { $0.upstream.callback = .network }
+    let policy = try FixturePolicy.with { $0.upstream.callback = .atCallback }
     try await GatewayFixture.run(policy) { gateway in
       let begun = try await gateway.begin()
       #expect(try attributes(begun.response) == ["httponly", "path=/", "samesite=none", "secure"])

@@ -40,7 +40,7 @@ struct CodeOwnerTests {
   @Test("I-completion: over the network a code that reached the callback is refused for another transaction")
   func replayedOverNetwork() async throws {
     let policy = try FixturePolicy.with {
-      $0.upstream.callback = .network
+      $0.upstream.callback = .atCallback
       $0.edit("w1") { $0.consent = .upstream }
     }
     try await GatewayFixture.run(policy) { gateway in

@@ -309,7 +309,7 @@ struct CompletionTests {
 
   @Test("I-completion: with a callback over the network, a form POST and a script's redirect are completed there")
   func network() async throws {
-    let policy = try FixturePolicy.with { $0.upstream.callback = .network }
+    let policy = try FixturePolicy.with { $0.upstream.callback = .atCallback }
     try await GatewayFixture.run(policy) { gateway in
       for usesPost in [true, false] {
         let (begun, cookies) = try await started(gateway)

@@ -205,7 +205,7 @@ struct PassingAnswerTests {
 
   @Test("I-completion: with a callback over the network a browser without the cookie is redirected to the callback")
   func network() async throws {
-    let policy = try FixturePolicy.with { $0.upstream.callback = .network }
+    let policy = try FixturePolicy.with { $0.upstream.callback = .atCallback }
     try await GatewayFixture.run(policy) { gateway in
       let begun = try await begin(gateway, answering: "\(Self.callback)?code=freshCode0123456&state=STATE")
       let sent = try await gateway.post(Self.login, ["password": "p"])

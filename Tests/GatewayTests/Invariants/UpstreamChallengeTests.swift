@@ -92,7 +92,7 @@ struct UpstreamChallengeTests {
 
   @Test("With `callback: network`, a stolen raw code cannot be redeemed through a sign-in of the thief")
   func stolenCode() async throws {
-    let policy = try Self.policy { $0.upstream.callback = .network }
+    let policy = try Self.policy { $0.upstream.callback = .atCallback }
     try await GatewayFixture.run(policy, quirks: Self.verifying) { gateway in
       let session = try await gateway.legacySession()
       let victim = try await gateway.begin(cookies: [session])
