@@ -3,17 +3,24 @@ import Stores
 import Synchronization
 import Time
 
-/// A store that records all keys and values that were ever written.
+/// A store that records all keys and values that were ever written, and counts the operations.
 final class SpyStore: EphemeralStore {
   private let store = MemoryStore()
   private let seen = Mutex<[[UInt8]]>([])
+  private let operations = Mutex<[StoreKind: Int]>([:])
 
   var epoch: EpochID { store.epoch }
   var dump: [[UInt8]] { seen.withLock { $0 } }
 
+  /// The number of operations on entries of this kind.
+  func operationCount(_ kind: StoreKind) -> Int { operations.withLock { $0[kind, default: 0] } }
+
+  private func count(_ key: StoreKey) { operations.withLock { $0[key.kind, default: 0] += 1 } }
+
   func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
+    count(key)
     seen.withLock { $0 += [key.bytes, value] }
     return try await store.put(key, value, holder: holder, expiry: expiry, now: now)
   }
@@ -21,6 +28,7 @@ final class SpyStore: EphemeralStore {
   func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
+    count(key)
     seen.withLock { $0.append(key.bytes) }
     try await store.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
   }
@@ -28,16 +36,24 @@ final class SpyStore: EphemeralStore {
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
+    count(key)
     seen.withLock { $0.append(new) }
     return try await store.replace(key, old, with: new, expiry: expiry, now: now)
   }
 
-  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await store.get(key, now: now) }
+  func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
+    count(key)
+    return try await store.get(key, now: now)
+  }
 
-  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? { try await store.take(key, now: now) }
+  func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
+    count(key)
+    return try await store.take(key, now: now)
+  }
 
   func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
-    try await store.remove(key, value, now: now)
+    count(key)
+    return try await store.remove(key, value, now: now)
   }
 }
 
