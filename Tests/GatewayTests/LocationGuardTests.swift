@@ -28,6 +28,7 @@ struct LocationGuardTests {
       "https://app.example.com/x%D8%80/../cb?code=c", "https://app.example.com/x\u{600}/../cb?code=c",
       "https://app.example.com/cb\u{600}/..//cb?code=c", "https://app.example.com/cb?\u{301}&code=c",
       "https://\u{ff41}pp.example.com/cb?code=c", "https://%EF%BD%81pp.example.com/cb?code=c",
+      "com.example.app:/cb?c\tode=c", "com.example.app:/cb?code\t=c",
     ])
   func known(field: String) throws {
     #expect(try leaksAuthorizationResponse(field))

@@ -190,8 +190,9 @@ struct LocationGuard: Sendable {
   /// Returns true if the text contains one of the names, as it is or after decoding, or is percent-encoded more often
   /// than `decodingRounds`.
   private static func containsAny(of names: [String], _ field: Span<UInt8>) -> Bool {
-    // Some apps ignore the case of parameter names, and some decode the names once or several times.
-    var text = Array(copying: field).map(\.lowercasedASCII)
+    // Browsers remove tabs from a URL. Some apps ignore the case of parameter names, and some decode the names once or
+    // several times.
+    var text = Array(copying: field).filter { $0 != 0x09 }.map(\.lowercasedASCII)
     for _ in 0...decodingRounds {
       for name in names where text.span.contains(name) { return true }
       let decoded = ResolvedLocation.decoded(text).map(\.lowercasedASCII)
