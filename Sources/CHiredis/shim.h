@@ -18,7 +18,7 @@ static inline void *ch_create_array(const redisReadTask *task, int elements) {
   return elements > limited->maximum_elements ? NULL : limited->standard->createArray(task, elements);
 }
 
-/// Creates a reader. Returns NULL without memory.
+/// Creates a reader. Returns NULL if there is no memory.
 static inline ch_reader *ch_open(int maximum_elements) {
   ch_reader *limited = calloc(1, sizeof(ch_reader));
   if (limited == NULL) return NULL;

@@ -1,44 +1,45 @@
-/// Decides how long the write-ahead log may become before its pages are copied into the file.
+/// Decides how many pages the write-ahead log may have before the store copies them into the database file (a
+/// checkpoint).
 ///
 /// A commit that is requested during a copy waits for the copy and for one sync of the file. The time of a small sync
-/// is known from commits. The rest of the time grows with the number of pages, so it decides how many pages the next
-/// copy may have.
+/// is known from commits. The rest of the time grows with the number of pages, so it limits the pages of the next copy.
 struct CheckpointPace {
-  /// The nanoseconds that a commit may wait for a copy.
-  static let limit: UInt64 = 20_000_000
-  /// The part of `limit` that is kept for unexpected delays.
+  /// The time that a commit may wait for a copy, in nanoseconds. So are all times in this file.
+  static let maximumWait: UInt64 = 20_000_000
+  /// The part of `maximumWait` that is kept for unexpected delays.
   private static let reserve: UInt64 = 4_000_000
-  /// The nanoseconds that the pages may always take. With a slow disk, smaller copies would only mean more syncs.
+  /// The time that the copying of pages may always take. With a slow disk, smaller copies would only mean more syncs.
   private static let minimumForPages: UInt64 = 2_000_000
-  /// The minimum and maximum in pages: a log of 250 KiB and of 4 MiB.
-  private static let smallest = 250
-  private static let largest = 4_000
+  /// The minimum and maximum of `copyThreshold`, for logs of 250 KiB and of 4 MiB.
+  private static let minimumPages = 250
+  private static let maximumPages = 4_000
 
   /// The number of pages in the log at which a copy is due.
-  private(set) var pages = 1_000
+  private(set) var copyThreshold = 1_000
   /// The smoothed duration of a commit in nanoseconds.
-  private(set) var sync: UInt64 = 0
+  private(set) var commitTime: UInt64 = 0
 
   /// Records the duration of a commit.
-  mutating func committed(nanoseconds: UInt64) {
-    sync = sync == 0 ? nanoseconds : (sync * 7 + nanoseconds) / 8
+  mutating func recordCommit(nanoseconds: UInt64) {
+    commitTime = commitTime == 0 ? nanoseconds : (commitTime * 7 + nanoseconds) / 8
   }
 
   /// Records the duration of a copy with its sync.
-  mutating func copied(nanoseconds: UInt64) {
-    let forPages = nanoseconds > sync ? nanoseconds - sync : 0
-    let aim = max(
+  mutating func recordCopy(nanoseconds: UInt64) {
+    let pageTime = nanoseconds > commitTime ? nanoseconds - commitTime : 0
+    let target = max(
       CheckpointPace.minimumForPages,
-      CheckpointPace.limit - CheckpointPace.reserve - min(sync, CheckpointPace.limit / 2))
-    if forPages > aim {
-      pages = max(CheckpointPace.smallest, pages / 2)
-    } else if forPages < aim / 2 {
-      pages = min(CheckpointPace.largest, pages + pages / 8)
+      CheckpointPace.maximumWait - CheckpointPace.reserve - min(commitTime, CheckpointPace.maximumWait / 2))
+    if pageTime > target {
+      copyThreshold = max(CheckpointPace.minimumPages, copyThreshold / 2)
+    } else if pageTime < target / 2 {
+      copyThreshold = min(CheckpointPace.maximumPages, copyThreshold + copyThreshold / 8)
     }
   }
 
-  /// Records that a copy failed. The next one is due when the log has grown by `largest` pages.
-  mutating func failed(at frames: Int) {
-    pages = frames + CheckpointPace.largest
+  /// Records that a copy failed. The next copy is due when the log, which now has `frames` pages, has grown by
+  /// `maximumPages`.
+  mutating func recordFailure(frames: Int) {
+    copyThreshold = frames + CheckpointPace.maximumPages
   }
 }

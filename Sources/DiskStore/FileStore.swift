@@ -13,7 +13,7 @@ public final class FileStore: EphemeralStore {
   /// The default size: 256 MiB, enough for 811,000 families of refresh tokens.
   public static let defaultSize = 256 << 20
   /// The time after which an operation fails. A disk that takes longer counts as not answering.
-  static let patience: Milliseconds = 5_000
+  static let operationTimeout: Milliseconds = 5_000
 
   /// The epoch of the file. It continues after a restart.
   public let epoch: EpochID
@@ -81,7 +81,7 @@ public final class FileStore: EphemeralStore {
     let writer: StoreWriter
     let opened: Opened
     do throws(FileStoreError) {
-      let file = try StoreFile(opening: path)
+      let file = try StoreFile(openingOrCreating: path)
       opened = Opened(epoch: file.epoch, isNew: file.isNew)
       do throws(SQLiteError) {
         writer = try StoreWriter(file, size: size, entries: entries, shared: shared)
@@ -148,15 +148,15 @@ public final class FileStore: EphemeralStore {
   public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
     guard let poller = Poller.current else { return }
     if let new {
-      perform(key, .replace(old, with: new, expiry: expiry), later: poller)
+      performWithoutReply(key, .replace(old, with: new, expiry: expiry), on: poller)
     } else {
-      perform(key, .take(old), later: poller)
+      performWithoutReply(key, .take(old), on: poller)
     }
   }
 
-  /// Queues an operation without a waiting caller. Its outcome is not reported, and it is lost if the queue is full.
-  private func perform(_ key: StoreKey, _ operation: StoreRequest.Operation, later poller: Poller) {
-    // At time 0 no entry has expired. A change of one that has expired since has no effect.
+  /// Queues an operation for which no caller waits. The operation is lost if the queue is full.
+  private func performWithoutReply(_ key: StoreKey, _ operation: StoreRequest.Operation, on poller: Poller) {
+    // With the time 0, the store's thread treats no entry as expired. The change of an expired entry has no effect.
     let request = StoreRequest(
       key: key, operation: operation, now: 0, began: SystemClock.monotonicNanoseconds(),
       reply: AwaitedValue(on: poller))
@@ -184,13 +184,13 @@ public final class FileStore: EphemeralStore {
       throw .unavailable("too many operations wait for the disk")
     }
     // `poller.now` is the start of the turn, which may be a while ago.
-    let deadline = Deadline(milliseconds: request.began / 1_000_000) + FileStore.patience
+    let deadline = Deadline(milliseconds: request.began / 1_000_000) + FileStore.operationTimeout
     guard let answer = await request.reply.wait(on: poller, until: deadline) else {
       shared.meter.failed(.timeout)
-      shared.away("the disk does not answer", path: path)
+      shared.recordOutage("the disk does not answer", path: path)
       if case .put(let value, _, _) = operation, key.kind == .claim {
-        // The transaction that is in progress may make the claim, but its request has failed.
-        perform(key, .take(value), later: poller)
+        // The transaction that is in progress may still store the claim, although this request has failed.
+        performWithoutReply(key, .take(value), on: poller)
       }
       throw .unavailable("the disk does not answer")
     }

@@ -3,12 +3,12 @@ internal import SQLite
 /// The reason why a file cannot be used as a store, with advice for the operator.
 public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible {
   enum Problem: Hashable, Sendable {
-    case held
+    case inUse
     case notRegular
     case empty
-    /// The log exists without its file.
-    case lost
-    case foreign
+    /// The file is missing, but its write-ahead log exists.
+    case logWithoutFile
+    case notAStore
     case newer(version: Int64)
     case damaged(detail: String)
     case full
@@ -28,7 +28,7 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
   init(_ path: String, _ error: SQLiteError) {
     let problem: Problem =
       switch error.reason {
-      case .busy: .held
+      case .busy: .inUse
       case .full: .full
       case .readOnly: .readOnly
       case .damaged: .damaged(detail: error.message)
@@ -40,7 +40,7 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
   init(_ path: String, _ problem: DatabaseFile.Problem) {
     switch problem {
     case .missing: self.init(path, Problem.system(message: "no such file"))
-    case .held: self.init(path, Problem.held)
+    case .inUse: self.init(path, Problem.inUse)
     case .notRegular: self.init(path, Problem.notRegular)
     case .failed(let message): self.init(path, Problem.system(message: message))
     }
@@ -49,8 +49,8 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
   /// True if the content of the file is the problem, so that `proofgate store reset` is the solution.
   public var isDamage: Bool {
     switch problem {
-    case .empty, .lost, .foreign, .damaged: true
-    case .held, .notRegular, .newer, .full, .readOnly, .system: false
+    case .empty, .logWithoutFile, .notAStore, .damaged: true
+    case .inUse, .notRegular, .newer, .full, .readOnly, .system: false
     }
   }
 
@@ -58,12 +58,12 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
   public var description: String {
     let reset = "`proofgate store reset \(path)` creates a new one with a new epoch"
     return switch problem {
-    case .held: "the store \(path) is used by another process; each gateway needs a file of its own"
+    case .inUse: "the store \(path) is used by another process; each gateway needs a file of its own"
     case .notRegular: "the store \(path) is not a regular file"
     case .empty: "the store \(path) is damaged: it is empty; restore it from a backup, or \(reset)"
-    case .lost:
+    case .logWithoutFile:
       "the store \(path) is missing, but its log \(path)-wal exists; restore the file, or \(reset)"
-    case .foreign: "\(path) is not a store of Proofgate; name another file, or \(reset)"
+    case .notAStore: "\(path) is not a store of Proofgate; name another file, or \(reset)"
     case .newer(let version):
       "the store \(path) has version \(version), which a newer Proofgate wrote; use that one, or name another file"
     case .damaged(let detail):

@@ -1,6 +1,7 @@
 internal import Stores
 
-/// The room that each holder uses of a share whose entries can be evicted.
+/// The bytes and entries that each holder (`StoreHolder`) has in one kind whose entries can be evicted. A holder is the
+/// client and network that entries are charged to.
 struct HolderShares {
   private struct Holder {
     var bytes = 0
@@ -26,7 +27,7 @@ struct HolderShares {
     own.bytes += bytes
     own.count += count
     holders[holder] = own
-    if own.count > EntryTable.spared { large.insert(holder) }
+    if own.count > EntryTable.protectedEntries { large.insert(holder) }
   }
 
   /// Removes one entry of a holder.
@@ -35,6 +36,6 @@ struct HolderShares {
     own.bytes -= bytes
     own.count -= 1
     holders[holder] = own.count == 0 ? nil : own
-    if own.count <= EntryTable.spared { large.remove(holder) }
+    if own.count <= EntryTable.protectedEntries { large.remove(holder) }
   }
 }

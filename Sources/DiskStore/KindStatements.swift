@@ -4,7 +4,9 @@ internal import Time
 
 /// The table of one kind in the file, and its compiled statements. Not Sendable: only the store's thread uses it.
 final class KindStatements {
-  /// An entry.
+  /// An entry. `holder` is the fingerprint of a `StoreHolder` or, for values of fixed length, the index that
+  /// `HolderCharges` assigned. `room` is the number of bytes that are charged for a value that varies in length,
+  /// otherwise 0.
   struct Row {
     let id: Int64
     let expiry: UnixTime
@@ -25,8 +27,9 @@ final class KindStatements {
 
   /// Returns the statements that create the table.
   ///
-  /// `id` counts the entries in the order in which they were put. `due` is never after `expiry`: if an entry gets a
-  /// later expiry, its `due` changes only when the old time has come, so most changes touch one row and no index.
+  /// `high` and `low` are the halves of the key, and `id` is the number of the entry in the order of insertion. `due`
+  /// is the time at which a sweep examines the entry, at `expiry` or earlier: if an entry gets a later expiry, the
+  /// sweep at the old time updates `due`. So most changes touch one row and no index.
   static func schema(_ kind: StoreKind) -> String {
     let name = kind.row.name
     return """
@@ -96,8 +99,8 @@ final class KindStatements {
     try deleteEntry.run()
   }
 
-  /// Returns at most `limit` entries, without their values, that were due at `now`: those that have expired, and those
-  /// whose expiry became later.
+  /// Returns at most `limit` entries, without their values, that a sweep at `now` examines: entries that have expired,
+  /// and entries whose expiry became later.
   func due(now: UnixTime, atMost limit: Int) throws(SQLiteError) -> [Row] {
     var rows: [Row] = []
     try selectDue.bind(1, now.seconds)
@@ -111,7 +114,7 @@ final class KindStatements {
     return rows
   }
 
-  /// Makes an entry due when it expires.
+  /// Sets `due` to the expiry of the entry.
   func postpone(_ row: Row) throws(SQLiteError) {
     try updateDue.bind(1, row.id)
     try updateDue.bind(2, row.expiry.seconds)

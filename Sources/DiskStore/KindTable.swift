@@ -2,17 +2,17 @@ internal import SQLite
 internal import Stores
 internal import Time
 
-/// The entries of one kind: a table of the file, and the counts by which room is shared.
+/// The entries of one kind: a table of the file, and the counts that limit how much room each holder uses.
 ///
 /// The rules are those of the memory engine: a kind of fixed length refuses new entries when its share is full; for the
 /// other kinds, the oldest entry of the largest holder is evicted. Not Sendable: only the store's thread uses it.
 final class KindTable {
-  /// The percentage of a share at which the operator is warned, and the one below which it must fall before the next
-  /// warning.
+  /// The percentage of a share at which the operator is warned, and the percentage below which the use must fall before
+  /// the next warning.
   private static let warningPercentage = 80
   private static let resetPercentage = 70
   /// The maximum number of expired entries that one operation removes when there is no room.
-  private static let largestSweep = 4_096
+  private static let maximumSweep = 4_096
   /// The bytes of an entry in table and indexes, without its value. Values that vary in length leave about half of
   /// their last page empty.
   private static let fixedOverhead = 112
@@ -21,16 +21,17 @@ final class KindTable {
   let kind: StoreKind
   private(set) var usage: StoreUsage
   /// True after a warning that the share is nearly full.
-  private var isShort = false
+  private var wasWarned = false
   private let capacity: Int
   /// The bytes that a limited holder may use, for a kind whose entries can be evicted.
-  private let perHolder: Int
+  private let maximumBytesPerHolder: Int
   private let isEvictable: Bool
   /// The number of entries that each holder has put since the start of the process, for a kind that is not evicted.
   private var charges: HolderCharges
   private let chargeLimit: Int
   private var holders = HolderShares()
   private var nextID: Int64 = 1
+  /// The id of the first entry that this process adds. Earlier entries are not in `charges`.
   private var firstID: Int64 = 1
   private let statements: KindStatements
 
@@ -52,9 +53,9 @@ final class KindTable {
       usage.share = size / 100 * row.percent
       capacity = entries ?? Int.max
     }
-    perHolder = usage.share / row.holders
+    maximumBytesPerHolder = usage.share / row.holderDivisor
     isEvictable = row.whenFull == .evict
-    chargeLimit = max(EntryTable.spared, capacity / row.holders)
+    chargeLimit = max(EntryTable.protectedEntries, capacity / row.holderDivisor)
     charges = HolderCharges(limit: chargeLimit)
     statements = try KindStatements(kind, in: database)
     nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(row.name)")
@@ -121,11 +122,11 @@ final class KindTable {
     return try add(key, [], room: bytes, holder: holder, expiry: expiry, now: now)
   }
 
-  /// Replaces `old` by `new` if `old` is the value.
+  /// Replaces `old` by `new` and returns true if `old` is the value.
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Bool, StoreError> {
-    guard let row = try live(key, now: now), row.value == old, expiry > now else { return .success(false) }
+    guard let row = try unexpiredRow(of: key, now: now), row.value == old, expiry > now else { return .success(false) }
     var room = new.count
     if case .fixed(let length) = kind.row.size {
       guard new.count == length else { return .failure(KindTable.wrongLength) }
@@ -142,14 +143,14 @@ final class KindTable {
 
   /// Returns the value of a key; `nil` without an entry.
   func value(of key: StoreKey, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
-    try live(key, now: now)?.value
+    try unexpiredRow(of: key, now: now)?.value
   }
 
   /// Removes an entry and returns its value.
   ///
   /// - Parameter value: the value that the entry must have; `nil` for any.
   func take(_ key: StoreKey, _ value: [UInt8]?, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
-    guard let row = try live(key, now: now), value == nil || value == row.value else { return nil }
+    guard let row = try unexpiredRow(of: key, now: now), value == nil || value == row.value else { return nil }
     try remove(row)
     return row.value
   }
@@ -162,16 +163,16 @@ final class KindTable {
     }
   }
 
-  /// Counts a refusal.
-  func refused() { usage.refusals += 1 }
+  /// Counts an entry that was refused for lack of room.
+  func countRefusal() { usage.refusals += 1 }
 
   /// Returns true if the share has become nearly full since the last call.
-  func becameShort() -> Bool {
+  func becameNearlyFull() -> Bool {
     let count = capacity == Int.max ? 0 : usage.entries * 100 / max(1, capacity)
     let fill = max(usage.bytes * 100 / max(1, usage.share), count)
-    if fill < KindTable.resetPercentage { isShort = false }
-    guard fill >= KindTable.warningPercentage, !isShort else { return false }
-    isShort = true
+    if fill < KindTable.resetPercentage { wasWarned = false }
+    guard fill >= KindTable.warningPercentage, !wasWarned else { return false }
+    wasWarned = true
     return true
   }
 
@@ -183,37 +184,37 @@ final class KindTable {
     _ key: StoreKey, _ value: [UInt8], room: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Void, StoreError> {
     guard expiry > now else { return .success(()) }
-    var charge = Int64(bitPattern: holder.fingerprint)
-    var charged = 0
+    var storedHolder = Int64(bitPattern: holder.fingerprint)
+    var storedRoom = 0
     if case .fixed(let length) = kind.row.size {
       guard value.count == length else { return .failure(KindTable.wrongLength) }
-      if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.largestSweep) }
+      if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.maximumSweep) }
       guard usage.entries < capacity, let slot = charges.charge(holder) else { return .failure(.full) }
-      charge = Int64(slot)
+      storedHolder = Int64(slot)
       usage.bytes += recordLength
     } else {
       let size = room + KindTable.overhead
       guard try makeRoom(for: size, of: holder, now: now) else { return .failure(.full) }
       holders.add(holder.fingerprint, bytes: size, count: 1)
       usage.bytes += size
-      charged = room
+      storedRoom = room
     }
     usage.entries += 1
     try statements.insert(
-      key, KindStatements.Row(id: nextID, expiry: expiry, holder: charge, room: charged, value: value))
+      key, KindStatements.Row(id: nextID, expiry: expiry, holder: storedHolder, room: storedRoom, value: value))
     nextID += 1
     return .success(())
   }
 
   private func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(SQLiteError) -> Bool {
     if holder.isLimited {
-      while holders.count(holder.fingerprint) >= EntryTable.spared,
-        holders.bytes(holder.fingerprint) + size > perHolder
+      while holders.count(holder.fingerprint) >= EntryTable.protectedEntries,
+        holders.bytes(holder.fingerprint) + size > maximumBytesPerHolder
       {
         guard try evictOldest(of: holder.fingerprint) else { return false }
       }
     }
-    if !hasRoom(for: size) { try sweep(now: now, atMost: KindTable.largestSweep) }
+    if !hasRoom(for: size) { try sweep(now: now, atMost: KindTable.maximumSweep) }
     while !hasRoom(for: size) {
       guard let largest = holders.largest, try evictOldest(of: largest) else { return false }
     }
@@ -231,7 +232,7 @@ final class KindTable {
     return true
   }
 
-  private func live(_ key: StoreKey, now: UnixTime) throws(SQLiteError) -> KindStatements.Row? {
+  private func unexpiredRow(of key: StoreKey, now: UnixTime) throws(SQLiteError) -> KindStatements.Row? {
     guard let row = try statements.row(of: key), row.expiry > now else { return nil }
     return row
   }

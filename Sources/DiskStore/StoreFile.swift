@@ -3,7 +3,7 @@ internal import OAuth
 internal import SQLite
 internal import Stores
 
-/// An open file of the engine: the database, the lock that excludes other processes, and the epoch.
+/// An open store file: the database, the lock that excludes other processes, and the epoch.
 ///
 /// Not Sendable: the store's thread opens and closes it.
 struct StoreFile {
@@ -25,7 +25,7 @@ struct StoreFile {
   private let lock: DatabaseFile
 
   /// Opens the store, or creates it if no file has this name.
-  init(opening path: String) throws(FileStoreError) {
+  init(openingOrCreating path: String) throws(FileStoreError) {
     var isNew = false
     let lock: DatabaseFile
     do throws(DatabaseFile.Problem) {
@@ -33,10 +33,10 @@ struct StoreFile {
         guard !DatabaseFile.exists(path + "-wal") else { throw .missing }
         isNew = try StoreFile.create(path)
       }
-      lock = try DatabaseFile(holding: path)
+      lock = try DatabaseFile(locking: path)
     } catch {
       let isLost = error == .missing && DatabaseFile.exists(path + "-wal")
-      throw isLost ? FileStoreError(path, .lost) : FileStoreError(path, error)
+      throw isLost ? FileStoreError(path, .logWithoutFile) : FileStoreError(path, error)
     }
     try self.init(path: path, lock: lock, isNew: isNew)
   }
@@ -45,10 +45,10 @@ struct StoreFile {
   init(existing path: String) throws(FileStoreError) {
     let lock: DatabaseFile
     do throws(DatabaseFile.Problem) {
-      lock = try DatabaseFile(holding: path)
+      lock = try DatabaseFile(locking: path)
     } catch {
       let isLost = error == .missing && DatabaseFile.exists(path + "-wal")
-      throw isLost ? FileStoreError(path, .lost) : FileStoreError(path, error)
+      throw isLost ? FileStoreError(path, .logWithoutFile) : FileStoreError(path, error)
     }
     try self.init(path: path, lock: lock, isNew: false)
   }
@@ -56,25 +56,25 @@ struct StoreFile {
   private init(path: String, lock: DatabaseFile, isNew: Bool) throws(FileStoreError) {
     guard lock.length > 0 else { throw FileStoreError(path, .empty) }
     guard lock.prefix(StoreFile.magic.count) == StoreFile.magic else {
-      throw FileStoreError(path, .foreign)
+      throw FileStoreError(path, .notAStore)
     }
     self.path = path
     self.isNew = isNew
     self.lock = lock
-    let database = try StoreFile.naming(path) { () throws(SQLiteError) in try Database(path: path) }
-    let (application, version) = try StoreFile.naming(path) { () throws(SQLiteError) in
+    let database = try StoreFile.addingPath(path) { () throws(SQLiteError) in try Database(path: path) }
+    let (application, version) = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       (try database.number("PRAGMA application_id"), try database.number("PRAGMA user_version"))
     }
-    guard application == StoreFile.applicationID else { throw FileStoreError(path, .foreign) }
+    guard application == StoreFile.applicationID else { throw FileStoreError(path, .notAStore) }
     guard version == StoreFile.version else { throw FileStoreError(path, .newer(version: version)) }
-    let problem = try StoreFile.naming(path) { () throws(SQLiteError) in
+    let problem = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       try StoreFile.problem(in: database)
     }
     if let problem { throw FileStoreError(path, .damaged(detail: problem)) }
-    let epoch = try StoreFile.naming(path) { () throws(SQLiteError) in
+    let epoch = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       // A commit returns once it is durable.
       try database.run("PRAGMA synchronous=FULL")
-      // A file that cannot be written is found now, and not at the first claim.
+      // A write, so that a file that cannot be written is detected at the start, and not at the first claim.
       try database.run("UPDATE store SET starts = starts + 1")
       return try database.number("SELECT epoch FROM store")
     }
@@ -83,8 +83,8 @@ struct StoreFile {
     self.database = database
   }
 
-  /// Adds the path to the errors of SQLite.
-  private static func naming<Result>(
+  /// Executes `body`, and adds the path to an error of SQLite.
+  private static func addingPath<Result>(
     _ path: String, _ body: () throws(SQLiteError) -> Result
   ) throws(FileStoreError) -> Result {
     do throws(SQLiteError) {
@@ -105,13 +105,13 @@ struct StoreFile {
 
   /// Compares each index with its table. Returns the number of entries of each kind.
   func check() throws(FileStoreError) -> [(kind: StoreKind, count: Int)] {
-    let result = try StoreFile.naming(path) { () throws(SQLiteError) in
+    let result = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       try database.text("PRAGMA integrity_check(1)")
     }
     guard result == "ok" else {
       throw FileStoreError(path, .damaged(detail: result ?? "it cannot be checked"))
     }
-    return try StoreFile.naming(path) { () throws(SQLiteError) in
+    return try StoreFile.addingPath(path) { () throws(SQLiteError) in
       var entries: [(kind: StoreKind, count: Int)] = []
       for kind in StoreKind.allCases {
         entries.append((kind, Int(try database.number("SELECT count(*) FROM \(kind.row.name)"))))
@@ -123,7 +123,7 @@ struct StoreFile {
   // MARK: Creation
 
   /// Creates a complete store under a temporary name and then renames it, so that no crash leaves an incomplete store.
-  /// Returns false if another process was first.
+  /// Returns false if another process has created the file first.
   static func create(_ path: String) throws(DatabaseFile.Problem) -> Bool {
     let temporary = path + ".new"
     try build(temporary)
@@ -157,12 +157,12 @@ struct StoreFile {
   /// Replaces the file by a new, empty store with a new epoch. A file that is not recognised as a store is kept; the
   /// result is its new name.
   ///
-  /// If the process crashes meanwhile, either the store is missing and its log exists, or the store is complete. There
-  /// is never an old store without its log.
+  /// After a crash during the reset, either the store is missing and its log exists, or the store is complete. An old
+  /// store never exists without its log.
   static func reset(_ path: String) throws(FileStoreError) -> String? {
     do throws(DatabaseFile.Problem) {
       // Held until the end, so that no gateway uses the file that is removed.
-      let lock: DatabaseFile? = DatabaseFile.exists(path) ? try DatabaseFile(holding: path) : nil
+      let lock: DatabaseFile? = DatabaseFile.exists(path) ? try DatabaseFile(locking: path) : nil
       defer { withExtendedLifetime(lock) {} }
       try build(path + ".new")
       let old = path + ".old"
@@ -170,7 +170,7 @@ struct StoreFile {
         try DatabaseFile.sync(DatabaseFile.folder(of: path))
       }
       for suffix in ["-wal", "-shm", "-journal"] { DatabaseFile.remove(path + suffix) }
-      guard try DatabaseFile.publish(path + ".new", as: path) else { throw .held }
+      guard try DatabaseFile.publish(path + ".new", as: path) else { throw .inUse }
       guard let lock, !isStore(lock) else {
         DatabaseFile.remove(old)
         return nil

@@ -2,14 +2,15 @@ internal import Reactor
 internal import Synchronization
 internal import Time
 
-/// The operations that wait for the store's thread. All functions but `takeAll` and `takeMore` may be called on any
-/// thread.
+/// The operations that wait for the store's thread. Only that thread calls `takeAll` and `takeMore`; the other
+/// functions may be called on any thread.
 final class StoreQueue: Sendable {
   /// The maximum number of waiting operations. More would mean that the disk is too slow for the load.
   static let limit = 16_384
 
   private struct State {
     var requests: [StoreRequest] = []
+    /// True while the store's thread waits for an operation.
     var isWaiting = false
     var isClosed = false
   }
@@ -24,14 +25,14 @@ final class StoreQueue: Sendable {
 
   /// Adds an operation. Returns false if there is no room, or if the store is closed. Never blocks.
   func add(_ request: StoreRequest) -> Bool {
-    let (isAdded, wakes) = state.withLock { state in
+    let (isAdded, mustWakeThread) = state.withLock { state in
       guard !state.isClosed, state.requests.count < StoreQueue.limit else { return (false, false) }
       state.requests.append(request)
       defer { state.isWaiting = false }
       return (true, state.isWaiting)
     }
     // Only the first operation that arrives while the thread sleeps needs a system call.
-    if wakes { signal.signal() }
+    if mustWakeThread { signal.signal() }
     return isAdded
   }
 

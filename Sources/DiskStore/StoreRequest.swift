@@ -14,7 +14,9 @@ struct StoreRequest: Sendable {
   }
 
   enum Answer: Sendable {
+    /// The value of the entry, before a change by `take`; for `put`, the existing value that it did not replace.
     case value([UInt8]?)
+    /// True if `replace` or `reserve` has changed the entry.
     case flag(Bool)
   }
 

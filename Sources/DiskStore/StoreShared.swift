@@ -21,7 +21,7 @@ final class StoreShared: Sendable {
     state.withLock { $0.usage = usage }
   }
 
-  func noteCheckpoint(nanoseconds: UInt64) {
+  func recordCheckpoint(nanoseconds: UInt64) {
     state.withLock {
       $0.checkpoints.count += 1
       $0.checkpoints.longest = max($0.checkpoints.longest, nanoseconds)
@@ -41,21 +41,21 @@ final class StoreShared: Sendable {
     report?(usage)
   }
 
-  func report(_ text: String) {
+  func informOperator(_ text: String) {
     let report = state.withLock { $0.outages }
     report?(text)
   }
 
   /// Records that operations fail. Informs the operator if the outage is new.
-  func away(_ reason: String, path: String) {
+  func recordOutage(_ reason: String, path: String) {
     if meter.setOutage(reason) {
-      report("the store \(path) does not answer: \(reason); requests that need it get 503 until it does")
+      informOperator("the store \(path) does not answer: \(reason); requests that need it get 503 until it does")
     }
   }
 
   /// Records that operations succeed. Informs the operator if this ends an outage.
-  func back(path: String) {
-    if meter.setOutage(nil) { report("the store \(path) answers again") }
+  func recordRecovery(path: String) {
+    if meter.setOutage(nil) { informOperator("the store \(path) answers again") }
   }
 }
 

@@ -12,35 +12,35 @@ internal import Time
 /// arrive during the sync form the next transaction, so a slow disk makes transactions larger and does not reduce their
 /// number.
 ///
-/// A transaction that fails is undone as a whole, and its operations are answered as unavailable. It is then unknown
-/// if they are in the file after a power cut, as after every `unavailable`.
+/// A transaction that fails is undone as a whole, and its operations are answered with `.unavailable`. After a power
+/// cut, the file may contain them nevertheless: `.unavailable` always means that the outcome is unknown.
 ///
 /// Each transaction also removes a few expired entries. When the log is long, the thread copies its pages into the file
-/// after the answers. The copy has two steps: SQLite copies without a sync of the log, because each commit has made the
-/// log durable, and then the file is synced. Nothing is written to the log meanwhile, so the log holds all changes
-/// until the sync has returned.
+/// after it has answered the operations. The copy has two steps: SQLite copies without a sync of the log, because each
+/// commit has made the log durable, and then the thread syncs the file. Nothing is written to the log between the two
+/// steps, so the log contains all changes until the sync has returned.
 final class StoreWriter {
   /// The maximum number of operations in a transaction, which limits how long the first of them waits.
-  private static let batch = 1_024
-  /// If a commit takes at least this many nanoseconds, and the last transaction had at least `crowd` operations, the
-  /// thread waits up to `waits` milliseconds for the next operations of the same callers.
+  private static let maximumBatch = 1_024
+  /// If a commit takes at least `slowSync` nanoseconds, and the last transaction had at least `minimumGroup`
+  /// operations, the thread waits up to `maximumWait` milliseconds for the next operations of the same callers.
   private static let slowSync: UInt64 = 3_000_000
-  private static let crowd = 16
-  private static let waits: UInt64 = 5
+  private static let minimumGroup = 16
+  private static let maximumWait: UInt64 = 5
   /// The maximum number of expired entries of a kind that a transaction removes: in total, and for each of its
   /// operations.
-  private static let sweep = 512
-  private static let sweepPerOperation = 8
+  private static let maximumSweep = 512
+  private static let maximumSweepPerOperation = 8
 
   private let file: StoreFile
   private let database: Database
   private let tables: [KindTable]
   private let shared: StoreShared
   private var pace = CheckpointPace()
-  /// The reason why the file must not be used any more.
+  /// The reason why the file must not be used any more; `nil` while it may be used.
   private var fault: String?
 
-  /// Creates the tables' counts from the file.
+  /// Counts the entries of the file.
   ///
   /// - Parameters:
   ///   - size: the maximum bytes of all entries.
@@ -63,11 +63,12 @@ final class StoreWriter {
   func run(_ queue: StoreQueue) {
     var previous = 0
     while var requests = queue.takeAll() {
-      // The callers of the last transaction send their next operations one after the other. On a slow disk, the later
-      // ones would have to wait for two transactions, and each transaction would serve only half of the callers.
-      if pace.sync >= StoreWriter.slowSync, previous >= StoreWriter.crowd {
+      // The callers of the last transaction send their next operations one after the other. Operations that arrive
+      // after the start of a transaction wait for it and for the next one. On a slow disk, each transaction would serve
+      // only half of the callers.
+      if pace.commitTime >= StoreWriter.slowSync, previous >= StoreWriter.minimumGroup {
         let expected = requests.count + previous * 7 / 8
-        var waits = min(StoreWriter.waits, max(1, pace.sync / 2_500_000))
+        var waits = min(StoreWriter.maximumWait, max(1, pace.commitTime / 2_500_000))
         while waits > 0, requests.count < expected {
           requests += queue.takeMore()
           waits -= 1
@@ -76,8 +77,8 @@ final class StoreWriter {
       previous = requests.count
       var rest = requests[...]
       while !rest.isEmpty {
-        let batch = rest.prefix(StoreWriter.batch)
-        rest = rest.dropFirst(StoreWriter.batch)
+        let batch = rest.prefix(StoreWriter.maximumBatch)
+        rest = rest.dropFirst(StoreWriter.maximumBatch)
         answer(batch)
         checkpointIfDue()
       }
@@ -87,24 +88,24 @@ final class StoreWriter {
   // MARK: Transactions
 
   private func answer(_ batch: ArraySlice<StoreRequest>) {
-    let live = batch.filter { !$0.reply.isAbandoned }
-    guard !live.isEmpty else { return }
+    let awaited = batch.filter { !$0.reply.isAbandoned }
+    guard !awaited.isEmpty else { return }
     var answers: [Result<StoreRequest.Answer, StoreError>] = []
-    answers.reserveCapacity(live.count)
+    answers.reserveCapacity(awaited.count)
     let reason: String?
     if let fault {
       reason = fault
     } else {
       do throws(SQLiteError) {
         try database.run("BEGIN")
-        let now = live.map(\.now).max() ?? 0
-        let limit = min(StoreWriter.sweep, live.count * StoreWriter.sweepPerOperation)
+        let now = awaited.map(\.now).max() ?? 0
+        let limit = min(StoreWriter.maximumSweep, awaited.count * StoreWriter.maximumSweepPerOperation)
         for table in tables { try table.sweep(now: now, atMost: limit) }
-        for request in live { answers.append(try run(request)) }
+        for request in awaited { answers.append(try run(request)) }
         let began = SystemClock.monotonicNanoseconds()
         let frames = database.logFrames
         try database.run("COMMIT")
-        if database.logFrames != frames { pace.committed(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
+        if database.logFrames != frames { pace.recordCommit(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
         reason = nil
       } catch {
         reason = undo(error)
@@ -112,33 +113,33 @@ final class StoreWriter {
     }
     publishUsage()
     if let reason {
-      shared.away(reason, path: file.path)
+      shared.recordOutage(reason, path: file.path)
       let failure = Result<StoreRequest.Answer, StoreError>.failure(.unavailable(reason))
-      answers = Array(repeating: failure, count: live.count)
+      answers = Array(repeating: failure, count: awaited.count)
     } else {
-      shared.back(path: file.path)
+      shared.recordRecovery(path: file.path)
     }
-    for (request, answer) in zip(live, answers) {
+    for (request, answer) in zip(awaited, answers) {
       shared.meter.observe(nanoseconds: SystemClock.monotonicNanoseconds() &- request.began)
       if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }
       request.reply.deliver(answer)
     }
-    for table in tables where table.becameShort() { shared.reportShortage(table.usage) }
+    for table in tables where table.becameNearlyFull() { shared.reportShortage(table.usage) }
   }
 
   private func run(
     _ request: StoreRequest
   ) throws(SQLiteError) -> Result<StoreRequest.Answer, StoreError> {
-    let table = tables[request.key.kind.place]
+    let table = tables[request.key.kind.index]
     let (key, now) = (request.key, request.now)
     switch request.operation {
     case .put(let value, let holder, let expiry):
       let result = try table.put(key, value, holder: holder, expiry: expiry, now: now)
-      if case .failure = result { table.refused() }
+      if case .failure = result { table.countRefusal() }
       return result.map { .value($0) }
     case .reserve(let bytes, let holder, let expiry):
       let result = try table.reserve(key, bytes: bytes, holder: holder, expiry: expiry, now: now)
-      if case .failure = result { table.refused() }
+      if case .failure = result { table.countRefusal() }
       return result.map { .flag(true) }
     case .replace(let old, let new, let expiry):
       return try table.replace(key, old, with: new, expiry: expiry, now: now).map { .flag($0) }
@@ -175,7 +176,7 @@ final class StoreWriter {
 
   private func checkpointIfDue() {
     let frames = database.logFrames
-    guard fault == nil, frames >= pace.pages else { return }
+    guard fault == nil, frames >= pace.copyThreshold else { return }
     let began = SystemClock.monotonicNanoseconds()
     do throws(SQLiteError) {
       // Each commit has synced the log; a sync of it before the copy would only delay commits.
@@ -183,8 +184,8 @@ final class StoreWriter {
       try database.copyLog()
     } catch {
       // The log keeps the pages. The copy is repeated when the log is longer.
-      pace.failed(at: frames)
-      shared.report("the store \(file.path) cannot move its log into the file: \(error)")
+      pace.recordFailure(frames: frames)
+      shared.informOperator("the store \(file.path) cannot move its log into the file: \(error)")
       do throws(SQLiteError) {
         try database.run("PRAGMA synchronous=FULL")
       } catch {
@@ -202,8 +203,8 @@ final class StoreWriter {
       return
     }
     let nanoseconds = SystemClock.monotonicNanoseconds() &- began
-    pace.copied(nanoseconds: nanoseconds)
-    shared.noteCheckpoint(nanoseconds: nanoseconds)
+    pace.recordCopy(nanoseconds: nanoseconds)
+    shared.recordCheckpoint(nanoseconds: nanoseconds)
   }
 
   private func publishUsage() {

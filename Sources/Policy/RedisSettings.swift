@@ -8,8 +8,8 @@ public struct RedisSettings: Sendable {
   /// The port of a sentinel if the URL has none.
   public static let defaultSentinelPort = 26379
 
-  /// The place of the server.
-  public enum Place: Hashable, Sendable {
+  /// The way to reach the server.
+  public enum Endpoint: Hashable, Sendable {
     /// A host name or address literal, and a port.
     case server(SocketAddress)
     /// The path of a Unix socket.
@@ -18,8 +18,8 @@ public struct RedisSettings: Sendable {
     case sentinels([SocketAddress], primary: String)
   }
 
-  /// The place of the server.
-  public var place: Place
+  /// The way to reach the server.
+  public var endpoint: Endpoint
   /// True if connections to the server, and to the sentinels, use TLS.
   public var usesTLS = false
   /// The ACL user; `nil` for the user `default`.
@@ -38,13 +38,13 @@ public struct RedisSettings: Sendable {
   public var authorities: CertificateChain?
 
   /// Creates settings with the defaults of all others.
-  public init(_ place: Place) {
-    self.place = place
+  public init(_ endpoint: Endpoint) {
+    self.endpoint = endpoint
   }
 
-  /// The place for messages to the operator, without the user and secrets.
-  public var placeName: String {
-    switch place {
+  /// The text of `endpoint` for messages to the operator, without the user and secrets.
+  public var endpointName: String {
+    switch endpoint {
     case .server(let address): "\(address)"
     case .socket(let path): path
     case .sentinels(_, let name): "`\(name)`"
@@ -54,7 +54,7 @@ public struct RedisSettings: Sendable {
   /// The number of replicas that must have a write before it counts.
   public var requiredReplicas: Int {
     if let minReplicas { return minReplicas }
-    if case .sentinels = place { return 1 }
+    if case .sentinels = endpoint { return 1 }
     return 0
   }
 }
@@ -62,7 +62,7 @@ public struct RedisSettings: Sendable {
 extension RedisSettings: Equatable {
   /// Compares all settings: passwords in constant time, and authorities by their fingerprints.
   public static func == (left: RedisSettings, right: RedisSettings) -> Bool {
-    left.place == right.place && left.usesTLS == right.usesTLS && left.user == right.user
+    left.endpoint == right.endpoint && left.usesTLS == right.usesTLS && left.user == right.user
       && left.database == right.database && left.keyPrefix == right.keyPrefix && left.minReplicas == right.minReplicas
       && areEqual(left.password, right.password) && areEqual(left.sentinelPassword, right.sentinelPassword)
       && left.authorities?.fingerprints == right.authorities?.fingerprints

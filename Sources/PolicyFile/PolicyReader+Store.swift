@@ -83,13 +83,14 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the text in quotation marks, unless it may contain a password: that of a URL is in front of `@`.
+  /// Returns the text in quotation marks, or `this URL` if it may contain a password, which is in front of the `@` of a
+  /// URL.
   private static func shown(_ text: String) -> String { text.contains("@") ? "this URL" : quoted(text) }
 
   /// Reads `store_key_prefix`.
   func keyPrefix(_ field: Field) -> String? {
     guard let text = text(field) else { return nil }
-    // The prefix is part of an ACL rule, where these characters belong to patterns.
+    // The prefix is part of an ACL rule and of the pattern of `SCAN`, where these characters match other characters.
     let patterns = "*?[]\\".utf8
     guard (1...64).contains(text.utf8.count),
       text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && !patterns.contains($0) })
@@ -107,10 +108,10 @@ extension PolicyReader {
     "store_password", "store_sentinel_password", "store_ca", "store_key_prefix", "store_min_replicas", "store_epoch",
   ]
 
-  /// Adds the other settings of a Redis server to those of its URL. Reports settings without effect.
+  /// Adds the settings of `draft` to those in the URL of the Redis server. Reports settings without effect.
   func apply(_ draft: SharedStoreDraft, _ fields: Fields, to settings: inout GatewaySettings) {
     guard case .redis(var redis) = settings.store else {
-      // If the URL has an error, these settings may be right.
+      // If `store` has an error, it may be meant as a Redis server, and then these settings have an effect.
       guard fields["store"] == nil || fields.valid("store") != nil else { return }
       for key in PolicyReader.sharedStoreKeys {
         guard let field = fields[key] else { continue }
@@ -125,7 +126,7 @@ extension PolicyReader {
     if redis.user != nil, redis.password == nil, fields["store_password"] == nil, let store = fields["store"] {
       error(.conflict, store.node, "`store` names a user without a password; add `store_password`")
     }
-    if case .sentinels = redis.place {
+    if case .sentinels = redis.endpoint {
     } else if let field = fields["store_sentinel_password"] {
       error(.conflict, field.key, "`store_sentinel_password` has no effect without sentinels in `store`; remove it")
     }

@@ -2,10 +2,11 @@ import Synchronization
 
 /// A value that another thread produces and a task of a worker awaits until a deadline.
 ///
-/// Like a `Waiter`, it suspends only the task: its loop continues, and the task does not resume on the runtime's global
-/// thread pool.
+/// As with a `Waiter`, only the task is suspended: the event loop of the worker continues, and resumes the task itself.
+/// The task does not move to the runtime's global thread pool.
 public final class AwaitedValue<Value: Sendable>: Sendable {
   private enum State {
+    /// The value was not delivered, and the task does not wait yet.
     case open
     case delivered(Value)
     case awaited(UnownedJob)

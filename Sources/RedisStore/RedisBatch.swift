@@ -1,11 +1,11 @@
 internal import RESP
 internal import Time
 
-/// The commands of one send, followed by the commands that decide if they count: `GET` of the epoch, and `WAIT` if
-/// replicas must have the writes.
+/// The commands that a worker sends together, followed by the commands that decide if their replies are valid: `GET` of
+/// the epoch, and `WAIT` if replicas must have the writes.
 ///
-/// The epoch is read after all other commands, on the same connection. If it is not the expected one, the store has
-/// lost its data or changed its primary before, so none of the commands counts.
+/// The epoch is read after all other commands, on the same connection. If it is another epoch, the server
+/// has lost its data or is not the primary that the gateway knew, so all commands count as not executed.
 struct RedisBatch {
   let calls: [RedisCall]
   /// True if a write without effect follows the commands. A repeated command may change nothing because its first copy
@@ -13,7 +13,7 @@ struct RedisBatch {
   let hasFence: Bool
   /// The number of replicas that must have the writes; `nil` if there is no such condition.
   let replicas: Int?
-  /// The time at which the replies are overdue.
+  /// The time by which all replies must have arrived.
   let due: MonotonicTime
   private var replies: [RESPReply] = []
 
@@ -33,9 +33,12 @@ struct RedisBatch {
     return replies.count == expected
   }
 
-  /// Passes its outcome to each call. Throws if the connection must be closed.
+  /// Passes the outcome of each command to its call. Throws if the connection must be closed.
   ///
-  /// - Parameter hasSentinels: true if a primary without enough replicas may have been replaced by another one.
+  /// - Parameters:
+  ///   - epoch: the expected value of the epoch key.
+  ///   - hasSentinels: true if sentinels may have replaced a primary without enough replicas by another server. The
+  ///     connection is then closed, to ask them again.
   func settle(epoch: [UInt8], hasSentinels: Bool) throws(RedisFailure) {
     if let failure = epochFailure(epoch) {
       fail(failure)
@@ -69,16 +72,17 @@ struct RedisBatch {
     case .bytes(epoch): nil
     case .error(let text): RedisFailure(reply: text)
     case .bytes, .null: .otherEpoch
-    case .status, .integer, .array: .malformed("to GET")
+    case .status, .integer, .array: .unexpectedReply("to GET")
     }
   }
 
+  /// The failure of `WAIT`; `nil` if enough replicas have the writes, or none are required.
   private var shortage: RedisFailure? {
     guard let replicas, let reply = replies.last else { return nil }
     switch reply {
     case .integer(let count): return count >= Int64(replicas) ? nil : .tooFewReplicas(has: Int(count), needs: replicas)
     case .error(let text): return RedisFailure(reply: text)
-    case .status, .bytes, .null, .array: return .malformed("to WAIT")
+    case .status, .bytes, .null, .array: return .unexpectedReply("to WAIT")
     }
   }
 }

@@ -2,30 +2,32 @@ internal import OAuth
 internal import RESP
 internal import Reactor
 
-/// A command that waits to be sent, or for its reply. Belongs to one worker.
+/// A command that waits to be sent, or for its reply. Only one worker uses it.
 final class RedisCall {
   enum Outcome {
     case answered(RESPReply)
-    /// - wasSent: true if the server may have executed the command.
+    /// `wasSent` is true if the server may have executed the command.
     case failed(RedisFailure, wasSent: Bool)
   }
 
+  /// The name of the command and its arguments.
   let words: [[UInt8]]
   let isWrite: Bool
+  /// True if the command was sent before and its outcome is unknown.
   let isRepeat: Bool
   /// The epoch in which the command is valid.
   let epoch: EpochID
-  /// The operation, if no caller waits for it and it must be repeated after the connection has ended.
-  let leftover: RedisOperation?
+  /// The operation of the command if no caller waits for it: it is repeated if the connection ends before the reply.
+  let deferredOperation: RedisOperation?
   private(set) var outcome: Outcome?
   /// True if the caller no longer waits.
   private(set) var isAbandoned = false
   private let waiter: Waiter
 
   init(
-    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, leftover: RedisOperation? = nil, _ poller: Poller
+    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, deferred: RedisOperation? = nil, _ poller: Poller
   ) {
-    self.leftover = leftover
+    deferredOperation = deferred
     self.words = words
     self.isWrite = isWrite
     self.isRepeat = isRepeat

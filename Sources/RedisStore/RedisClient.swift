@@ -10,16 +10,18 @@ internal import Time
 /// The connection of one worker to the store.
 ///
 /// Theory of operation. Operations append their commands to `calls` and wake this activity, which runs after the other
-/// jobs of the loop's turn. It sends all commands at once, followed by the commands that decide if they count
-/// (`RedisBatch`). The replies arrive in the order of the commands, so a queue of batches assigns each reply to its
-/// call.
+/// jobs of the loop's turn. It sends all commands at once, followed by the commands that decide if their replies are
+/// valid (`RedisBatch`). The replies arrive in the order of the commands, so a queue of batches assigns each reply to
+/// its call.
 ///
-///     connecting --> up --(connection ends)--> connecting --(fails)--> down --(pause)--> down ...
+///     connecting --(success)--> up --(connection ends)--> connecting
+///     connecting --(failure)--> down --(pause, failure)--> down
+///                               down --(pause, success)--> up
 ///
-/// While the connection is restored, operations wait for it. After an attempt has failed, new operations fail
-/// immediately. If a connection ends, its last commands may have been executed: operations that recognise their own
-/// effect are repeated until their deadline, and the others fail. A claim whose outcome stays unknown is removed after
-/// the next connect; its request has not sent anything upstream. Other changes that must not be lost wait for the next
+/// In the phase `connecting`, operations wait for the connection. In the phase `down`, new operations fail immediately.
+/// If a connection ends, its last commands may have been executed: operations that recognise their own effect are
+/// repeated until their deadline, and other operations fail. A claim whose outcome stays unknown is removed after the
+/// next connect; its request has not sent anything upstream. Other changes that must not be lost wait for the next
 /// connect as well (`performLater`).
 final class RedisClient: Activity {
   private enum Phase {
@@ -29,9 +31,9 @@ final class RedisClient: Activity {
     case stopped
   }
 
-  /// A change without a waiting caller: the removal of a claim that counts as not made but may be in the store, or the
-  /// end of a claim.
-  struct Leftover {
+  /// A change for which no caller waits: the end of a claim, or the removal of a claim that counts as not made but may
+  /// be in the store.
+  struct DeferredChange {
     let operation: RedisOperation
     let epoch: EpochID
   }
@@ -45,13 +47,13 @@ final class RedisClient: Activity {
   private let hasSentinels: Bool
   private var phase = Phase.connecting
   /// Operations that wait for a connection.
-  private var newcomers: [Waiter] = []
-  /// Operations whose commands the next send carries.
+  private var connectionWaiters: [Waiter] = []
+  /// The commands that are sent next.
   private var calls: [RedisCall] = []
   private var batches: [RedisBatch] = []
-  private var leftovers: [Leftover] = []
-  /// True while this activity waits for the socket or for commands.
-  private var isResting = false
+  private var deferredChanges: [DeferredChange] = []
+  /// True while `run` waits for the socket, for commands or for the end of a pause.
+  private var isSuspended = false
   private var backoff = Backoff()
   /// The number of operations in progress.
   private var operations = 0
@@ -63,7 +65,7 @@ final class RedisClient: Activity {
     gate = HandshakeGate(poller)
     handshake = RedisHandshake(settings: store.settings, epochKey: store.epochKey)
     replicas = store.settings.requiredReplicas
-    if case .sentinels = store.settings.place { hasSentinels = true } else { hasSentinels = false }
+    if case .sentinels = store.settings.endpoint { hasSentinels = true } else { hasSentinels = false }
   }
 
   private var isStopped: Bool { if case .stopped = phase { true } else { false } }
@@ -71,8 +73,8 @@ final class RedisClient: Activity {
   /// Ends the connection. All later operations fail.
   func stop() {
     phase = .stopped
-    if isResting { waiter.resume(.ready) }
-    wakeNewcomers()
+    if isSuspended { waiter.resume(.ready) }
+    wakeConnectionWaiters()
   }
 
   // MARK: Operations
@@ -81,16 +83,16 @@ final class RedisClient: Activity {
   ///
   /// - Parameter epoch: the epoch in which the operation is valid; in another one it fails.
   func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(RedisFailure) -> RESPReply {
-    guard operations < RedisLimits.operations else { throw .overloaded }
+    guard operations < RedisLimits.maximumOperations else { throw .overloaded }
     operations += 1
     defer { operations -= 1 }
-    let deadline = poller.deadline(after: RedisLimits.operation)
+    let deadline = poller.deadline(after: RedisLimits.operationTimeout)
     var mayHaveRun = false
     var sendsScript = false
-    var last = RedisFailure.silent
+    var last = RedisFailure.noReply
     do throws(RedisFailure) {
       while true {
-        try await ready(until: deadline, last, waitsWhileDown: mayHaveRun)
+        try await waitUntilConnected(until: deadline, lastFailure: last, waitsWhileDown: mayHaveRun)
         let words = operation.words(isRepeat: mayHaveRun, sendsScript: sendsScript)
         let call = RedisCall(words, isWrite: operation.isWrite, isRepeat: mayHaveRun, epoch: epoch, poller)
         add(call)
@@ -100,9 +102,9 @@ final class RedisClient: Activity {
             sendsScript = true
             continue
           }
-          // The server did not execute the command. If it is away, another server may be the primary now.
+          // The server did not execute the command. If it serves no requests, another server may be the primary now.
           let failure = RedisFailure(reply: text)
-          guard case .away = failure, poller.now < deadline else { throw failure }
+          guard case .notServing = failure, poller.now < deadline else { throw failure }
         case .answered(let reply):
           if mayHaveRun, case .put(_, let value, _) = operation, reply == .bytes(value) { return .null }
           return reply
@@ -119,7 +121,7 @@ final class RedisClient: Activity {
         }
       }
     } catch {
-      if mayHaveRun { leave(operation, epoch) }
+      if mayHaveRun { removeClaimLater(operation, epoch) }
       throw error
     }
   }
@@ -127,10 +129,10 @@ final class RedisClient: Activity {
   /// Waits for the connection.
   ///
   /// - Parameters:
-  ///   - last: the failure of the last attempt.
-  ///   - waitsWhileDown: true for an operation that may have been executed, so that it can find out.
-  private func ready(
-    until deadline: Deadline, _ last: RedisFailure, waitsWhileDown: Bool
+  ///   - lastFailure: the failure of the last attempt, which is thrown after the deadline.
+  ///   - waitsWhileDown: true for an operation that may have been executed: only a connection can show if it was.
+  private func waitUntilConnected(
+    until deadline: Deadline, lastFailure: RedisFailure, waitsWhileDown: Bool
   ) async throws(RedisFailure) {
     while true {
       switch phase {
@@ -138,13 +140,13 @@ final class RedisClient: Activity {
       case .down(let failure) where !waitsWhileDown: throw failure
       case .stopped: throw .unreachable("the store is shut down")
       case .connecting, .down:
-        let newcomer = Waiter(poller)
-        newcomers.append(newcomer)
-        let wake = await newcomer.sleep(until: deadline)
-        newcomer.cancelDeadline()
+        let connectionWaiter = Waiter(poller)
+        connectionWaiters.append(connectionWaiter)
+        let wake = await connectionWaiter.sleep(until: deadline)
+        connectionWaiter.cancelDeadline()
         if wake == .timedOut {
-          newcomers.removeAll { $0 === newcomer }
-          throw last
+          connectionWaiters.removeAll { $0 === connectionWaiter }
+          throw lastFailure
         }
       }
     }
@@ -152,20 +154,21 @@ final class RedisClient: Activity {
 
   private func add(_ call: RedisCall) {
     calls.append(call)
-    if isResting {
-      isResting = false
+    if isSuspended {
+      isSuspended = false
       waiter.resume(.ready)
     }
   }
 
-  private func wakeNewcomers() {
-    let waiting = newcomers
-    newcomers = []
-    for newcomer in waiting { newcomer.resume(.ready) }
+  private func wakeConnectionWaiters() {
+    let waiting = connectionWaiters
+    connectionWaiters = []
+    for waiter in waiting { waiter.resume(.ready) }
   }
 
-  /// Records a claim of unknown outcome, so that it can be removed and the client can repeat its request.
-  private func leave(_ operation: RedisOperation, _ epoch: EpochID) {
+  /// Removes a claim of unknown outcome once the server answers, so that the client can repeat its request. Does
+  /// nothing for other operations.
+  private func removeClaimLater(_ operation: RedisOperation, _ epoch: EpochID) {
     guard case .put(let key, let value, _) = operation, store.isClaim(key) else { return }
     performLater(.remove(key: key, value: value), in: epoch)
   }
@@ -174,20 +177,20 @@ final class RedisClient: Activity {
   /// connection ends before the reply, the operation is repeated: it compares the value, so a second execution has no
   /// effect. Its outcome is not reported.
   func performLater(_ operation: RedisOperation, in epoch: EpochID) {
-    guard leftovers.count < RedisLimits.leftovers else { return }
-    leftovers.append(Leftover(operation: operation, epoch: epoch))
-    if case .up = phase { performLeftovers() }
+    guard deferredChanges.count < RedisLimits.maximumDeferredChanges else { return }
+    deferredChanges.append(DeferredChange(operation: operation, epoch: epoch))
+    if case .up = phase { performDeferredChanges() }
   }
 
-  private func performLeftovers() {
-    for leftover in leftovers {
+  private func performDeferredChanges() {
+    for change in deferredChanges {
       // Sends the script itself, because no operation waits for the reply to repeat the call after `NOSCRIPT`.
-      let words = leftover.operation.words(isRepeat: false, sendsScript: true)
+      let words = change.operation.words(isRepeat: false, sendsScript: true)
       add(
         RedisCall(
-          words, isWrite: true, isRepeat: false, epoch: leftover.epoch, leftover: leftover.operation, poller))
+          words, isWrite: true, isRepeat: false, epoch: change.epoch, deferred: change.operation, poller))
     }
-    leftovers = []
+    deferredChanges = []
   }
 
   // MARK: The connection
@@ -200,22 +203,22 @@ final class RedisClient: Activity {
         // `stop` may have been called during the connect.
         if isStopped { break }
         phase = .up
-        store.condition.connected(greeting)
-        performLeftovers()
-        wakeNewcomers()
+        store.condition.recordConnection(greeting)
+        performDeferredChanges()
+        wakeConnectionWaiters()
         try await serve(link, greeting.epoch)
       } catch {
-        await lost(error)
+        await handleFailure(error)
       }
     }
-    end(.unreachable("the store is shut down"))
+    failCalls(.unreachable("the store is shut down"))
     waiter.cancelDeadline()
   }
 
   private func connect() async throws(RedisFailure) -> (RedisLink, RedisHandshake.Greeting) {
-    let place = try await store.servers.primary(poller, waiter, gate)
-    let deadline = poller.deadline(after: RedisLimits.connect)
-    let link = try await store.servers.open(place, poller, waiter, gate, until: deadline)
+    let endpoint = try await store.servers.primary(poller, waiter, gate)
+    let deadline = poller.deadline(after: RedisLimits.connectTimeout)
+    let link = try await store.servers.open(endpoint, poller, waiter, gate, until: deadline)
     do throws(RedisFailure) {
       return (link, try await handshake.perform(on: link, until: deadline))
     } catch {
@@ -232,19 +235,19 @@ final class RedisClient: Activity {
         // Another worker has found a later primary.
         throw .otherEpoch
       }
-      compose(link, epoch.id)
+      appendBatch(link, epoch.id)
       try link.flush()
-      try link.receive { reply throws(RedisFailure) in try take(reply, text) }
+      try link.receive { reply throws(RedisFailure) in try handle(reply, epoch: text) }
       guard calls.isEmpty else { continue }
       let deadline = batches.first.map { $0.due } ?? .never
-      isResting = true
+      isSuspended = true
       let isInTime = await link.wait(until: deadline)
-      isResting = false
-      if !isInTime, let first = batches.first, first.due <= poller.now { throw .silent }
+      isSuspended = false
+      if !isInTime, let first = batches.first, first.due <= poller.now { throw .noReply }
     }
   }
 
-  private func compose(_ link: RedisLink, _ epoch: EpochID) {
+  private func appendBatch(_ link: RedisLink, _ epoch: EpochID) {
     guard !calls.isEmpty else { return }
     var current: [RedisCall] = []
     for call in calls where !call.isAbandoned {
@@ -252,29 +255,29 @@ final class RedisClient: Activity {
     }
     calls = []
     guard !current.isEmpty else { return }
-    let limit = RedisLimits.reply + (replicas > 0 ? RedisLimits.wait : 0)
+    let limit = RedisLimits.replyTimeout + (replicas > 0 ? RedisLimits.replicaTimeout : 0)
     let batch = RedisBatch(current, replicas: replicas, due: poller.now + limit)
     for call in current { link.append(call.words) }
     if batch.hasFence { link.append([Words.set, store.fenceKey, Words.one, Words.px, Words.number(1_000)]) }
     link.append([Words.get, store.epochKey])
     if let replicas = batch.replicas {
-      link.append([Words.wait, Words.number(replicas), Words.number(RedisLimits.wait)])
+      link.append([Words.wait, Words.number(replicas), Words.number(RedisLimits.replicaTimeout)])
     }
     batches.append(batch)
   }
 
-  private func take(_ reply: RESPReply, _ epoch: [UInt8]) throws(RedisFailure) {
-    guard !batches.isEmpty else { throw .malformed("to no command") }
+  private func handle(_ reply: RESPReply, epoch: [UInt8]) throws(RedisFailure) {
+    guard !batches.isEmpty else { throw .unexpectedReply("to no command") }
     guard batches[0].add(reply) else { return }
     try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
-    // Not for a server that refuses commands: it would be asked again without a pause.
+    // Not reached if the server refuses commands: without the growing pause, the gateway would reconnect immediately.
     backoff.reset()
   }
 
   /// Fails all calls and decides when to connect again.
-  private func lost(_ failure: RedisFailure) async {
+  private func handleFailure(_ failure: RedisFailure) async {
     let wasUp = if case .up = phase { true } else { false }
-    end(failure)
+    failCalls(failure)
     guard !isStopped else { return }
     let pause = backoff.pause(random: randomBytes(1)[0])
     if wasUp, pause <= RedisLimits.firstPause {
@@ -283,20 +286,22 @@ final class RedisClient: Activity {
       return
     }
     phase = .down(failure)
-    store.condition.lost(failure, now: poller.now)
-    wakeNewcomers()
-    isResting = true
+    store.condition.recordConnectFailure(failure, now: poller.now)
+    wakeConnectionWaiters()
+    isSuspended = true
     _ = await waiter.sleep(until: poller.deadline(after: pause))
-    isResting = false
+    isSuspended = false
   }
 
-  private func end(_ failure: RedisFailure) {
+  /// Fails all calls, and keeps those for which no caller waits for the next connection.
+  private func failCalls(_ failure: RedisFailure) {
     let (sent, waiting) = (batches, calls)
     batches = []
     calls = []
     for call in sent.flatMap(\.calls) + waiting {
-      guard let operation = call.leftover, leftovers.count < RedisLimits.leftovers else { continue }
-      leftovers.append(Leftover(operation: operation, epoch: call.epoch))
+      guard let operation = call.deferredOperation, deferredChanges.count < RedisLimits.maximumDeferredChanges
+      else { continue }
+      deferredChanges.append(DeferredChange(operation: operation, epoch: call.epoch))
     }
     for batch in sent { batch.fail(failure) }
     for call in waiting { call.finish(.failed(failure, wasSent: false)) }

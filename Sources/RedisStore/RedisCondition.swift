@@ -8,30 +8,31 @@ final class RedisCondition: Sendable {
   private struct Shared {
     var hasConnected = false
     var hasWarnedOfEviction = false
-    /// The time of the last report of each problem.
+    /// The time of the last report of each problem (`RedisFailure.reportKey`).
     var reports: [String: MonotonicTime] = [:]
-    /// Informs the operator. Until it is set, the sentences wait in `unreported`.
+    /// The function that informs the operator; `nil` until the program has set it.
     var report: (@Sendable (String) -> Void)?
+    /// The sentences for the operator until `report` is set.
     var unreported: [String] = []
 
     /// Returns true if the problem was not reported recently.
-    mutating func isDue(_ name: String, _ now: MonotonicTime) -> Bool {
-      if let last = reports[name], now < last + Milliseconds(RedisLimits.report) { return false }
+    mutating func mayReport(_ name: String, _ now: MonotonicTime) -> Bool {
+      if let last = reports[name], now < last + Milliseconds(RedisLimits.reportInterval) { return false }
       reports[name] = now
       return true
     }
   }
 
-  private let place: String
+  private let endpointName: String
   private let shared = Mutex(Shared())
   private let current = Atomic<UInt64>(0)
   private let meter = StoreMeter(engine: "redis")
 
   /// Creates the state of a store without a connection.
   ///
-  /// - Parameter place: the name of the store in notices.
-  init(place: String) {
-    self.place = place
+  /// - Parameter endpointName: the name of the store in notices.
+  init(endpointName: String) {
+    self.endpointName = endpointName
     _ = meter.setOutage("not connected yet")
   }
 
@@ -49,7 +50,7 @@ final class RedisCondition: Sendable {
     for text in waiting { report(text) }
   }
 
-  private func say(_ text: String) {
+  private func informOperator(_ text: String) {
     let report = shared.withLock { shared in
       // Limits the memory; a start has few problems to report.
       if shared.report == nil, shared.unreported.count < 16 { shared.unreported.append(text) }
@@ -59,49 +60,51 @@ final class RedisCondition: Sendable {
   }
 
   /// Records that a worker has a connection that is ready for use.
-  func connected(_ greeting: RedisHandshake.Greeting) {
+  func recordConnection(_ greeting: RedisHandshake.Greeting) {
     let id = greeting.epoch.id
     let before = EpochID(rawValue: current.exchange(id.rawValue, ordering: .acquiringAndReleasing))
     let isBack = meter.setOutage(nil)
     let (wasConnected, warnsOfEviction) = shared.withLock { shared in
       defer {
         shared.hasConnected = true
-        if greeting.eviction != nil { shared.hasWarnedOfEviction = true }
+        if greeting.evictionPolicy != nil { shared.hasWarnedOfEviction = true }
         if isBack { shared.reports = [:] }
       }
       return (shared.hasConnected || !shared.reports.isEmpty, !shared.hasWarnedOfEviction)
     }
-    if isBack, wasConnected { say("the store at \(place) is available") }
+    if isBack, wasConnected { informOperator("the store at \(endpointName) is available") }
     if before != id, before != .none {
-      say(
-        "the store at \(place) has begun a new epoch: its primary changed or its data was lost; earlier codes get 503"
+      informOperator(
+        "the store at \(endpointName) has begun a new epoch: its primary changed or its data was lost; "
+          + "earlier codes get 503"
       )
     }
-    if let policy = greeting.eviction, warnsOfEviction {
-      say(
-        "the store at \(place) may evict claims, with which a code could be used twice: its `maxmemory-policy` is "
-          + "`\(policy)`; set it to `noeviction`")
+    if let policy = greeting.evictionPolicy, warnsOfEviction {
+      informOperator(
+        "the store at \(endpointName) may evict claims, with which a code could be used twice: its "
+          + "`maxmemory-policy` is `\(policy)`; set it to `noeviction`")
     }
   }
 
   /// Records that a worker cannot connect.
-  func lost(_ failure: RedisFailure, now: MonotonicTime) {
+  func recordConnectFailure(_ failure: RedisFailure, now: MonotonicTime) {
     // All workers lose the store at about the same time, but one report is enough.
     _ = meter.setOutage(failure.text)
-    if shared.withLock({ $0.isDue(failure.problem, now) }) { say(sentence(failure)) }
+    if shared.withLock({ $0.mayReport(failure.reportKey, now) }) { informOperator(sentence(failure)) }
   }
 
   /// Records the end of an operation.
-  func ended(_ failure: RedisFailure?, nanoseconds: UInt64, now: MonotonicTime) {
+  func recordOperation(_ failure: RedisFailure?, nanoseconds: UInt64, now: MonotonicTime) {
     meter.observe(nanoseconds: nanoseconds)
     guard let failure else { return }
     meter.failed(failure.kind)
     guard failure.kind == .misconfigured else { return }
-    if shared.withLock({ $0.isDue(failure.problem, now) }) { say(sentence(failure)) }
+    if shared.withLock({ $0.mayReport(failure.reportKey, now) }) { informOperator(sentence(failure)) }
   }
 
   private func sentence(_ failure: RedisFailure) -> String {
     failure.kind == .misconfigured
-      ? "the store at \(place) refuses: \(failure.text)" : "the store at \(place) is away: \(failure.text)"
+      ? "the store at \(endpointName) refuses: \(failure.text)"
+      : "the store at \(endpointName) is away: \(failure.text)"
   }
 }

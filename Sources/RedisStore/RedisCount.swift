@@ -13,7 +13,7 @@ final class RedisCount: Sendable {
     var problem: String?
     /// The time of the latest request for figures.
     var requested: MonotonicTime?
-    /// The time from which a request begins a count.
+    /// A request before this time does not begin a count.
     var due: MonotonicTime = 0
     /// True from the request that begins a count until the count begins.
     var isRequested = false
@@ -53,7 +53,7 @@ final class RedisCount: Sendable {
     counter?.deliver(true)
   }
 
-  // MARK: The counter's side
+  // MARK: Functions for RedisCounter
 
   /// Waits for a request that begins a count, or for `wake`.
   func waitForRequest(on poller: Poller) async {
@@ -78,7 +78,7 @@ final class RedisCount: Sendable {
 
   /// Returns true if the figures were requested recently.
   func isWanted(now: MonotonicTime) -> Bool {
-    shared.withLock { shared in shared.requested.map { now < $0 + RedisLimits.countRequest } ?? false }
+    shared.withLock { shared in shared.requested.map { now < $0 + RedisLimits.countRequestLifetime } ?? false }
   }
 
   /// Records the figures of a complete count.

@@ -7,11 +7,11 @@ internal import Time
 /// Counts the entries on the server by kind, for the status page and the metrics.
 ///
 /// Theory of operation. The server knows the number of its keys, but not their kinds. So a count is a pass over all
-/// keys (`SCAN`), in steps of `RedisLimits.scanCount` keys with a pause after each. Only one worker of the process
+/// keys (`SCAN`), in steps of `RedisLimits.scannedKeys` keys with a pause after each. Only one worker of the process
 /// counts, over its connection. A count begins only with a request for figures (`RedisCount`), and is given up if no
-/// further request comes for `RedisLimits.countRequest`, so an idle gateway does not wake up. The commands of a count
-/// are not operations of the store: a failure, such as a missing right for `SCAN`, is shown with the figures and
-/// nowhere else.
+/// further request comes for `RedisLimits.countRequestLifetime`, so an idle gateway does not wake up. The commands of a
+/// count are not operations of the store: a failure, such as a missing right for `SCAN`, is shown only with the
+/// figures.
 final class RedisCounter: Activity {
   private let store: RedisStore
   private let client: RedisClient
@@ -49,7 +49,7 @@ final class RedisCounter: Activity {
   }
 
   /// Counts all entries. Returns `nil` if the count was given up. Throws if the server begins another epoch: the cursor
-  /// is then one of another server.
+  /// may then be from another server.
   private func countAll() async throws(RedisFailure) -> RedisTally? {
     let epoch = store.epoch
     guard epoch != .none else { throw .unreachable("the store is not connected yet") }
@@ -59,12 +59,12 @@ final class RedisCounter: Activity {
       let reply = try await client.perform(.scan(cursor: cursor, pattern: tally.pattern), in: epoch)
       guard case .array(let parts) = reply, parts.count == 2, case .bytes(let next) = parts[0],
         case .array(let names) = parts[1]
-      else { throw .malformed("to SCAN") }
+      else { throw .unexpectedReply("to SCAN") }
       let samples = tally.add(names)
       if !samples.isEmpty {
         let reply = try await client.perform(.lengths(keys: samples.map(\.name)), in: epoch)
         guard case .array(let lengths) = reply, lengths.count == samples.count else {
-          throw .malformed("to the script of lengths")
+          throw .unexpectedReply("to the script of lengths")
         }
         for (sample, length) in zip(samples, lengths) {
           // An entry that has expired since the scan has the length -1.

@@ -2,21 +2,22 @@ internal import ByteText
 internal import Cryptography
 internal import OAuth
 
-/// The value of the epoch key: the epoch, and the run of the server that began it.
+/// The value of the epoch key: the epoch, and the run id of the server in which it began. Redis gives each start of a
+/// server a random run id.
 ///
 ///     16 hexadecimal digits | space | run id
 ///
-/// The run id changes when a server starts or another server becomes the primary. Both may lose writes, so both begin a
-/// new epoch. A server whose data was deleted has no epoch key, which also begins a new epoch.
+/// The run id changes when the server starts again or another server becomes the primary. Both events may lose writes,
+/// so both begin a new epoch. A server whose data was deleted has no epoch key, which also begins a new epoch.
 struct RedisEpoch: Equatable {
   let id: EpochID
-  let run: String
+  let runID: String
 
-  /// Creates a new epoch of a run of the server.
-  init(run: String) {
+  /// Creates a new epoch of the server with this run id.
+  init(runID: String) {
     // The lowest bit is set because 0 means a token without an epoch.
     id = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
-    self.run = run
+    self.runID = runID
   }
 
   /// Parses a stored value; `nil` for bytes that no version of the gateway has written.
@@ -26,11 +27,11 @@ struct RedisEpoch: Equatable {
     let id = EpochID(rawValue: number.reduce(0) { $0 << 8 | UInt64($1) })
     guard id != .none else { return nil }
     self.id = id
-    run = String(decoding: bytes[17...], as: UTF8.self)
+    runID = String(decoding: bytes[17...], as: UTF8.self)
   }
 
   var bytes: [UInt8] {
     let number = (0..<8).reversed().map { UInt8(truncatingIfNeeded: id.rawValue >> (8 * UInt64($0))) }
-    return Array("\(Hex.encode(number)) \(run)".utf8)
+    return Array("\(Hex.encode(number)) \(runID)".utf8)
   }
 }

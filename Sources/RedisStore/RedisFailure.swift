@@ -5,27 +5,27 @@ enum RedisFailure: Error, Equatable, Sendable {
   /// No connection to the server, or it ended.
   case unreachable(String)
   /// No reply within the time limit.
-  case silent
-  /// The server answers but does not serve requests at the moment, with its own words.
-  case away(String)
+  case noReply
+  /// The server answers but does not serve requests at the moment. The text is its error reply.
+  case notServing(String)
   /// Fewer replicas than required have the write.
   case tooFewReplicas(has: Int, needs: Int)
-  /// The server refuses the command until the operator changes a setting, with its own words.
+  /// The server refuses the command until the operator changes a setting. The text is its error reply.
   case misconfigured(String)
   /// The store has begun another epoch.
   case otherEpoch
-  /// The server sent an unexpected reply.
-  case malformed(String)
+  /// The server sent an unexpected reply. The text continues the words "an unexpected reply".
+  case unexpectedReply(String)
   /// Too many operations wait for the server.
   case overloaded
 
   /// Creates the failure that an error reply means.
   init(reply: String) {
-    let text = RedisFailure.shown(reply)
+    let text = RedisFailure.printable(reply)
     switch RedisFailure.word(of: text) {
     case "READONLY", "LOADING", "MASTERDOWN", "CLUSTERDOWN", "MOVED", "ASK", "TRYAGAIN", "NOREPLICAS", "UNBLOCKED",
       "BUSY":
-      self = .away(text)
+      self = .notServing(text)
     default: self = .misconfigured(text)
     }
   }
@@ -33,20 +33,20 @@ enum RedisFailure: Error, Equatable, Sendable {
   /// The reason as a label of metrics.
   var kind: StoreFailure {
     switch self {
-    case .silent: .timeout
+    case .noReply: .timeout
     case .misconfigured: .misconfigured
-    case .unreachable, .away, .tooFewReplicas, .otherEpoch, .malformed, .overloaded: .unavailable
+    case .unreachable, .notServing, .tooFewReplicas, .otherEpoch, .unexpectedReply, .overloaded: .unavailable
     }
   }
 
-  /// The name of the problem, which limits how often it is reported.
-  var problem: String {
+  /// The name of the problem. The operator gets at most one report of each name in `RedisLimits.reportInterval`.
+  var reportKey: String {
     switch self {
-    case .silent, .unreachable: "unreachable"
-    case .misconfigured(let text), .away(let text): RedisFailure.word(of: text)
+    case .noReply, .unreachable: "unreachable"
+    case .misconfigured(let text), .notServing(let text): RedisFailure.word(of: text)
     case .tooFewReplicas: "replicas"
     case .otherEpoch: "epoch"
-    case .malformed: "malformed"
+    case .unexpectedReply: "malformed"
     case .overloaded: "overloaded"
     }
   }
@@ -54,7 +54,7 @@ enum RedisFailure: Error, Equatable, Sendable {
   /// True if the connection must be closed, so that the next one finds the present primary.
   var endsConnection: Bool {
     switch self {
-    case .unreachable, .silent, .away, .otherEpoch, .malformed: true
+    case .unreachable, .noReply, .notServing, .otherEpoch, .unexpectedReply: true
     case .misconfigured(let text): ["NOAUTH", "WRONGPASS", "DENIED"].contains(RedisFailure.word(of: text))
     case .tooFewReplicas, .overloaded: false
     }
@@ -64,12 +64,12 @@ enum RedisFailure: Error, Equatable, Sendable {
   var text: String {
     switch self {
     case .unreachable(let reason): reason
-    case .silent: "no reply in time"
-    case .away(let text): text
+    case .noReply: "no reply in time"
+    case .notServing(let text): text
     case .tooFewReplicas(let has, let needs): "\(has) of \(needs) required replicas have the write"
     case .misconfigured(let text): text + RedisFailure.advice(RedisFailure.word(of: text))
     case .otherEpoch: "the store has begun another epoch: its primary changed or its data was lost"
-    case .malformed(let reason): "an unexpected reply: \(reason)"
+    case .unexpectedReply(let reason): "an unexpected reply: \(reason)"
     case .overloaded: "too many operations wait for the server"
     }
   }
@@ -84,8 +84,8 @@ enum RedisFailure: Error, Equatable, Sendable {
   private static let longestText = 200
 
   /// Returns an error reply as it is shown: on one line, without control characters, and without the arguments of the
-  /// command, which the reply to an unknown command repeats. Those of `AUTH` are a password.
-  private static func shown(_ reply: String) -> String {
+  /// command, which the reply to an unknown command repeats. The arguments of `AUTH` contain a password.
+  private static func printable(_ reply: String) -> String {
     let text = String(
       reply.unicodeScalars.prefix(longestText).map { scalar -> Character in
         (0x20..<0x7f).contains(scalar.value) ? Character(scalar) : "?"

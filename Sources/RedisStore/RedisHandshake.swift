@@ -5,17 +5,17 @@ internal import Reactor
 
 /// The first commands of a connection: authentication, the database, the role of the server, and the epoch.
 struct RedisHandshake {
-  /// The oldest version whose `SET` accepts both `NX` and `GET`.
+  /// The oldest version whose `SET` accepts `NX` and `GET` together.
   private static let oldestVersion = 7
 
   let settings: RedisSettings
   let epochKey: [UInt8]
 
-  /// The facts about a server with a connection that is ready for use.
+  /// The facts about a server that the first commands have shown.
   struct Greeting {
     let epoch: RedisEpoch
     /// The value of `maxmemory-policy` if the server may evict entries; otherwise `nil`.
-    let eviction: String?
+    let evictionPolicy: String?
   }
 
   /// Prepares the connection for use. Throws if the server is not a primary that executes commands.
@@ -35,61 +35,69 @@ struct RedisHandshake {
       if case .error(let text) = reply { throw RedisFailure(reply: text) }
     }
     let answers = Array(replies[preparations...])
-    guard case .array(let role) = answers[0], case .bytes(let name) = role.first else { throw .malformed("to ROLE") }
+    guard case .array(let role) = answers[0], case .bytes(let name) = role.first else {
+      throw .unexpectedReply("to ROLE")
+    }
     guard name == Array("master".utf8) else {
-      throw .away("the server is not a primary, its role is `\(String(decoding: name, as: UTF8.self))`")
+      throw .notServing("the server is not a primary, its role is `\(String(decoding: name, as: UTF8.self))`")
     }
     guard case .bytes(let server) = answers[1], case .bytes(let memory) = answers[2] else {
-      throw .malformed("to INFO")
+      throw .unexpectedReply("to INFO")
     }
-    let facts = RedisHandshake.facts(server).merging(RedisHandshake.facts(memory)) { $1 }
-    if let version = facts["redis_version"], let major = Int(version.prefix { $0 != "." }),
+    let properties = RedisHandshake.properties(server).merging(RedisHandshake.properties(memory)) { $1 }
+    if let version = properties["redis_version"], let major = Int(version.prefix { $0 != "." }),
       major < RedisHandshake.oldestVersion
     {
       throw .misconfigured("Redis \(version) is too old; use version \(RedisHandshake.oldestVersion) or later")
     }
-    guard let run = facts["run_id"], !run.isEmpty else { throw .malformed("to INFO, which has no run_id") }
-    let epoch = try await epoch(of: run, stored: answers[3], link, until: deadline)
-    return Greeting(epoch: epoch, eviction: RedisHandshake.eviction(facts))
+    guard let runID = properties["run_id"], !runID.isEmpty else {
+      throw .unexpectedReply("to INFO, which has no run_id")
+    }
+    let epoch = try await epoch(of: runID, stored: answers[3], link, until: deadline)
+    return Greeting(epoch: epoch, evictionPolicy: RedisHandshake.evictionPolicy(properties))
   }
 
-  /// Returns the epoch of this run of the server, or begins one.
+  /// Returns the epoch that began in this run of the server. Begins an epoch if there is none.
+  ///
+  /// - Parameter stored: the reply to `GET` of the epoch key.
   private func epoch(
-    of run: String, stored: RESPReply, _ link: RedisLink, until deadline: Deadline
+    of runID: String, stored: RESPReply, _ link: RedisLink, until deadline: Deadline
   ) async throws(RedisFailure) -> RedisEpoch {
-    let new = RedisEpoch(run: run)
+    let new = RedisEpoch(runID: runID)
     let change: [[UInt8]]
     switch stored {
     case .bytes(let bytes):
-      if let epoch = RedisEpoch(parsing: bytes), epoch.run == run { return epoch }
+      if let epoch = RedisEpoch(parsing: bytes), epoch.runID == runID { return epoch }
       change = [Words.eval, Words.script, Words.one, epochKey, bytes, new.bytes, Words.number(-1), Words.zero]
     case .null: change = [Words.set, epochKey, new.bytes, Words.nx]
-    default: throw .malformed("to GET")
+    default: throw .unexpectedReply("to GET")
     }
-    // If several gateways find the change, one of them begins the epoch, and the others read it.
+    // If several gateways find a new run id at the same time, one of them begins the epoch, and the others read it.
     let replies = try await link.exchange([change, [Words.get, epochKey]], until: deadline)
     if case .error(let text) = replies[0] { throw RedisFailure(reply: text) }
     if case .error(let text) = replies[1] { throw RedisFailure(reply: text) }
-    guard case .bytes(let bytes) = replies[1], let epoch = RedisEpoch(parsing: bytes), epoch.run == run else {
+    guard case .bytes(let bytes) = replies[1], let epoch = RedisEpoch(parsing: bytes), epoch.runID == runID else {
       throw .otherEpoch
     }
     return epoch
   }
 
   /// Returns the `name:value` lines of a reply to INFO.
-  static func facts(_ bytes: [UInt8]) -> [String: String] {
-    var facts: [String: String] = [:]
+  static func properties(_ bytes: [UInt8]) -> [String: String] {
+    var properties: [String: String] = [:]
     for line in String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline) {
       guard let colon = line.firstIndex(of: ":") else { continue }
-      facts[String(line[..<colon])] = String(line[line.index(after: colon)...])
+      properties[String(line[..<colon])] = String(line[line.index(after: colon)...])
     }
-    return facts
+    return properties
   }
 
   /// Returns the value of `maxmemory-policy` if the server may evict entries; otherwise `nil`.
-  static func eviction(_ facts: [String: String]) -> String? {
+  static func evictionPolicy(_ properties: [String: String]) -> String? {
     // Without a limit of memory, no policy evicts entries.
-    guard let policy = facts["maxmemory_policy"], policy != "noeviction", facts["maxmemory"] != "0" else { return nil }
+    guard let policy = properties["maxmemory_policy"], policy != "noeviction", properties["maxmemory"] != "0" else {
+      return nil
+    }
     return policy
   }
 }

@@ -3,27 +3,27 @@ internal import Time
 /// The times and sizes of the connection to a Redis server.
 enum RedisLimits {
   /// The time to connect, to authenticate and to read the epoch. A connection to another continent takes a few
-  /// hundred, with TLS.
-  static let connect: Milliseconds = 1_000
+  /// hundred milliseconds, with TLS.
+  static let connectTimeout: Milliseconds = 1_000
   /// The time to ask one sentinel, so that three silent ones leave time for the primary.
-  static let sentinel: Milliseconds = 300
+  static let sentinelTimeout: Milliseconds = 300
   /// The time after which a reply is overdue. The server executes one command at a time, so all others wait too.
-  static let reply: Milliseconds = 500
+  static let replyTimeout: Milliseconds = 500
   /// The time for which the server waits for its replicas.
-  static let wait: Milliseconds = 250
-  /// The time of an operation with all its repeats. The request that needs it waits as long.
-  static let operation: Milliseconds = 1_500
-  /// The first and the longest pause between two attempts to connect. Together with `connect`, the
-  /// gateway notices a recovered server within 2 s.
+  static let replicaTimeout: Milliseconds = 250
+  /// The time of an operation with all its repeats. The request that needs the operation waits as long.
+  static let operationTimeout: Milliseconds = 1_500
+  /// The first and the longest pause between two attempts to connect. With them and `connectTimeout`, the gateway
+  /// notices a recovered server within 2 s.
   static let firstPause: Milliseconds = 50
   static let longestPause: Milliseconds = 500
   /// The maximum number of operations in progress on one worker, which is more than a worker has requests.
-  static let operations = 16_384
+  static let maximumOperations = 16_384
   /// The maximum number of changes that wait for the next connect.
-  static let leftovers = 1_024
-  /// The number of keys that one step of a count asks for. It is small, because the server executes no other command
+  static let maximumDeferredChanges = 1_024
+  /// The number of keys that one `SCAN` of a count examines. It is small, because the server executes no other command
   /// meanwhile.
-  static let scanCount = 500
+  static let scannedKeys = 500
   /// The maximum number of values of one kind whose lengths a step of a count measures.
   static let measuredValues = 8
   /// The pause between two steps of a count, so that the server receives only a few of its commands in a second. Half a
@@ -32,17 +32,17 @@ enum RedisLimits {
   /// The time after a count in which requests for figures do not begin another one.
   static let countInterval: Milliseconds = 60_000
   /// The time after the last request for figures at which a count that has not ended is given up.
-  static let countRequest: Milliseconds = 600_000
+  static let countRequestLifetime: Milliseconds = 600_000
   /// The time between two reports of the same problem.
-  static let report: Seconds = 60
+  static let reportInterval: Seconds = 60
 }
 
 /// The pauses between attempts to connect.
 struct Backoff {
   private var next = RedisLimits.firstPause
 
-  /// Returns the next pause: twice the last one, less up to a quarter, so that the workers of many
-  /// processes do not connect at the same time.
+  /// Returns the next pause, which doubles up to `longestPause`. A random part of up to a quarter is subtracted, so
+  /// that the workers of many processes do not connect at the same time.
   ///
   /// - Parameter random: a random byte.
   mutating func pause(random: UInt8) -> Milliseconds {

@@ -1,10 +1,11 @@
 internal import RESP
 internal import Reactor
 
-/// An established connection to a server, which sends commands and receives replies. Belongs to one worker.
+/// An established connection to a server, which sends commands and receives replies. Only one worker uses it.
 final class RedisLink {
-  /// The number of sent bytes after which `output` is moved to the front, and the capacity that it keeps.
-  private static let longestPrefix = 1 << 16
+  /// The number of sent bytes at which they are removed from the front of `output`. An empty `output` of this capacity
+  /// or more is freed.
+  private static let maximumSentPrefix = 1 << 16
 
   private let socket: Socket
   private let poller: Poller
@@ -47,8 +48,8 @@ final class RedisLink {
       switch socket.send(sending, upTo: sending.count, more: sent < output.count) {
       case .moved: continue
       case .wouldBlock:
-        // Without this, the sent bytes would stay in memory as long as the server is a little behind.
-        if sent >= RedisLink.longestPrefix {
+        // Otherwise the sent bytes would stay in memory as long as the socket never accepts all bytes.
+        if sent >= RedisLink.maximumSentPrefix {
           output.removeFirst(sent)
           sent = 0
         }
@@ -57,7 +58,7 @@ final class RedisLink {
       case .failed(let error): throw .unreachable("\(error)")
       }
     }
-    output.removeAll(keepingCapacity: output.count < RedisLink.longestPrefix)
+    output.removeAll(keepingCapacity: output.count < RedisLink.maximumSentPrefix)
     sent = 0
     poller.buffers.wipeAndGiveBack(sending)
   }
@@ -72,7 +73,7 @@ final class RedisLink {
         do throws(RESPError) {
           try receiving.withSpan { bytes throws(RESPError) in try reader.feed(bytes) }
         } catch {
-          throw .malformed(error.description)
+          throw .unexpectedReply(error.description)
         }
         receiving.clear()
         while let reply = try next() { try take(reply) }
@@ -87,7 +88,7 @@ final class RedisLink {
     do throws(RESPError) {
       return try reader.next()
     } catch {
-      throw .malformed(error.description)
+      throw .unexpectedReply(error.description)
     }
   }
 
@@ -105,7 +106,7 @@ final class RedisLink {
       try flush()
       try receive { replies.append($0) }
       if replies.count >= commands.count { return replies }
-      guard await wait(until: deadline) else { throw .silent }
+      guard await wait(until: deadline) else { throw .noReply }
     }
   }
 }

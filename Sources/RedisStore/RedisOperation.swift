@@ -20,7 +20,7 @@ enum RedisOperation: Sendable {
   /// Returns the length of the value of each key; -1 for a key without a value.
   case lengths(keys: [[UInt8]])
 
-  /// Compares the value of a key, and replaces or removes it if it is the expected one.
+  /// The script that replaces or removes the value of a key if it is the expected value.
   ///
   ///     KEYS[1]  the key
   ///     ARGV[1]  the expected value
@@ -37,8 +37,8 @@ enum RedisOperation: Sendable {
     if ARGV[4] == '1' and (value == ARGV[2] or (ARGV[3] == '0' and not value)) then return 1 end \
     return 0
     """
-  /// Returns the lengths of the values of `KEYS`. `STRLEN` would need one more right of the user, and a command for
-  /// each key.
+  /// The script that returns the lengths of the values of `KEYS`. The command `STRLEN` would have to be sent for each
+  /// key, and the user would need one more right.
   static let lengthsScript = """
     local lengths = {} \
     for index, key in ipairs(KEYS) do \
@@ -65,7 +65,8 @@ enum RedisOperation: Sendable {
   ///
   /// - Parameters:
   ///   - isRepeat: true if the command was sent before and its outcome is unknown.
-  ///   - sendsScript: true if the server does not know the script yet.
+  ///   - sendsScript: true to send the text of the script in place of its digest, for a server that does not know the
+  ///     script yet.
   func words(isRepeat: Bool, sendsScript: Bool) -> [[UInt8]] {
     switch self {
     case .put(let key, let value, let lifetime):
@@ -78,7 +79,7 @@ enum RedisOperation: Sendable {
     case .get(let key): [Words.get, key]
     case .take(let key): [Words.getdel, key]
     case .scan(let cursor, let pattern):
-      [Words.scan, cursor, Words.match, pattern, Words.count, Words.number(RedisLimits.scanCount)]
+      [Words.scan, cursor, Words.match, pattern, Words.count, Words.number(RedisLimits.scannedKeys)]
     case .lengths(let keys): [Words.eval, Words.lengthsScript, Words.number(keys.count)] + keys
     }
   }

@@ -10,31 +10,31 @@ final class RedisServers: Sendable {
   private let settings: RedisSettings
   /// The TLS settings of each host, with the latest session.
   private let clients = Mutex<[String: TLSClient]>([:])
-  /// The resolvers of the names, which cache the addresses.
+  /// The resolver of each host, which caches its addresses.
   private let resolvers = Mutex<[SocketAddress: Resolver]>([:])
   /// The index of the sentinel that answered last.
   private let sentinel = Atomic<Int>(0)
-  /// The maximum number of hosts that are remembered. Sentinels name few.
+  /// The maximum number of hosts in `clients` and `resolvers`. Sentinels name few hosts.
   private static let maximumHosts = 64
 
   init(_ settings: RedisSettings) {
     self.settings = settings
   }
 
-  /// Returns the place of the primary, which sentinels are asked for.
+  /// Returns the endpoint of the primary. If the settings name sentinels, asks them for it.
   func primary(
     _ poller: Poller, _ waiter: Waiter, _ gate: HandshakeGate
-  ) async throws(RedisFailure) -> RedisSettings.Place {
-    guard case .sentinels(let places, let name) = settings.place else { return settings.place }
+  ) async throws(RedisFailure) -> RedisSettings.Endpoint {
+    guard case .sentinels(let sentinels, let name) = settings.endpoint else { return settings.endpoint }
     let first = sentinel.load(ordering: .relaxed)
     var last = RedisFailure.unreachable("no sentinel")
-    for offset in 0..<places.count {
-      let position = (first + offset) % places.count
-      let deadline = poller.deadline(after: RedisLimits.sentinel)
+    for offset in 0..<sentinels.count {
+      let position = (first + offset) % sentinels.count
+      let deadline = poller.deadline(after: RedisLimits.sentinelTimeout)
       do throws(RedisFailure) {
-        let link = try await open(.server(places[position]), poller, waiter, gate, until: deadline)
+        let link = try await open(.server(sentinels[position]), poller, waiter, gate, until: deadline)
         defer { link.close() }
-        let address = try await ask(link, name, until: deadline)
+        let address = try await askSentinel(link, name, until: deadline)
         sentinel.store(position, ordering: .relaxed)
         return .server(address)
       } catch {
@@ -44,7 +44,7 @@ final class RedisServers: Sendable {
     throw last
   }
 
-  private func ask(
+  private func askSentinel(
     _ link: RedisLink, _ name: String, until deadline: Deadline
   ) async throws(RedisFailure) -> SocketAddress {
     var commands = [Words.text("SENTINEL", "get-master-addr-by-name", name)]
@@ -57,21 +57,22 @@ final class RedisServers: Sendable {
     case .array(let parts):
       guard parts.count == 2, case .bytes(let host) = parts[0], case .bytes(let digits) = parts[1],
         let port = Int(String(decoding: digits, as: UTF8.self)), (1...65_535).contains(port)
-      else { throw .malformed("of a sentinel") }
+      else { throw .unexpectedReply("of a sentinel") }
       return SocketAddress(host: String(decoding: host, as: UTF8.self), port: port)
     case .null: throw .misconfigured("the sentinels know no primary `\(name)`")
-    default: throw .malformed("of a sentinel")
+    default: throw .unexpectedReply("of a sentinel")
     }
   }
 
   /// Opens a connection, with TLS if the settings require it.
   func open(
-    _ place: RedisSettings.Place, _ poller: Poller, _ waiter: Waiter, _ gate: HandshakeGate, until deadline: Deadline
+    _ endpoint: RedisSettings.Endpoint, _ poller: Poller, _ waiter: Waiter, _ gate: HandshakeGate,
+    until deadline: Deadline
   ) async throws(RedisFailure) -> RedisLink {
-    let socket = try await connect(place, poller, waiter, until: deadline)
-    if settings.usesTLS, case .server(let address) = place {
+    let socket = try await connect(endpoint, poller, waiter, until: deadline)
+    if settings.usesTLS, case .server(let address) = endpoint {
       do throws(RedisFailure) {
-        try await secure(socket, address.host, waiter, gate, until: deadline)
+        try await performTLSHandshake(socket, address.host, waiter, gate, until: deadline)
       } catch {
         socket.close()
         throw error
@@ -80,7 +81,7 @@ final class RedisServers: Sendable {
     return RedisLink(socket, poller, waiter)
   }
 
-  private func secure(
+  private func performTLSHandshake(
     _ socket: Socket, _ host: String, _ waiter: Waiter, _ gate: HandshakeGate, until deadline: Deadline
   ) async throws(RedisFailure) {
     let client = try client(for: host)
@@ -109,9 +110,9 @@ final class RedisServers: Sendable {
   }
 
   private func connect(
-    _ place: RedisSettings.Place, _ poller: Poller, _ waiter: Waiter, until deadline: Deadline
+    _ endpoint: RedisSettings.Endpoint, _ poller: Poller, _ waiter: Waiter, until deadline: Deadline
   ) async throws(RedisFailure) -> Socket {
-    switch place {
+    switch endpoint {
     case .socket(let path):
       do throws(IOError) {
         return try poller.connect(toUnixSocket: path)
@@ -135,12 +136,12 @@ final class RedisServers: Sendable {
     }
   }
 
-  private func addresses(of place: SocketAddress, _ poller: Poller) async throws(RedisFailure) -> [Address] {
+  private func addresses(of endpoint: SocketAddress, _ poller: Poller) async throws(RedisFailure) -> [Address] {
     let resolver = resolvers.withLock { resolvers in
-      if let known = resolvers[place] { return known }
+      if let known = resolvers[endpoint] { return known }
       if resolvers.count >= RedisServers.maximumHosts { resolvers = [:] }
-      let resolver = Resolver(host: place.host, port: place.port)
-      resolvers[place] = resolver
+      let resolver = Resolver(host: endpoint.host, port: endpoint.port)
+      resolvers[endpoint] = resolver
       return resolver
     }
     do throws(ResolveError) {

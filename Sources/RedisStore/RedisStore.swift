@@ -32,14 +32,14 @@ public final class RedisStore: EphemeralStore {
   public init(_ settings: RedisSettings) {
     self.settings = settings
     servers = RedisServers(settings)
-    condition = RedisCondition(place: settings.placeName)
+    condition = RedisCondition(endpointName: settings.endpointName)
     prefix = Array(settings.keyPrefix.utf8)
     epochKey = prefix + Array("epoch".utf8)
     fenceKey = prefix + Array("fence".utf8)
     claimPrefix = prefix + [StoreKind.claim.rawValue, UInt8(ascii: ":")]
   }
 
-  // MARK: Life
+  // MARK: Connections
 
   /// Connects on a worker. The worker keeps the connection until `stop`, and may have only one store.
   public func start(on worker: isolated Worker) {
@@ -93,7 +93,7 @@ public final class RedisStore: EphemeralStore {
   public func put(
     _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
-    try check(value, key.kind)
+    try checkLength(value, key.kind)
     // As in other stores, an entry that has already expired is not stored.
     guard expiry > now else { return try self.value(of: try await perform(.get(key: name(key)), in: epoch)) }
     try charge(key.kind, holder, expiry - now)
@@ -101,7 +101,7 @@ public final class RedisStore: EphemeralStore {
       of: try await perform(
         .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
     if existing != nil {
-      // A request that waits for another one asks many times.
+      // A request that waits for the holder of a claim calls `put` many times. Only a stored entry is charged.
       budgets.giveBack(key.kind, to: holder, lifetime: expiry - now, now: SystemClock.monotonicTime())
     }
     return existing
@@ -127,8 +127,8 @@ public final class RedisStore: EphemeralStore {
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     guard expiry > now else { return false }
-    try check(new, key.kind)
-    return try isDone(
+    try checkLength(new, key.kind)
+    return try changedEntry(
       try await perform(
         .swap(key: name(key), old: old, new: new, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
   }
@@ -145,7 +145,7 @@ public final class RedisStore: EphemeralStore {
 
   /// Removes the entry if `value` is its value. Throws `.unavailable`.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
-    try isDone(try await perform(.remove(key: name(key), value: value), in: epoch))
+    try changedEntry(try await perform(.remove(key: name(key), value: value), in: epoch))
   }
 
   /// Changes the entry as soon as the server answers again, in the present epoch.
@@ -181,15 +181,16 @@ public final class RedisStore: EphemeralStore {
       result = .failure(error)
     }
     let ended = SystemClock.monotonicNanoseconds()
+    let endTime = MonotonicTime(milliseconds: ended / 1_000_000)
     switch result {
     case .success(.error(let text)):
       // Not reached: `RedisClient` throws for error replies.
       throw .unavailable(text)
     case .success(let reply):
-      condition.ended(nil, nanoseconds: ended - began, now: MonotonicTime(milliseconds: ended / 1_000_000))
+      condition.recordOperation(nil, nanoseconds: ended - began, now: endTime)
       return reply
     case .failure(let failure):
-      condition.ended(failure, nanoseconds: ended - began, now: MonotonicTime(milliseconds: ended / 1_000_000))
+      condition.recordOperation(failure, nanoseconds: ended - began, now: endTime)
       throw failure.storeError
     }
   }
@@ -198,20 +199,20 @@ public final class RedisStore: EphemeralStore {
     switch reply {
     case .bytes(let value): return value
     case .null: return nil
-    // The reply to SET without GET.
+    // `OK`, the reply to SET without GET.
     case .status: return nil
-    case .integer, .array, .error: throw RedisFailure.malformed("to a command of one key").storeError
+    case .integer, .array, .error: throw RedisFailure.unexpectedReply("to a command of one key").storeError
     }
   }
 
-  private func isDone(_ reply: RESPReply) throws(StoreError) -> Bool {
+  private func changedEntry(_ reply: RESPReply) throws(StoreError) -> Bool {
     switch reply {
     case .integer(let number): return number == 1
-    case .status, .bytes, .null, .array, .error: throw RedisFailure.malformed("to the script").storeError
+    case .status, .bytes, .null, .array, .error: throw RedisFailure.unexpectedReply("to the script").storeError
     }
   }
 
-  private func check(_ value: [UInt8], _ kind: StoreKind) throws(StoreError) {
+  private func checkLength(_ value: [UInt8], _ kind: StoreKind) throws(StoreError) {
     switch kind.row.size {
     case .upTo(let longest): if value.count > longest { throw .tooLong }
     case .fixed(let length): if value.count != length { throw .unavailable("a value of the wrong length for its kind") }

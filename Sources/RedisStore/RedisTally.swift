@@ -3,9 +3,9 @@ internal import Stores
 
 /// The figures of one pass over the keys of the server: entries and bytes by kind.
 ///
-/// The bytes are those of names and values. The values of some kinds have one length. Of the other kinds, the pass
-/// measures a few values in each step, and their mean counts for all. The server may return a key twice if its table
-/// grows during the pass, so the number of entries is approximate as well.
+/// The bytes are those of names and values. The values of some kinds have a fixed length. Of the other kinds, the pass
+/// measures a few values in each step, and assumes their mean length for all values. The server may return a key twice
+/// if its table grows during the pass, so the number of entries is approximate as well.
 struct RedisTally {
   /// An entry whose length is to be measured.
   struct Sample {
@@ -40,9 +40,9 @@ struct RedisTally {
     var sampled = [Int](repeating: 0, count: figures.count)
     for case .bytes(let name) in names {
       guard let kind = kind(of: name) else { continue }
-      figures[kind.place].entries += 1
-      guard case .upTo = kind.row.size, sampled[kind.place] < RedisLimits.measuredValues else { continue }
-      sampled[kind.place] += 1
+      figures[kind.index].entries += 1
+      guard case .upTo = kind.row.size, sampled[kind.index] < RedisLimits.measuredValues else { continue }
+      sampled[kind.index] += 1
       samples.append(Sample(kind: kind, name: name))
     }
     return samples
@@ -50,14 +50,14 @@ struct RedisTally {
 
   /// Adds the length of a measured value.
   mutating func add(length: Int, of kind: StoreKind) {
-    figures[kind.place].measured += 1
-    figures[kind.place].measuredBytes += length
+    figures[kind.index].measured += 1
+    figures[kind.index].measuredBytes += length
   }
 
   /// The figures of each kind.
   var usage: [StoreUsage] {
     StoreKind.allCases.map { kind in
-      let counted = figures[kind.place]
+      let counted = figures[kind.index]
       var usage = StoreUsage(kind)
       usage.entries = counted.entries
       usage.bytes = counted.entries * (prefix.count + RedisStore.nameLength)

@@ -17,7 +17,7 @@ internal import CSQLite
     var opened: OpaquePointer?
     // One thread uses the connection, so it needs no locks.
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
-    // Debian's SQLite takes a name that begins with `file:` for a URI.
+    // Debian's SQLite reads a name that begins with `file:` as a URI, so a relative path gets `./` in front.
     let result = unsafe sqlite3_open_v2(path.hasPrefix("/") ? path : "./" + path, &opened, flags, nil)
     guard result == SQLITE_OK, let opened = unsafe opened else {
       let message = unsafe String(cString: sqlite3_errstr(result))

@@ -7,8 +7,8 @@ internal import Glibc
     /// No file has this name.
     case missing
     /// Another process has locked the file.
-    case held
-    /// It is a directory, a device or the like.
+    case inUse
+    /// The path names a directory, a device or the like.
     case notRegular
     /// A system call failed.
     case failed(message: String)
@@ -18,11 +18,11 @@ internal import Glibc
   /// The length in bytes at the time of opening.
   public let length: Int
 
-  /// Opens an existing file for reading and writing, and locks it as long as the object exists. Sets its mode to 0600.
+  /// Opens an existing file for reading and writing, and locks it until this object is freed. Sets its mode to 0600.
   ///
   /// The lock belongs to the descriptor (`flock`), because SQLite's own locks end when the process closes any
   /// descriptor of the file. So this descriptor is opened before SQLite's and closed after it.
-  public init(holding path: String) throws(Problem) {
+  public init(locking path: String) throws(Problem) {
     let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw errno == ENOENT ? .missing : DatabaseFile.problem() }
     var status = stat()
@@ -32,7 +32,7 @@ internal import Glibc
       } else if status.st_mode & S_IFMT != S_IFREG {
         .notRegular
       } else if flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-        errno == EWOULDBLOCK ? .held : DatabaseFile.problem()
+        errno == EWOULDBLOCK ? .inUse : DatabaseFile.problem()
       } else if status.st_mode & 0o777 != 0o600, fchmod(descriptor, 0o600) != 0 {
         DatabaseFile.problem()
       } else {
@@ -73,7 +73,7 @@ internal import Glibc
     close(descriptor)
   }
 
-  /// Makes the file durable and renames it. Returns false if the new name is in use.
+  /// Makes the file durable and renames it. If the new name is in use, removes the temporary file and returns false.
   public static func publish(_ temporary: String, as path: String) throws(Problem) -> Bool {
     try sync(temporary)
     let isPublished = unsafe link(temporary, path) == 0

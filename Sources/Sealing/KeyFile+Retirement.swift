@@ -18,7 +18,8 @@ extension KeyFile {
   }
 
   /// The time after a rotation within which every replica has to load the file. Until then, a replica seals with the
-  /// old key. The file cannot show when that was; a day is enough for a restart in a maintenance window.
+  /// old key. The file does not record when each replica loaded it; a day is enough for a restart in a
+  /// maintenance window.
   public static let reloadTime: Seconds = 86_400
 
   /// Returns the time from which the key can be retired.
@@ -32,6 +33,6 @@ extension KeyFile {
     if let sealedUntil = key.sealedUntil {
       return .possible(from: sealedUntil + KeyFile.reloadTime + lifetime, sealedUntil: sealedUntil)
     }
-    return index == waitingKey ? .unused : .unrecorded
+    return index == waitingKeyIndex ? .unused : .unrecorded
   }
 }

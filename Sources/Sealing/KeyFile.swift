@@ -75,13 +75,13 @@ public struct KeyFile: Sendable {
   /// - Parameter now: the current time.
   public mutating func rotate(now: UnixTime) -> Rotation {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
-    let waitingKey = waitingKey
+    let waitingKeyIndex = waitingKeyIndex
     // An earlier version did not record the time for the keys that it replaced. They do not seal now, so the present
     // time is late enough.
-    for index in keys.indices where index != waitingKey && keys[index].state == .opens {
+    for index in keys.indices where index != waitingKeyIndex && keys[index].state == .opens {
       if keys[index].sealedUntil == nil { keys[index].sealedUntil = max(now, keys[index].created) }
     }
-    guard let waitingKey else {
+    guard let waitingKeyIndex else {
       var key = SealingKey.generate(created: max(now, sealingKeyCreated), state: .opens)
       while keys.contains(where: { $0.id == key.id }) { key = SealingKey.generate(created: key.created, state: .opens) }
       keys.append(key)
@@ -91,12 +91,13 @@ public struct KeyFile: Sendable {
       keys[index].state = .opens
       keys[index].sealedUntil = max(now, keys[index].created)
     }
-    keys[waitingKey].state = .seals
-    return .promoted(keys[waitingKey].id)
+    keys[waitingKeyIndex].state = .seals
+    return .promoted(keys[waitingKeyIndex].id)
   }
 
-  /// The index of the key that the next rotation lets seal; `nil` if it would add a key. The key has never sealed.
-  var waitingKey: Int? {
+  /// The index of the key that has never sealed and that the next rotation lets seal; `nil` if the next rotation adds a
+  /// key.
+  var waitingKeyIndex: Int? {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
     // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. It has a time until
     // which it sealed or, if an earlier version replaced it, is in front of the sealing key in the file, or older.

@@ -29,8 +29,8 @@ struct ClaimRecord: Hashable {
   ///
   /// - Parameters:
   ///   - nonce: ``nonceLength`` random bytes of the request that holds the claim.
-  ///   - leaseEnd: the end of the claim.
-  ///   - proof: the ``proofLength`` bytes that a retry must match.
+  ///   - leaseEnd: the time at which the claim ends by itself.
+  ///   - proof: ``proofLength`` bytes of a digest of client and verifier, which a retry must match.
   init(state: State, nonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
     self.state = state
     bytes = []
@@ -49,7 +49,7 @@ struct ClaimRecord: Hashable {
     self.bytes = bytes
   }
 
-  /// The end of the claim.
+  /// The time at which the claim ends by itself.
   var leaseEnd: UnixTime {
     UnixTime(seconds: bytes[ClaimRecord.leaseEndStart..<ClaimRecord.proofStart].reduce(0) { $0 << 8 | Int64($1) })
   }

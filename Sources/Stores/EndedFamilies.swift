@@ -2,8 +2,8 @@ internal import OAuth
 internal import Synchronization
 internal import Time
 
-/// The families of refresh tokens that this process has seen ended, for a store that loses them together with its epoch
-/// (`I-renewal`).
+/// The ends of refresh token families that this process has seen. A store that begins a new epoch may have lost the
+/// records of these ends (`I-renewal`).
 ///
 /// Before the process accepts a token of an earlier epoch without a record, it ends these families in the new epoch
 /// again. The memory is fixed. If it is full, later ends are not remembered: an end is never dropped for a later one,
@@ -18,18 +18,18 @@ final class EndedFamilies: Sendable {
     let expiry: UnixTime
   }
 
-  /// The maximum number of ends, which use about 400 KiB. To write them to a new epoch takes about a second.
+  /// The maximum number of ends, which use about 400 KiB. Writing them to a new epoch takes about a second.
   static let maximum = 4_096
 
   private struct Known {
     let end: End
-    /// The epoch whose store has the end.
+    /// The epoch in which the end was stored.
     let epoch: EpochID
   }
 
   private struct State {
-    /// The epoch whose store has all ends; `nil` if it is not known.
-    var complete: EpochID?
+    /// The epoch in which the store has all ends; `nil` if no epoch is known to have them.
+    var completeEpoch: EpochID?
     var ends: [TransactionID: Known] = [:]
   }
 
@@ -44,16 +44,16 @@ final class EndedFamilies: Sendable {
       }
       state.ends[end.family] = Known(end: end, epoch: epoch)
       // An operation of an earlier epoch may report its end after the store has all others.
-      if state.complete != epoch { state.complete = nil }
+      if state.completeEpoch != epoch { state.completeEpoch = nil }
     }
   }
 
   /// Returns the ends that the store of `epoch` may lack.
   func missing(in epoch: EpochID, now: UnixTime) -> [End] {
     state.withLock { state -> [End] in
-      if state.complete == epoch { return [] }
+      if state.completeEpoch == epoch { return [] }
       let missing = state.ends.values.filter { $0.epoch != epoch && $0.end.expiry > now }.map(\.end)
-      if missing.isEmpty { state.complete = epoch }
+      if missing.isEmpty { state.completeEpoch = epoch }
       return missing
     }
   }

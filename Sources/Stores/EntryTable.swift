@@ -31,7 +31,7 @@ package struct EntryTable: Sendable {
   /// The value for "no entry" in place of the number of an entry, which is an index of `entries`.
   private static let none = UInt32.max
   /// The number of entries of a holder that cannot be evicted in favour of other holders.
-  package static let spared = 16
+  package static let protectedEntries = 16
   /// The maximum number of expired entries that a write removes, so that it takes little time. Only a write without
   /// room for its entry removes all of them.
   private static let expiredPerWrite = 8
@@ -49,7 +49,8 @@ package struct EntryTable: Sendable {
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
   private var holders: [UInt64: Holder] = [:]
-  /// The holders with more than `spared` entries. Their oldest entries may be evicted in favour of other holders.
+  /// The holders with more than `protectedEntries` entries. Their oldest entries may be evicted in favour of other
+  /// holders.
   private var largeHolders: Set<UInt64> = []
   private var wheel: ExpiryWheel
   private(set) var bytes = 0
@@ -133,7 +134,9 @@ package struct EntryTable: Sendable {
   /// Evicts entries until there is room for `size` more bytes. Throws `.full` if no further entry may be evicted.
   private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(StoreError) {
     if holder.isLimited {
-      while let own = holders[holder.fingerprint], own.count >= EntryTable.spared, own.bytes + size > perHolder {
+      while let own = holders[holder.fingerprint], own.count >= EntryTable.protectedEntries,
+        own.bytes + size > perHolder
+      {
         evictOldest(of: holder.fingerprint)
       }
     }
@@ -185,7 +188,7 @@ package struct EntryTable: Sendable {
     own.count += 1
     own.bytes += room + EntryTable.overhead
     holders[holder] = own
-    if own.count == EntryTable.spared + 1 { largeHolders.insert(holder) }
+    if own.count == EntryTable.protectedEntries + 1 { largeHolders.insert(holder) }
     bytes += room + EntryTable.overhead
     index[key] = number
     wheel.insert(number, expiry: expiry, now: now)
@@ -207,6 +210,6 @@ package struct EntryTable: Sendable {
     own.count -= 1
     own.bytes -= size
     holders[entry.holder] = own.count == 0 ? nil : own
-    if own.count == EntryTable.spared { largeHolders.remove(entry.holder) }
+    if own.count == EntryTable.protectedEntries { largeHolders.remove(entry.holder) }
   }
 }

@@ -86,7 +86,7 @@ public protocol EphemeralStore: Sendable {
 }
 
 extension EphemeralStore {
-  /// Compares `epoch` with the present one, for stores whose epoch does not change while the process runs.
+  /// Throws if `epoch` is not the epoch of the store. For stores whose epoch does not change while the process runs.
   public func put(
     _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {

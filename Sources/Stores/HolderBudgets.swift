@@ -12,44 +12,43 @@ public final class HolderBudgets: Sendable {
 
   private let limiters: [RateLimiter]
 
-  /// Creates budgets of which nothing has been used.
+  /// Creates budgets without any charge.
   public init() {
     limiters = StoreKind.allCases.map { kind in
-      let burst = HolderBudgets.entries(kind)
+      let burst = HolderBudgets.maximumBurst(of: kind)
       return RateLimiter(TokenBucket.Rate(burst: burst, perMinute: burst), maximumKeys: HolderBudgets.maximumHolders)
     }
   }
 
   /// Charges an entry to its holder. Returns false if the holder has made too many.
   ///
-  /// - Parameters:
-  ///   - lifetime: the lifetime of the entry.
+  /// - Parameter lifetime: the lifetime of the entry, in which a used budget refills.
   public func charge(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) -> Bool {
     guard holder.isLimited else { return true }
-    return limiters[kind.place].take(
+    return limiters[kind.index].take(
       RateKey(holder: holder), at: HolderBudgets.rate(kind, lifetime: lifetime), now: now)
   }
 
-  /// Undoes a charge for an entry that was not made, because the key had one already.
+  /// Undoes a charge for an entry that was not stored, because the key had an entry already.
   public func giveBack(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) {
     guard holder.isLimited else { return }
-    limiters[kind.place].giveBack(
+    limiters[kind.index].giveBack(
       RateKey(holder: holder), at: HolderBudgets.rate(kind, lifetime: lifetime), now: now)
   }
 
   private static func rate(_ kind: StoreKind, lifetime: Seconds) -> TokenBucket.Rate {
-    let burst = entries(kind)
+    let burst = maximumBurst(of: kind)
     return TokenBucket.Rate(burst: burst, perMinute: max(1, burst * 60 / max(1, lifetime.count)))
   }
 
   /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size.
-  public static func entries(_ kind: StoreKind) -> Int {
+  public static func maximumBurst(of kind: StoreKind) -> Int {
     let row = kind.row
     let length =
       switch row.size {
       case .fixed(let length): RecordTable.recordLength(length)
       case .upTo(let longest): min(longest, assumedLength) + EntryTable.overhead
       }
-    return max(EntryTable.spared, MemoryStore.defaultSize / 100 * row.percent / length / row.holders)
+    return max(EntryTable.protectedEntries, MemoryStore.defaultSize / 100 * row.percent / length / row.holderDivisor)
   }
 }

@@ -17,7 +17,7 @@ package final class HolderCharges: Sendable {
     self.limit = UInt32(clamping: limit)
   }
 
-  /// Counts an entry. Returns the number of the count, which the caller passes to `release` later: 0 for a holder
+  /// Counts an entry. Returns the index of the count, which the caller passes to `release` later: 0 for a holder
   /// without a limit. Returns `nil` if the holder has reached its limit.
   package func charge(_ holder: StoreHolder) -> UInt16? {
     guard holder.isLimited else { return 0 }

@@ -51,7 +51,7 @@ public final class MemoryStore: EphemeralStore {
         let record = RecordTable.recordLength(length)
         let maximumRecords = entries ?? size / 100 * row.percent / record
         share = maximumRecords * record
-        let charges = HolderCharges(limit: max(EntryTable.spared, maximumRecords / row.holders))
+        let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / row.holderDivisor))
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(
           (0..<shards).map { _ in
@@ -60,7 +60,7 @@ public final class MemoryStore: EphemeralStore {
       case .upTo:
         share = size / 100 * row.percent
         table = .entries(
-          Locked(EntryTable(kind, share: share, perHolder: share / row.holders, capacity: entries ?? Int.max)))
+          Locked(EntryTable(kind, share: share, perHolder: share / row.holderDivisor, capacity: entries ?? Int.max)))
       }
     }
   }
@@ -193,7 +193,7 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  private func part(_ key: StoreKey) -> Part { parts[key.kind.place] }
+  private func part(_ key: StoreKey) -> Part { parts[key.kind.index] }
 
   private func shard(_ key: StoreKey, _ shards: [Locked<RecordTable>]) -> Locked<RecordTable> {
     // Keys are random or digests, so the shards fill evenly.

@@ -21,8 +21,8 @@ public import Time
 /// Each claim contains a random nonce of its request. The store changes a claim only if its record still has this
 /// nonce, so only the request that holds the claim can change it.
 ///
-/// A claim is made only in the epoch in which the code was sealed, because the store may have lost the claims of
-/// others.
+/// A claim is made only in the epoch in which the code was sealed: with an earlier epoch, the store may have lost the
+/// claim of another request for the code.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
@@ -46,7 +46,7 @@ public struct RedemptionLedger: Sendable {
     /// An attempt of the same client with the same verifier is in progress. It is not known yet if it will succeed.
     case busy
     /// An attempt of another client or with another verifier is in progress or unsettled.
-    case claimed
+    case claimedByOther
     /// Tokens were issued for the code before: this is a replay.
     case spent
   }
@@ -86,13 +86,13 @@ public struct RedemptionLedger: Sendable {
     }
     guard let bytes = try await store.put(key, record.bytes, in: epoch, holder: holder, expiry: until, now: now)
     else { return granted(isRetry: false) }
-    guard let existing = ClaimRecord(parsing: bytes) else { return .claimed }
+    guard let existing = ClaimRecord(parsing: bytes) else { return .claimedByOther }
     switch existing.state {
     case .spent: return .spent
     case .claimed, .unsettled:
-      guard existing.proof == record.proof else { return .claimed }
+      guard existing.proof == record.proof else { return .claimedByOther }
       guard existing.state == .unsettled || existing.leaseEnd <= now else { return .busy }
-      // In another epoch, the record may be older than the one that was read.
+      // If the epoch has changed since the record was read, the store may now contain an older record.
       guard store.epoch == present else { throw .unavailable("the store has begun another epoch") }
       do throws(StoreError) {
         guard try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now) else { return .busy }
@@ -125,7 +125,7 @@ public struct RedemptionLedger: Sendable {
   /// Ends a claim for good: the upstream issued tokens, or refused the code.
   public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     if try await change(attempt, to: .spent, now: now) { return }
-    // The claim has expired in the meantime. `put` records that the code is spent, unless another request has a claim.
+    // The claim has expired in the meantime. `put` stores that the code is spent, unless another request has a claim.
     var record = attempt.record
     record.state = .spent
     _ = try await store.put(
@@ -150,7 +150,7 @@ public struct RedemptionLedger: Sendable {
 
   /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns false if the store has no room
   /// for them. Throws `.unavailable`.
-  public func keep(_ sealed: [UInt8], of attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
+  public func storeTokens(_ sealed: [UInt8], of attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
@@ -162,7 +162,7 @@ public struct RedemptionLedger: Sendable {
     }
   }
 
-  /// Removes and returns the tokens that `keep` stored, so that only one caller gets them.
+  /// Removes and returns the tokens that `storeTokens` stored, so that only one caller gets them.
   public func takeTokens(of transaction: TransactionID, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     try await store.take(StoreKey(.tokens, id: transaction), now: now)
   }

@@ -2,24 +2,24 @@ public import OAuth
 public import Time
 
 extension RefreshLedger {
-  /// Returns the result for a token of an ended family, and `nil` if the family has not ended. For tokens that may be
-  /// used more than once.
+  /// Returns the duty of the caller if the family of the token has ended; otherwise `nil`. For tokens that may be used
+  /// more than once, which are not claimed.
   public func end(of use: RefreshUse, now: UnixTime) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
-      if mayPrecede(use, epoch), try await restoreEnds(in: epoch, now: now) { continue }
+      if mayBeFromEarlierEpoch(use, than: epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
         guard store.epoch == epoch else { continue }
         return nil
       }
-      guard var record = FamilyRecord(parsing: old) else { return .again }
+      guard var record = FamilyRecord(parsing: old) else { return .nothingToRevoke }
       guard record.state == .ended else { return nil }
       remember(record, of: use, in: epoch, now: now)
-      guard UInt32(clamping: use.generation) >= record.generation else { return .again }
-      if try await markRevoked(use, &record, old, now: now) { return .first }
+      guard UInt32(clamping: use.generation) >= record.generation else { return .nothingToRevoke }
+      if try await markRevoked(use, &record, old, now: now) { return .revokeToken }
     }
-    return .again
+    return .nothingToRevoke
   }
 
   /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
@@ -49,7 +49,7 @@ extension RefreshLedger {
       var ended = FamilyRecord(state: .ended)
       ended.generation = UInt32(clamping: generations)
       guard let old = try await store.get(key, now: now) else {
-        let until = expiry + RefreshLedger.margin
+        let until = expiry + RefreshLedger.clockMargin
         guard try await store.put(key, ended.bytes, in: epoch, holder: holder, expiry: until, now: now) == nil else {
           continue
         }
@@ -61,7 +61,7 @@ extension RefreshLedger {
       let wasActive = record?.state != .ended
       if let record, !wasActive { ended.generation = max(ended.generation, record.generation) }
       let last = max(expiry, ended.isAdopted ? adoptedUntil : 0)
-      let until = last + RefreshLedger.margin
+      let until = last + RefreshLedger.clockMargin
       guard try await store.replace(key, old, with: ended.bytes, expiry: until, now: now) else { continue }
       ends.add(EndedFamilies.End(family: family, generation: ended.generation, expiry: last), in: epoch, now: now)
       return wasActive
@@ -80,16 +80,16 @@ extension RefreshLedger {
 
   /// Returns true if the family of the token may have ended in an epoch before `epoch`. An adopted token contains no
   /// epoch.
-  func mayPrecede(_ use: RefreshUse, _ epoch: EpochID) -> Bool { use.epoch != epoch || use.isAdopted }
+  func mayBeFromEarlierEpoch(_ use: RefreshUse, than epoch: EpochID) -> Bool { use.epoch != epoch || use.isAdopted }
 
   /// Ends the remembered families again if the store has begun another epoch and may have lost their records or have
   /// older ones. Returns true if the epoch may have changed meanwhile, so that the caller must begin again.
   func restoreEnds(in epoch: EpochID, now: UnixTime) async throws(StoreError) -> Bool {
     let missing = ends.missing(in: epoch, now: now)
     guard !missing.isEmpty else { return false }
-    // Not limited: the holders of the original records are not known any more.
+    // A holder without a limit, because the holders of the original records are not known any more.
     let holder = StoreHolder(address: "", isLoopback: true)
-    // Several requests may do this at the same time. In different orders, they share the work.
+    // Several requests may do this at the same time. Because each uses a random order, they share the work.
     for end in missing.shuffled() where ends.isMissing(end.family, in: epoch) {
       _ = try await self.end(
         end.family, revoking: Int(end.generation), holder: holder, expiry: end.expiry, adoptedUntil: end.expiry,

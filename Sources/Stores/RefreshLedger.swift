@@ -51,13 +51,13 @@ public struct RefreshLedger: Sendable {
     let expiry: UnixTime
   }
 
-  /// The result of presenting a token of an ended family.
+  /// The duty of the caller that presented a token of an ended family.
   public enum Ended: Hashable, Sendable {
-    /// No token of this or a later generation has been presented since the end. The caller must revoke the upstream
-    /// token that it contains.
-    case first
+    /// The caller must revoke the upstream token in the presented token: no token of this or a later generation has
+    /// been presented since the end of the family.
+    case revokeToken
     /// The caller has nothing to revoke: the upstream tokens up to this generation have already been revoked.
-    case again
+    case nothingToRevoke
   }
 
   /// The result of `claim`.
@@ -73,20 +73,20 @@ public struct RefreshLedger: Sendable {
     case reused
     /// The family has ended.
     case ended(Ended)
-    /// The token must have a record, but there is none.
+    /// A token of this epoch and generation must have a record, but the store has none.
     case missing
   }
 
   /// The time by which a record outlives its tokens, because the clocks of replicas may differ.
-  static let margin: Seconds = 60
+  static let clockMargin: Seconds = 60
   /// The maximum number of attempts to change a record. An attempt fails only if another request changes the record in
   /// the meantime.
   static let maximumAttempts = 16
-  /// The maximum number of times that the response to one use is repeated.
+  /// The maximum number of times that the response to one refresh is sent again.
   private static let maximumRepeats: UInt8 = 8
   /// The time after the first use in which a repeat may come from another network: a phone that changes networks
   /// repeats at once.
-  private static let handover: Seconds = 10
+  private static let networkChangeTime: Seconds = 10
 
   let store: any EphemeralStore
   private let isStrict: Bool
@@ -117,40 +117,40 @@ public struct RefreshLedger: Sendable {
     let generation = UInt32(clamping: use.generation)
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
-      // Before the record is read, because a record may be older than the end of its family.
-      if mayPrecede(use, epoch), try await restoreEnds(in: epoch, now: now) { continue }
+      // Called before the record is read: in a new epoch, the record may be older than the end of its family.
+      if mayBeFromEarlierEpoch(use, than: epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
-        // Without a record in another epoch, the token is from an earlier one.
+        // If the epoch has changed meanwhile, the token is from an earlier epoch, and the next check needs the new one.
         guard store.epoch == epoch else { continue }
-        // The first token of a family from an earlier epoch may have been used there.
+        // In an earlier epoch, even the first token of a family may have been used, so a strict ledger refuses it.
         guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
         record.generation = generation
         record.token = digest
-        let attempt = begin(
+        let attempt = makeAttempt(
           use, &record, in: epoch, recordBefore: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
         let existing: [UInt8]?
         do throws(StoreError) {
-          // In the epoch of the read: in another one, the record may exist.
+          // Only in the epoch in which the record was found missing: in another epoch, it may exist.
           existing = try await store.put(
             key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
         } catch {
-          // A full store has not executed the operation.
-          if case .unavailable = error { await takeBack(attempt) }
+          // With `.full`, the store has certainly not made the claim.
+          if case .unavailable = error { await withdrawLater(attempt) }
           throw error
         }
         if existing == nil { return .granted(attempt) }
         continue
       }
-      guard var record = FamilyRecord(parsing: old) else { return .ended(.again) }
+      guard var record = FamilyRecord(parsing: old) else { return .ended(.nothingToRevoke) }
       var isFromEarlierEpoch = false
       var isAfterLease = false
       switch record.state {
       case .ended:
         remember(record, of: use, in: epoch, now: now)
-        guard generation >= record.generation else { return .ended(.again) }
-        if try await markRevoked(use, &record, old, now: now) { return .ended(.first) }
+        guard generation >= record.generation else { return .ended(.nothingToRevoke) }
+        if try await markRevoked(use, &record, old, now: now) { return .ended(.revokeToken) }
         continue
       case .busy where record.token == digest:
         guard record.leaseEnd <= now else { return .busy }
@@ -172,7 +172,7 @@ public struct RefreshLedger: Sendable {
       }
       var settled = record
       settled.state = .current
-      let attempt = begin(
+      let attempt = makeAttempt(
         use, &record, in: epoch, recordBefore: settled.bytes, isFromEarlierEpoch: isFromEarlierEpoch,
         isAfterLease: isAfterLease, lease: lease, now: now)
       do throws(StoreError) {
@@ -180,7 +180,7 @@ public struct RefreshLedger: Sendable {
           return .granted(attempt)
         }
       } catch {
-        await takeBack(attempt)
+        await withdrawLater(attempt)
         throw error
       }
     }
@@ -193,14 +193,15 @@ public struct RefreshLedger: Sendable {
     !isStrict && use.epoch != epoch && use.generation > Int(record.generation)
   }
 
-  /// Takes a claim back whose outcome is unknown. Its caller does not contact the upstream.
-  private func takeBack(_ attempt: Attempt) async {
+  /// Withdraws a claim whose outcome is unknown, as soon as the store answers. The caller of `claim` gets an error, so
+  /// it does not contact the upstream.
+  private func withdrawLater(_ attempt: Attempt) async {
     await store.replaceLater(
       RefreshLedger.key(attempt.family), attempt.record, with: attempt.recordBefore, expiry: attempt.expiry)
   }
 
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
-  private func begin(
+  private func makeAttempt(
     _ use: RefreshUse, _ record: inout FamilyRecord, in epoch: EpochID, recordBefore: [UInt8]?,
     isFromEarlierEpoch: Bool, isAfterLease: Bool = false, lease: Seconds, now: UnixTime
   ) -> Attempt {
@@ -213,14 +214,15 @@ public struct RefreshLedger: Sendable {
       started: now, network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
-  /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.window`, at
-  /// most `maximumRepeats` times, and to the same network. The network does not matter if the policy accepts any
-  /// network or if the first use was a moment ago (`handover`).
+  /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.reuseWindow`,
+  /// at most `maximumRepeats` times, and to the same network. The network does not matter if the policy accepts any
+  /// network or if the first use was a moment ago (`networkChangeTime`).
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
     let firstUse = record.firstUse
     let now = use.arrival ?? now
-    guard now < firstUse + use.window, record.repeats < RefreshLedger.maximumRepeats else { return false }
-    return use.acceptsAnyNetwork || record.network == use.network.code || now <= firstUse + RefreshLedger.handover
+    guard now < firstUse + use.reuseWindow, record.repeats < RefreshLedger.maximumRepeats else { return false }
+    return use.acceptsAnyNetwork || record.network == use.network.code
+      || now <= firstUse + RefreshLedger.networkChangeTime
   }
 
   /// The first use of a token that is presented again.
@@ -261,7 +263,7 @@ public struct RefreshLedger: Sendable {
         _ = try await store.remove(key, attempt.record, now: now)
       }
     } catch {
-      await takeBack(attempt)
+      await withdrawLater(attempt)
       throw error
     }
   }
@@ -291,13 +293,13 @@ public struct RefreshLedger: Sendable {
 
   /// Returns the expiry of a record.
   func recordExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: UnixTime) -> UnixTime {
-    tokenExpiry(use, record, now) + RefreshLedger.margin
+    tokenExpiry(use, record, now) + RefreshLedger.clockMargin
   }
 
   /// Returns the latest expiry of any token of the family.
   func tokenExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: UnixTime) -> UnixTime {
     // The record of an adopted family must exist as long as the gateway accepts tokens from before its installation.
-    max(now + use.idle, record.isAdopted ? use.adoptedUntil : 0)
+    max(now + use.idleLifetime, record.isAdopted ? use.adoptedUntil : 0)
   }
 
   static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family) }

@@ -17,9 +17,9 @@ public struct RefreshUse: Sendable {
   /// The network of the request.
   let network: NetworkPrefix
   /// The time for which a token is valid without use.
-  public var idle: Seconds = 0
-  /// The time in which a repeat of the request gets the same response.
-  public var window: Seconds = 0
+  public var idleLifetime: Seconds = 0
+  /// The time after the first use in which a repeat of the request gets the same response (`refresh_reuse_window`).
+  public var reuseWindow: Seconds = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var acceptsAnyNetwork = false
   /// The time at which the request arrived, which decides if it is a repeat; `nil` if it has not waited.

@@ -41,10 +41,10 @@ extension StoreKind {
     public let name: String
     /// The length of the values.
     public let size: Size
-    /// The percentage of the store's size. The rows add up to 100.
+    /// The share of the kind in percent of the store's size. The shares of all kinds add up to 100.
     public let percent: Int
-    /// One holder may use the share divided by this number.
-    public let holders: Int
+    /// The number by which the share is divided to get the maximum for one holder.
+    public let holderDivisor: Int
     /// The treatment of a request that needs room in a full share.
     public let whenFull: WhenFull
     /// The length of a slot of the expiry wheel; its 1,024 slots cover the usual lifetime.
@@ -60,29 +60,31 @@ extension StoreKind {
   public var row: Row {
     switch self {
     case .claim:
-      Row(name: "claim", size: .fixed(ClaimRecord.length), percent: 5, holders: 16, whenFull: .refuse, tick: 1)
+      Row(name: "claim", size: .fixed(ClaimRecord.length), percent: 5, holderDivisor: 16, whenFull: .refuse, tick: 1)
     case .code:
-      Row(name: "code", size: .fixed(16), percent: 8, holders: 16, whenFull: .refuse, tick: 1)
+      Row(name: "code", size: .fixed(16), percent: 8, holderDivisor: 16, whenFull: .refuse, tick: 1)
     case .family:
-      Row(name: "family", size: .fixed(FamilyRecord.length), percent: 55, holders: 32, whenFull: .refuse, tick: 8_192)
+      Row(
+        name: "family", size: .fixed(FamilyRecord.length), percent: 55, holderDivisor: 32, whenFull: .refuse,
+        tick: 8_192)
     case .tokens:
-      Row(name: "tokens", size: .upTo(16_384), percent: 5, holders: 16, whenFull: .evict, tick: 1)
+      Row(name: "tokens", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .answer:
-      Row(name: "answer", size: .upTo(16_384), percent: 7, holders: 16, whenFull: .evict, tick: 1)
+      Row(name: "answer", size: .upTo(16_384), percent: 7, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .state:
       // The requests that create these entries are not authenticated.
-      Row(name: "state", size: .upTo(512), percent: 15, holders: 16, whenFull: .evict, tick: 1)
+      Row(name: "state", size: .upTo(512), percent: 15, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
       // An authenticated client may push more requests than others; `PushedRequests` limits clients without
       // authentication.
-      Row(name: "pushed", size: .upTo(16_384), percent: 5, holders: 16, whenFull: .evict, tick: 1)
+      Row(name: "pushed", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     }
   }
 }
 
 extension StoreKind {
   /// The index of the kind in `allCases`.
-  package var place: Int {
+  package var index: Int {
     switch self {
     case .claim: 0
     case .code: 1

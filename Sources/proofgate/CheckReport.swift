@@ -82,7 +82,7 @@ struct CheckReport {
         + "codes were redeemed and which families ended"
     case .file(let path, let size):
       return "the store is \(path), with room for \(FileStore.capacity(size: size)) families of refresh tokens"
-    case .redis(let settings): return "the store is the Redis server at \(settings.placeName)"
+    case .redis(let settings): return "the store is the Redis server at \(settings.endpointName)"
     }
   }
 

@@ -60,7 +60,7 @@ struct PolicyValuesTests {
     #expect(gateway.replicas == 3)
     #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)
     if case .redis(let redis) = gateway.store {
-      #expect(redis.place == .server(SocketAddress(host: "127.0.0.1", port: 6379)))
+      #expect(redis.endpoint == .server(SocketAddress(host: "127.0.0.1", port: 6379)))
     } else {
       Issue.record("the store is not redis")
     }

@@ -173,7 +173,7 @@ struct RedisPlacesTests {
   @Test(
     "URLs are parsed",
     arguments: [
-      ("redis://h", RedisSettings.Place.server(SocketAddress(host: "h", port: 6379)), 0, nil),
+      ("redis://h", RedisSettings.Endpoint.server(SocketAddress(host: "h", port: 6379)), 0, nil),
       ("redis://u@10.0.0.1:7/12", .server(SocketAddress(host: "10.0.0.1", port: 7)), 12, "u"),
       ("rediss://[::1]:7/", .server(SocketAddress(host: "::1", port: 7)), 0, nil),
       ("redis+unix:/run/r.sock?db=2", .socket(path: "/run/r.sock"), 2, nil),
@@ -187,13 +187,13 @@ struct RedisPlacesTests {
           ], primary: "main"), 3, "u"
       ),
     ])
-  func urls(url: String, place: RedisSettings.Place, database: Int, user: String?) throws {
+  func urls(url: String, endpoint: RedisSettings.Endpoint, database: Int, user: String?) throws {
     let settings = try RedisSettings(url: url)
-    #expect(settings.place == place)
+    #expect(settings.endpoint == endpoint)
     #expect(settings.database == database)
     #expect(settings.user == user)
     #expect(settings.usesTLS == url.hasPrefix("rediss"))
-    if case .sentinels = place {
+    if case .sentinels = endpoint {
       #expect(settings.requiredReplicas == 1)
     } else {
       #expect(settings.requiredReplicas == 0)

@@ -17,8 +17,8 @@ struct HolderBudgetsTests {
 
   @Test("A holder may make as many entries at once as its part of a memory store", arguments: StoreKind.allCases)
   func limit(kind: StoreKind) {
-    #expect(charges(kind, .sample(1)) == HolderBudgets.entries(kind))
-    #expect(HolderBudgets.entries(kind) >= 16)
+    #expect(charges(kind, .sample(1)) == HolderBudgets.maximumBurst(of: kind))
+    #expect(HolderBudgets.maximumBurst(of: kind) >= 16)
     // Neither another holder nor another kind is affected.
     #expect(budgets.charge(kind, to: .sample(2), lifetime: 600, now: 0))
   }
@@ -38,14 +38,14 @@ struct HolderBudgetsTests {
       #expect(budgets.charge(kind, to: .sample(1), lifetime: 600, now: 0))
       budgets.giveBack(kind, to: .sample(1), lifetime: 600, now: 0)
     }
-    #expect(charges(kind, .sample(1)) == HolderBudgets.entries(kind))
+    #expect(charges(kind, .sample(1)) == HolderBudgets.maximumBurst(of: kind))
   }
 
   @Test("Requests from this machine are not limited")
   func loopback() {
     let holder = StoreHolder(address: "127.0.0.1", isLoopback: true)
     #expect(
-      (0..<HolderBudgets.entries(.pushed) + 10).allSatisfy { _ in
+      (0..<HolderBudgets.maximumBurst(of: .pushed) + 10).allSatisfy { _ in
         budgets.charge(.pushed, to: holder, lifetime: 90, now: 0)
       })
   }

@@ -25,7 +25,7 @@ struct LostEpochTests {
       upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
     var use = RefreshUse(
       grant, token: Secret("r\(generation)"), address: "192.0.2.1", isLoopback: false, isAdopted: isAdopted)
-    use.idle = 1_000
+    use.idleLifetime = 1_000
     return use
   }
 
@@ -133,11 +133,11 @@ struct LostEpochTests {
     // A token of another family is the first one after the loss.
     let other = try #require(TransactionID(bytes: Array(2...17)))
     _ = try await granted(use(3, sealedIn: epoch, family: other))
-    #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.again))
-    #expect(try await claim(use(1, sealedIn: epoch)) == .ended(.first))
+    #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.nothingToRevoke))
+    #expect(try await claim(use(1, sealedIn: epoch)) == .ended(.revokeToken))
     // Another process with the same store knows the end too.
     let elsewhere = RefreshLedger(store: store)
-    #expect(try await elsewhere.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .ended(.again))
+    #expect(try await elsewhere.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .ended(.nothingToRevoke))
   }
 
   @Test("The end of a family that another process ended is remembered as well, also for tokens without rotation")
@@ -147,9 +147,9 @@ struct LostEpochTests {
     #expect(
       try await RefreshLedger(store: store).end(
         family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
-    #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.first))
+    #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.revokeToken))
     store.loseEntries()
-    #expect(try await ledger.end(of: use(4, sealedIn: epoch), now: 0) == .first)
+    #expect(try await ledger.end(of: use(4, sealedIn: epoch), now: 0) == .revokeToken)
   }
 
   @Test("A family that this process has seen ended does not come back with an older record in the new epoch")
@@ -167,8 +167,8 @@ struct LostEpochTests {
       return
     }
     #expect(try await elsewhere.settle(copy, successor: Secret("r1"), now: 0))
-    #expect(try await claim(use(1, sealedIn: epoch)) == .ended(.first))
-    #expect(try await elsewhere.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .ended(.again))
+    #expect(try await claim(use(1, sealedIn: epoch)) == .ended(.revokeToken))
+    #expect(try await elsewhere.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .ended(.nothingToRevoke))
   }
 
   @Test("A token from before the gateway does not begin its ended family again in a new epoch")
@@ -177,7 +177,7 @@ struct LostEpochTests {
     let holder = StoreHolder(address: "192.0.2.1")
     #expect(try await ledger.end(family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     store.loseEntries()
-    #expect(try await claim(use(0, sealedIn: store.epoch, isAdopted: true)) == .ended(.first))
+    #expect(try await claim(use(0, sealedIn: store.epoch, isAdopted: true)) == .ended(.revokeToken))
   }
 
   @Test("Remembered ends are limited, and a later end replaces none that has not expired")

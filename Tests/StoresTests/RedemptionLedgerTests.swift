@@ -43,7 +43,7 @@ struct RedemptionLedgerTests {
   func kept() async throws {
     let attempt = try granted(await claim())
     try await ledger.spend(attempt, now: 0)
-    #expect(try await ledger.keep([7, 8], of: attempt, now: 0))
+    #expect(try await ledger.storeTokens([7, 8], of: attempt, now: 0))
     #expect(store.count == 2)
     #expect(try await claim() == .spent)
     #expect(try await ledger.takeTokens(of: transaction, now: 0) == [7, 8])
@@ -61,7 +61,7 @@ struct RedemptionLedgerTests {
         transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
         expiry: 60, now: 0))
     try await ledger.spend(first, now: 0)
-    #expect(try await ledger.keep([UInt8](repeating: 1, count: length), of: first, now: 0) == false)
+    #expect(try await ledger.storeTokens([UInt8](repeating: 1, count: length), of: first, now: 0) == false)
     let second = try await ledger.claim(
       transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
       expiry: 60, now: 0)
@@ -127,15 +127,15 @@ struct RedemptionLedgerTests {
   @Test("I-token: after a request without a response only the same client with the same verifier may retry")
   func unsettled() async throws {
     try await ledger.leaveUnsettled(granted(await claim()), now: 0)
-    #expect(try await claim("another") == .claimed)
-    #expect(try await claim(client: "other") == .claimed)
+    #expect(try await claim("another") == .claimedByOther)
+    #expect(try await claim(client: "other") == .claimedByOther)
     let retry = try granted(await claim())
     #expect(retry.isRetry)
     #expect(try await claim() == .busy)
 
     // A retry without a request, and a retry without a response, leave the code open for one more retry.
     try await ledger.release(retry, now: 0)
-    #expect(try await claim("another") == .claimed)
+    #expect(try await claim("another") == .claimedByOther)
     let second = try granted(await claim())
     #expect(second.isRetry)
     try await ledger.leaveUnsettled(second, now: 0)
@@ -151,8 +151,8 @@ struct RedemptionLedgerTests {
     let last = UnixTime(seconds: 19) + store.clockTolerance
     let end = last + 1
     #expect(try await claim(now: last) == .busy)
-    #expect(try await claim("another", now: end) == .claimed)
-    #expect(try await claim(client: "other", now: end) == .claimed)
+    #expect(try await claim("another", now: end) == .claimedByOther)
+    #expect(try await claim(client: "other", now: end) == .claimedByOther)
     let retry = try granted(await claim(now: end))
     #expect(retry.isRetry)
     #expect(try await claim(now: end) == .busy)
@@ -200,7 +200,7 @@ struct RedemptionLedgerTests {
   @Test("The client id and the verifier are separated in the digest")
   func separation() async throws {
     try await ledger.leaveUnsettled(granted(await claim("bc", client: "a")), now: 0)
-    #expect(try await claim("c", client: "ab") == .claimed)
+    #expect(try await claim("c", client: "ab") == .claimedByOther)
   }
 
   @Test("A claim outlives its code by the clock tolerance of the store")
@@ -210,7 +210,7 @@ struct RedemptionLedgerTests {
     let late = try await ledger.claim(
       transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
       expiry: 60, now: last)
-    #expect(late == .claimed)
+    #expect(late == .claimedByOther)
   }
 
   @Test("A full store is an error and grants nothing")

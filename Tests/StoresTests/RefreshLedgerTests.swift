@@ -30,8 +30,8 @@ struct FamilyFixture {
       binding: ClientBinding(clientID: ClientID("mail"), scope: nil, upstreamClientID: ClientID("mail")),
       upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
     var use = RefreshUse(grant, token: Secret(token), address: address, isLoopback: false, isAdopted: isAdopted)
-    use.idle = 1_000
-    use.window = window
+    use.idleLifetime = 1_000
+    use.reuseWindow = window
     use.adoptedUntil = adoptedUntil
     use.acceptsAnyNetwork = acceptsAnyNetwork
     return use
@@ -154,7 +154,7 @@ struct RefreshLedgerTests {
   @Test("A family can end before its first use, and then none of its tokens is accepted")
   func endUnused() async throws {
     #expect(try await family.end())
-    #expect(try await family.claim(0) == .ended(.first))
+    #expect(try await family.claim(0) == .ended(.revokeToken))
   }
 
   @Test("The first use of each newer generation of an ended family is reported, once")
@@ -162,18 +162,18 @@ struct RefreshLedgerTests {
     try await family.rotate(0)
     try await family.rotate(1)
     #expect(try await family.end(revoking: 1))
-    #expect(try await family.claim(0) == .ended(.again))
-    #expect(try await family.claim(2) == .ended(.first))
-    #expect(try await family.claim(2) == .ended(.again))
-    #expect(try await family.claim(1) == .ended(.again))
+    #expect(try await family.claim(0) == .ended(.nothingToRevoke))
+    #expect(try await family.claim(2) == .ended(.revokeToken))
+    #expect(try await family.claim(2) == .ended(.nothingToRevoke))
+    #expect(try await family.claim(1) == .ended(.nothingToRevoke))
   }
 
   @Test("A reusable token is refused after the end of its family, and is reported once too")
   func endOfReusable() async throws {
     #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == nil)
     #expect(try await family.end())
-    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .first)
-    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .again)
+    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .revokeToken)
+    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .nothingToRevoke)
   }
 
   @Test("I-token: room is taken before the upstream is asked, and a full store grants nothing")
@@ -255,7 +255,7 @@ struct FamilyEpochTests {
     try await family.rotate(1)
     #expect(try await family.claim(0) == .reused)
     #expect(try await family.end())
-    #expect(try await family.claim(2) == .ended(.first))
+    #expect(try await family.claim(2) == .ended(.revokeToken))
   }
 
   @Test("A failed use of an earlier epoch's token leaves no record, and the token stays valid")
@@ -278,7 +278,7 @@ struct FamilyEpochTests {
     family.isAdopted = true
     #expect(try await family.claim(0, now: 49_000) == .reused)
     #expect(try await family.end())
-    #expect(try await family.claim(0, now: 50_000) == .ended(.first))
+    #expect(try await family.claim(0, now: 50_000) == .ended(.revokeToken))
   }
 
   @Test("The family of a token from before the gateway is derived from the token and its client")

@@ -245,7 +245,7 @@ struct StoreConformanceTests {
         binding: ClientBinding(clientID: client, scope: nil, upstreamClientID: ClientID("mail")),
         upstreamRefreshToken: Secret("upstream"), issuedAt: 0)
       var use = RefreshUse(grant, token: Secret("r0"), address: "192.0.2.1", isLoopback: false, isAdopted: false)
-      use.idle = 1_000
+      use.idleLifetime = 1_000
       guard case .granted(let attempt) = try await ledger.claim(use, lease: 10, now: now) else {
         Issue.record("the first refresh is no grant")
         return

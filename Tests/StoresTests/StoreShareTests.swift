@@ -61,7 +61,7 @@ struct StoreShareTests {
   @Test("One client and network cannot fill a share that is never evicted", arguments: StoreEngine.withShares, kept)
   func limits(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1_600]) { store async throws in
-      let limit = 1_600 / kind.row.holders
+      let limit = 1_600 / kind.row.holderDivisor
       for number in 0..<limit { try await store.add(.sample(kind, number), .sample(7)) }
       #expect(await failure { try await store.add(.sample(kind, limit), .sample(7)) } == .full)
       // Other holders are not affected, nor is another client of the same network.
@@ -88,7 +88,7 @@ struct StoreShareTests {
         puts += 1
         try #require(puts < 10_000)
       }
-      #expect(try store.usage(kind).bytes <= share / kind.row.holders + 1_000)
+      #expect(try store.usage(kind).bytes <= share / kind.row.holderDivisor + 1_000)
       for number in 0..<10 { #expect(try await store.get(.sample(kind, number)) == nil) }
       #expect(try await store.get(.sample(kind, 10)) != nil)
       #expect(try await store.get(.sample(kind, 100_000)) != nil)

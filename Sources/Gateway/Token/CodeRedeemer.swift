@@ -33,12 +33,12 @@ struct CodeRedeemer {
           holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
           expiry: permit.code.expiry, now: intercepted.now)
         switch claim {
-        case .claimed: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
+        case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
-          // The other request may fail without an effect, so this one cannot be refused for good.
+          // The other request may fail without using up the code, so this request waits and is then answered with 503.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
-          // A request that came before the response to the other one is a repeat and no replay.
+          // A request that arrived before the other one was answered is a repeat, not a replay: nothing is revoked.
           if !wait.hasBegun { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
@@ -83,7 +83,7 @@ struct CodeRedeemer {
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
-      if try await ledger.keep(sealed, of: attempt, now: intercepted.now) { return }
+      if try await ledger.storeTokens(sealed, of: attempt, now: intercepted.now) { return }
       intercepted.trail.findings.append("tokens-not-kept")
     } catch {
       intercepted.trail.findings.append("claim-not-spent")
@@ -99,8 +99,8 @@ struct CodeRedeemer {
         try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       }
       return intercepted.tokenFailure(failure)
-    case .success(let answer):
-      switch answer.answer {
+    case .success(let received):
+      switch received.parsed {
       case .unusable: try await ledger.leaveUnsettled(attempt, now: intercepted.now)
       case .error(.serverError, _), .error(.temporarilyUnavailable, _):
         try await ledger.leaveUnsettled(attempt, now: intercepted.now)
@@ -110,13 +110,13 @@ struct CodeRedeemer {
       case .error: await spend(attempt)
       case .tokens(let members): await spend(attempt, members)
       }
-      if attempt.isRetry, case .error(let code, _) = answer.answer, code != .invalidClient {
+      if attempt.isRetry, case .error(let code, _) = received.parsed, code != .invalidClient {
         // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client
         // gets a server error in place of `invalid_grant`.
         return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed))
       }
-      guard case .tokens(let members) = answer.answer else {
-        return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+      guard case .tokens(let members) = received.parsed else {
+        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       return intercepted.tokenResponse(sealRefreshToken(in: members, epoch: attempt.epoch))
     }

@@ -14,7 +14,7 @@ extension InterceptedRequest {
   /// The response of the upstream's token endpoint.
   struct ReceivedTokenResponse {
     let status: Int
-    let answer: UpstreamTokenResponse
+    let parsed: UpstreamTokenResponse
   }
 
   /// Sends a form to the upstream at the path of the client's request, reads the whole response, and removes values
@@ -24,11 +24,11 @@ extension InterceptedRequest {
       let response = try await post(form, to: String(request.path))
       trail.upstreamStatus = response.head.status
       let body = try await response.content()
-      let (answer, isScreened) = UpstreamTokenResponse.read(
+      let (parsed, isScreened) = UpstreamTokenResponse.read(
         status: response.head.status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
       if isScreened { trail.findings.append("answer-screened") }
-      if case .error(.invalidClient, _) = answer { countFailedCredentials(form.presentedCredentials) }
-      return .success(ReceivedTokenResponse(status: response.head.status, answer: answer))
+      if case .error(.invalidClient, _) = parsed { countFailedCredentials(form.presentedCredentials) }
+      return .success(ReceivedTokenResponse(status: response.head.status, parsed: parsed))
     } catch {
       return .failure(error)
     }
@@ -105,7 +105,7 @@ extension InterceptedRequest {
   /// - Parameter usedGatewayCredentials: True if the gateway sent credentials of its own. An error `invalid_client` is
   ///   then not the fault of the client, so the client gets `server_error`.
   func relay(_ upstream: ReceivedTokenResponse, usedGatewayCredentials: Bool) -> Response {
-    switch upstream.answer {
+    switch upstream.parsed {
     case .tokens(let members): return tokenResponse(members)
     case .error(.invalidClient, _) where usedGatewayCredentials:
       return tokenRejection(.withoutRedirect(.upstreamFailed))

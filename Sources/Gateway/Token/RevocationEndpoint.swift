@@ -56,7 +56,7 @@ struct RevocationEndpoint {
     return switch await intercepted.requestTokens(form) {
     case .failure(let failure): intercepted.tokenFailure(failure)
     case .success(let upstream) where (200..<300).contains(upstream.status):
-      if case .error = upstream.answer {
+      if case .error = upstream.parsed {
         intercepted.relay(upstream, usedGatewayCredentials: form.usesGatewayCredentials)
       } else {
         intercepted.revocationResponse()

@@ -107,7 +107,7 @@ struct TokenEndpoint {
   private func forward(_ form: UpstreamTokenRequest) async -> Response {
     switch await intercepted.requestTokens(form) {
     case .failure(let failure): intercepted.tokenFailure(failure)
-    case .success(let answer): intercepted.relay(answer, usedGatewayCredentials: false)
+    case .success(let received): intercepted.relay(received, usedGatewayCredentials: false)
     }
   }
 }

@@ -50,9 +50,9 @@ struct TokenRefresher {
   private func refreshWithoutRotation(_ grant: RefreshGrant?) async -> Response {
     switch await intercepted.requestTokens(permit.upstream) {
     case .failure(let failure): return intercepted.tokenFailure(failure)
-    case .success(let answer):
-      guard let grant, case .tokens(let members) = answer.answer else {
-        return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+    case .success(let received):
+      guard let grant, case .tokens(let members) = received.parsed else {
+        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       return intercepted.tokenResponse(withNewRefreshToken(members, after: grant, epoch: families.epoch).members)
     }
@@ -74,8 +74,8 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isAdopted: permit.isAdopted)
-    use.idle = permit.client.refreshIdle
-    use.window = permit.client.refreshReuseWindow
+    use.idleLifetime = permit.client.refreshIdle
+    use.reuseWindow = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
     return use
@@ -96,8 +96,9 @@ struct TokenRefresher {
         if attempt.isAfterLease { intercepted.trail.findings.append("lease-ended") }
         return try await rotate(grant, attempt, hold)
       case .busy:
-        // Without a window, this request would be a reuse after the other one, and end the family.
-        guard use.window > 0, await wait.pause() else {
+        // Without a reuse window, this request must not wait: after the other one it would count as a reuse and end the
+        // family.
+        guard use.reuseWindow > 0, await wait.pause() else {
           return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
         }
       case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing))
@@ -125,11 +126,11 @@ struct TokenRefresher {
       // retry.
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenFailure(failure)
-    case .success(let answer):
-      guard case .tokens(let members) = answer.answer else {
+    case .success(let received):
+      guard case .tokens(let members) = received.parsed else {
         if isReserved { await held.remove() }
         try await families.release(attempt, now: intercepted.now)
-        return intercepted.relay(answer, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       let (response, newGrant) = withNewRefreshToken(members, after: grant, epoch: attempt.epoch)
       // Store the response before the new token becomes the valid token of the family: after that, a request with the
@@ -164,13 +165,13 @@ struct TokenRefresher {
   private func refuseReuse(of grant: RefreshGrant) async throws(StoreError) -> Response {
     let wasActive = try await intercepted.revokeFamily(
       grant.family, of: permit.client, revokedGenerations: grant.generation + 1)
-    return await refuse(grant, wasActive ? .first : .again)
+    return await refuse(grant, wasActive ? .revokeToken : .nothingToRevoke)
   }
 
   /// Refuses a token of a family that has ended. For each generation of the family, the first such refusal revokes the
   /// upstream token in the presented token.
   private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.Ended) async -> Response {
-    if ended == .first {
+    if ended == .revokeToken {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
     }
     return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))

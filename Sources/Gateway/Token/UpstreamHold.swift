@@ -24,7 +24,7 @@ struct UpstreamHold {
     _ upstream: UpstreamSettings, bodyTimeout: Milliseconds, now: MonotonicTime = SystemClock.monotonicTime()
   ) {
     let request = UpstreamHold.queueTime + upstream.connectTimeout + upstream.responseTimeout + bodyTimeout
-    // The fraction of a second that the conversion drops.
+    // `+ 1` makes up for the fraction of a second that the conversion drops.
     lease = Seconds(request) + 1 + UpstreamHold.storeTime
     began = now
   }
