@@ -43,7 +43,7 @@ struct RequestInProgressTests {
     return try await (first, second)
   }
 
-  @Test("I-renewal: two refreshes of a native app at the same time are one upstream request with one response")
+  @Test("Two refreshes of a native app at the same time are one upstream request with one response")
   func refresh() async throws {
     let store = SpyStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -58,7 +58,7 @@ struct RequestInProgressTests {
     }
   }
 
-  @Test("I-renewal: if the first of two refreshes fails at the upstream, the second one is sent")
+  @Test("If the first of two refreshes fails at the upstream, the second one is sent")
   func failedRefresh() async throws {
     let store = SpyStore()
     try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
@@ -71,7 +71,7 @@ struct RequestInProgressTests {
     }
   }
 
-  @Test("I-token: of two redemptions at the same time one succeeds, and the other one does not end its tokens")
+  @Test("Of two redemptions at the same time one succeeds, and the other one does not end its tokens")
   func redemption() async throws {
     let store = SpyStore()
     try await GatewayFixture.run(store: store) { gateway in
@@ -85,7 +85,7 @@ struct RequestInProgressTests {
     }
   }
 
-  @Test("I-token: if the first of two redemptions fails at the upstream, the second one succeeds")
+  @Test("If the first of two redemptions fails at the upstream, the second one succeeds")
   func failedRedemption() async throws {
     let store = SpyStore()
     try await GatewayFixture.run(store: store) { gateway in
