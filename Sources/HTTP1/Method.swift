@@ -50,13 +50,16 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if the method defines a meaning for the content of a request (RFC 9110, section 9.3), and for unknown
-  /// methods. If a request with another method has content, a server may ignore the content and then parse it as the
-  /// next request.
-  public var definesContent: Bool {
+  /// True if servers can be expected to read the content of a request with this method. If a request with another
+  /// method has content, a server may ignore the content and then parse it as the next request.
+  ///
+  /// GET, HEAD, DELETE and OPTIONS define no meaning for content (RFC 9110, section 9.3). PROPFIND, REPORT, SEARCH and
+  /// QUERY do, but a server that does not know such a method, or handles it as GET, often leaves the content unread.
+  /// The same holds for all other methods, and for spellings such as `get`, because some servers ignore the case.
+  public var serversReadContent: Bool {
     switch self {
-    case .post, .put, .patch, .other: true
-    case .get, .head, .delete, .options, .trace, .connect: false
+    case .post, .put, .patch: true
+    case .get, .head, .delete, .options, .trace, .connect, .other: false
     }
   }
 }

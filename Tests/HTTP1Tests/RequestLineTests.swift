@@ -32,6 +32,12 @@ struct RequestLineTests {
     #expect(![Method.post, .patch, .trace, .connect, .other].contains { $0.isIdempotent })
   }
 
+  @Test("Servers read the content of POST, PUT and PATCH, and may ignore that of every other method")
+  func content() {
+    #expect([Method.post, .put, .patch].allSatisfy { $0.serversReadContent })
+    #expect(![Method.get, .head, .delete, .options, .trace, .connect, .other].contains { $0.serversReadContent })
+  }
+
   @Test(
     "A malformed request line is refused with 400",
     arguments: [
