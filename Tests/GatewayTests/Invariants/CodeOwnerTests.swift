@@ -129,6 +129,37 @@ struct CodeOwnerTests {
     }
   }
 
+  @Test("I-token: two logins have different families, even if the server issues the same code again")
+  func equalCodes() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.codeLifetime = 300 }
+    try await GatewayFixture.run(policy) { gateway in
+      for _ in 0..<2 {
+        gateway.upstream.script(nil)
+        let begun = try await gateway.begin()
+        let location = "\(Self.callback)?code=theOneCode012345&state=\(begun.state)"
+        gateway.upstream.script { request in
+          switch request.path {
+          case "/authorize": Response(status: 302, headers: ["Location": location])
+          case "/token":
+            Response(
+              status: 200, headers: ["Content-Type": "application/json"],
+              body: Array(#"{"access_token":"at","refresh_token":"upstream-refresh"}"#.utf8))
+          default: nil
+          }
+        }
+        let answer = try await gateway.get(begun.target, Headers.cookies([begun.cookie]))
+        let code = try #require(answer.answer["code"])
+        let redeemed = try await gateway.redeem(code, "p1")
+        #expect(redeemed.status == 200, "\(redeemed.text)")
+        gateway.clock.advance(by: 400)
+      }
+      let redemptions = gateway.logLines.filter { $0.contains(#""endpoint":"token""#) }
+      let families = redemptions.compactMap { $0.firstMatch(of: /"family":"([0-9a-f]{32})"/)?.1 }
+      #expect(families.count == 2)
+      #expect(Set(families).count == 2)
+    }
+  }
+
   /// p1 is enforced with the upstream client `legacy-p1`, which the policy also lists as an observed client. `watched`
   /// is an observed client with another id.
   private static func watched() throws -> Policy {
