@@ -11,6 +11,11 @@ public enum Method: UInt8, Sendable {
   case connect
   case other
 
+  /// Parses a method, which is case-sensitive.
+  public init(_ name: String) {
+    self.init(name.utf8.span, 0..<name.utf8.count)
+  }
+
   /// Parses a method, which is case-sensitive. All bytes are compared at once, as one number.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     guard range.count <= 7 else {

@@ -24,6 +24,7 @@ struct RequestLineTests {
   func methods(_ name: String, _ method: Method) throws {
     let parsed = try #require(try parseRequest("\(name) / HTTP/1.1\r\nHost: a\r\n\r\n"))
     #expect(parsed.head.method == method)
+    #expect(Method(name) == method)
   }
 
   @Test("Only idempotent methods may be sent twice")
