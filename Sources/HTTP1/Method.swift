@@ -11,6 +11,11 @@ public enum Method: UInt8, Sendable {
   case connect
   case other
 
+  /// Parses a method, which is case-sensitive.
+  public init(_ name: String) {
+    self.init(name.utf8.span, 0..<name.utf8.count)
+  }
+
   /// Parses a method, which is case-sensitive. All bytes are compared at once, as one number.
   init(_ bytes: Span<UInt8>, _ range: Range<Int>) {
     guard range.count <= 7 else {
@@ -50,13 +55,16 @@ public enum Method: UInt8, Sendable {
     }
   }
 
-  /// True if the method defines a meaning for the content of a request (RFC 9110, section 9.3), and for unknown
-  /// methods. If a request with another method has content, a server may ignore the content and then parse it as the
-  /// next request.
-  public var definesContent: Bool {
+  /// True if servers can be expected to read the content of a request with this method. If a request with another
+  /// method has content, a server may ignore the content and then parse it as the next request.
+  ///
+  /// GET, HEAD, DELETE and OPTIONS define no meaning for content (RFC 9110, section 9.3). PROPFIND, REPORT, SEARCH and
+  /// QUERY do, but a server that does not know such a method, or handles it as GET, often leaves the content unread.
+  /// The same holds for all other methods, and for spellings such as `get`, because some servers ignore the case.
+  public var serversReadContent: Bool {
     switch self {
-    case .post, .put, .patch, .other: true
-    case .get, .head, .delete, .options, .trace, .connect: false
+    case .post, .put, .patch: true
+    case .get, .head, .delete, .options, .trace, .connect, .other: false
     }
   }
 }

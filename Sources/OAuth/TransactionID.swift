@@ -3,10 +3,10 @@ import Cryptography
 
 /// The identifier of a transaction (an authorization request with its completion and redemption) or of a login.
 ///
-/// It has 128 bits. For a transaction, they are random. For a login, they are a digest of the upstream code or, if the
-/// login is older than the gateway, of the first refresh token that the client presented. The identifier of a login
-/// also identifies its family of refresh tokens, and the store records the single use of its code under it. No
-/// identifier is secret; identifiers appear in logs.
+/// It has 128 bits. For a transaction, they are random. For a login, they are derived from its transaction and its
+/// upstream code or, if the login is older than the gateway, from the first refresh token that the client presented.
+/// The identifier of a login also identifies its family of refresh tokens. The store records the single use of an
+/// upstream code under a digest of the code alone. No identifier is secret; identifiers appear in logs.
 public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// The length of an identifier in bytes.
   public static let byteCount = 16
@@ -20,9 +20,17 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
     self.bytes = bytes
   }
 
-  /// Creates the identifier of the login that begins with an upstream code.
+  /// Creates the identifier under which the store records the owner and the single use of an upstream code.
   public init(_ code: UpstreamCodeDigest) {
     bytes = code.bytes
+  }
+
+  /// Creates the identifier of the login that begins with an upstream code in a transaction.
+  ///
+  /// The id of the transaction is random. So two logins have different identifiers even if the upstream issues the same
+  /// short code again, and two codes of one transaction begin different logins.
+  public init(_ code: UpstreamCodeDigest, in transaction: TransactionID) {
+    bytes = zip(code.bytes, transaction.bytes).map { $0 ^ $1 }
   }
 
   /// The identifier in lower-case hexadecimal.

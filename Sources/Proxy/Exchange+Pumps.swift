@@ -143,7 +143,7 @@ extension Exchange {
   /// Returns the framing in which a chunked body is sent to the upstream: a length if the body is already complete,
   /// because many old servers do not accept chunks, otherwise chunks. Returns `.none` for a complete body without data.
   ///
-  /// If the method defines no meaning for content, and the client does not wait for 100 (Continue), waits for data or
+  /// If servers may ignore content with the method, and the client does not wait for 100 (Continue), waits for data or
   /// the end of the body. So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
   func outgoingFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
@@ -152,7 +152,7 @@ extension Exchange {
       case .complete(let count): return count > 0 ? .length(count) : .none
       case .partial: return .chunked
       case .nothing:
-        if head.method.definesContent || head.expectsContinue { return .chunked }
+        if head.method.serversReadContent || head.expectsContinue { return .chunked }
       }
       if await clientConnection.waiter.wait(clientConnection.socket, .readable, until: deadline) == .timedOut {
         throw .state(.clientTimeout)

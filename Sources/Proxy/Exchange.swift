@@ -92,7 +92,7 @@ final class Exchange {
 
   /// Forwards the request whose head is at the front of the connection's input.
   func forward(_ head: RequestHead, began: UInt64) async {
-    begin(ExchangeState(.body(asksForClose: !head.method.definesContent)), began)
+    begin(ExchangeState(.body(asksForClose: !head.method.serversReadContent)), began)
     let asksForSwitch = rewrite(head)
     var body = head.body
     if body == .none {

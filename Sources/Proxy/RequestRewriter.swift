@@ -80,7 +80,7 @@ enum RequestRewriter {
     }
     // A server that leaves the body unread must close the connection, so that it does not parse the body as a request
     // that no rule has checked.
-    if body != .none, !method.definesContent { buffer.append("Connection: close\r\n") }
+    if body != .none, !method.serversReadContent { buffer.append("Connection: close\r\n") }
     buffer.append("\r\n")
   }
 

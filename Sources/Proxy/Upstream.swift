@@ -45,7 +45,8 @@ public final class Upstream {
       do throws(UpstreamFailure) {
         let isWhole = try await send(head, request, to: upstream, client)
         return try await readHead(
-          of: upstream, method: request.method == "HEAD" ? .head : .get, hasWholeRequest: isWhole, client)
+          of: upstream, method: request.method == "HEAD" ? .head : .get,
+          hasWholeRequest: isWhole && !Upstream.asksForClose(request), client)
       } catch {
         let answered = !upstream.input.isEmpty
         worker.pool.retire(upstream)
@@ -88,8 +89,15 @@ public final class Upstream {
     ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
     // The framing is last, as in the head of a passing request.
     if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }
+    if Upstream.asksForClose(request) { head.append("Connection: close\r\n") }
     head.append("\r\n")
     return head
+  }
+
+  /// True if the upstream may leave the body of the request unread, as with a passing request. It must then close the
+  /// connection, so that it does not parse the body as a request that no rule has checked.
+  private static func asksForClose(_ request: OutboundRequest) -> Bool {
+    !request.body.isEmpty && !Method(request.method).serversReadContent
   }
 
   /// Returns the fields without the handler's own cookie, even if the handler added it.

@@ -1,9 +1,10 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// Version 1 had no fields in common with transactions, and version 2 had no epoch. Neither is read any more: a code
-  /// is valid for ten minutes at most, so no code of these versions is still valid.
-  private static let formatVersion: UInt8 = 3
+  /// Version 1 had no fields in common with transactions, and version 2 had no epoch. Version 3 has the same fields as
+  /// version 4, but the store may contain the use of its upstream code under another name, so that a second use would
+  /// not be found. No earlier version is read: a code is valid for ten minutes at most.
+  private static let formatVersion: UInt8 = 4
 
   /// `.code`, because the sealed value is the authorization code that the client receives.
   public static var purpose: Purpose { .code }

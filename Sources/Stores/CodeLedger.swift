@@ -5,8 +5,9 @@ public import Time
 /// `I-completion`).
 ///
 /// A code that arrives in a second transaction may have been stolen from the first one, e.g. through an open redirect
-/// of the upstream. So the gateway issues no code of its own for it in the second transaction. An entry lives at least
-/// as long as the upstream code and is not evicted before that.
+/// of the upstream. So the gateway issues no code of its own for it in the second transaction, whatever the client of
+/// either transaction is: some servers do not check to which client they issued a code. An entry lives at least as long
+/// as the upstream code and is not evicted before that.
 public struct CodeLedger: Sendable {
   /// The owner of a code that was passed to a client outside of any transaction: all zeros. Transaction ids are random,
   /// so none of them equals it.

@@ -26,7 +26,7 @@ public import Time
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
-    /// The transaction of the code.
+    /// The identifier of the code, a digest of the upstream code.
     public let transaction: TransactionID
     /// True if an earlier attempt may have used up the upstream code; a refusal by the upstream is then answered with
     /// 502.

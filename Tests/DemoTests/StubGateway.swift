@@ -19,6 +19,8 @@ final class StubGateway: Sendable {
   struct State: Sendable {
     var codes: [String: Held] = [:]
     var transactions: [String: Form] = [:]
+    /// The tokens that were issued for each code.
+    var issuedTokens: [String: [Secret]] = [:]
   }
 
   static let origin = "http://gateway.test"
@@ -37,6 +39,7 @@ final class StubGateway: Sendable {
     case acceptsAnyRedirectURI
     case acceptsReplay
     case contactsLegacyServer
+    case keepsTokensOfReplayedCode
   }
 
   init(redirectURIs: [String: String], fault: Fault? = nil) {
@@ -100,7 +103,10 @@ final class StubGateway: Sendable {
     guard let held = state.withLock({ $0.codes[code] }), held.clientID == form["client_id"],
       Base64URL.encode(sha256(Array((form["code_verifier"] ?? "").utf8))) == held.challenge
         || fault == .acceptsWrongVerifier
-    else { return refusal }
+    else {
+      if fault != .keepsTokensOfReplayedCode { revokeTokens(ofCode: code, now: now) }
+      return refusal
+    }
     if fault != .acceptsReplay { state.withLock { $0.codes[code] = nil } }
     let upstream: Form = [
       "grant_type": "authorization_code", "code": held.legacyCode, "redirect_uri": StubGateway.callback,
@@ -108,6 +114,24 @@ final class StubGateway: Sendable {
     ]
     var forwarded = request
     forwarded.body = Array(upstream.encoded.utf8)
-    return legacy.respond(to: forwarded, now: now)
+    let response = legacy.respond(to: forwarded, now: now)
+    if let tokens = NativeApp.tokens(in: response) {
+      state.withLock { $0.issuedTokens[code] = [tokens.accessToken] + (tokens.refreshToken.map { [$0] } ?? []) }
+    }
+    return response
+  }
+
+  private func revokeTokens(ofCode code: String, now: UnixTime) {
+    for token in state.withLock({ $0.issuedTokens.removeValue(forKey: code) }) ?? [] {
+      let form: Form = [
+        "token": token.reveal(), "client_id": StubGateway.client.id,
+        "client_secret": StubGateway.client.secret.reveal(),
+      ]
+      let request = Request(
+        method: "POST", target: "/revoke",
+        headers: ["Host": "legacy.test", "Content-Type": "application/x-www-form-urlencoded"],
+        body: Array(form.encoded.utf8))
+      _ = legacy.respond(to: request, now: now)
+    }
   }
 }

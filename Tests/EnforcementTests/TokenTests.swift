@@ -37,7 +37,8 @@ struct TokenTests {
     #expect(basic.user == "legacy-n1")
     #expect(basic.password.reveal() == "held-n1")
     #expect(permit.sealsRefreshToken)
-    #expect(permit.family == TransactionID(permit.code.digest))
+    #expect(permit.claimID == TransactionID(permit.code.digest))
+    #expect(permit.family == TransactionID(permit.code.digest, in: permit.code.transactionID))
   }
 
   @Test("The credentials go in the body if the policy says so, and without a secret only the client id is sent")

@@ -26,7 +26,11 @@ struct AnswerScreenTests {
     #""list":[{"x":[{"refreshToken":"RAW-refresh"}]}]"#, #""refresh_token":["RAW-refresh"]"#,
     #""refresh_token":{"value":"RAW-refresh"}"#, #""refresh_token":"RAW-refresh","copy":"RAW-refresh""#,
     #""refresh_expires_in":"RAW-refresh""#, #""client_secret":"RAW-refresh""#,
-    #""refresh_token":"RAW-refresh","RAW-refresh":1"#,
+    #""refresh_token":"RAW-refresh","RAW-refresh":1"#, #""refresh_token":"RAW-refresh","scope":"RAW-refresh""#,
+    #""refresh_token":"RAW-refresh","id_token":"RAW-refresh""#,
+    #""refresh_token":"RAW-refresh","scope":["RAW-refresh"]"#,
+    #""refresh_token":"RAW-refresh","data":{"list":[["RAW-refresh"],{"x":"RAW-refresh"}]}"#,
+    #""refresh_token":["RAW-refresh"],"copy":"RAW-refresh""#,
   ]
 
   @Test("A refresh token reaches the app only sealed, whatever the name of its member", arguments: members)
@@ -45,6 +49,25 @@ struct AnswerScreenTests {
             == "RAW-refresh")
       }
       #expect(gateway.logLines.last?.contains("answer-screened") == true)
+    }
+  }
+
+  @Test("A short refresh token is masked where it is a whole text, and not where it is a part of one")
+  func shortToken() async throws {
+    try await GatewayFixture.run { gateway in
+      let code = try await gateway.code()
+      answer(
+        gateway,
+        #"{"access_token":"at","expires_in":60,"scope":"a rt-1","refresh_token":"rt-1","copy":"rt-1","#
+          + #""id_token":"rt-1","empty":"","data":{"list":["rt-1","rt-12"]}}"#)
+      let response = try await gateway.redeem(code)
+      let members = try #require(JSONValue.members(of: response.body))
+      #expect(members["copy"] == .string("***"))
+      #expect(members["id_token"] == nil)
+      #expect(members["data"] == .object(["list": .array([.string("***"), .string("rt-12")])]))
+      #expect(members["scope"] == .string("a rt-1"))
+      #expect(members["empty"] == .string(""))
+      #expect(members["expires_in"] == .integer(60))
     }
   }
 

@@ -24,12 +24,19 @@ struct RequestLineTests {
   func methods(_ name: String, _ method: Method) throws {
     let parsed = try #require(try parseRequest("\(name) / HTTP/1.1\r\nHost: a\r\n\r\n"))
     #expect(parsed.head.method == method)
+    #expect(Method(name) == method)
   }
 
   @Test("Only idempotent methods may be sent twice")
   func idempotence() {
     #expect([Method.get, .head, .put, .delete, .options].allSatisfy { $0.isIdempotent })
     #expect(![Method.post, .patch, .trace, .connect, .other].contains { $0.isIdempotent })
+  }
+
+  @Test("Servers read the content of POST, PUT and PATCH, and may ignore that of every other method")
+  func content() {
+    #expect([Method.post, .put, .patch].allSatisfy { $0.serversReadContent })
+    #expect(![Method.get, .head, .delete, .options, .trace, .connect, .other].contains { $0.serversReadContent })
   }
 
   @Test(

@@ -133,13 +133,23 @@ struct ValueTests {
     #expect(String(reflecting: [secret]).contains("hush") == false)
   }
 
-  @Test("The digest of an upstream code depends on the code and on the upstream client, with a boundary between them")
+  @Test("The digest of an upstream code is the first half of its SHA-256 digest")
   func codeDigest() {
-    func digest(_ client: String, _ code: String) -> UpstreamCodeDigest {
-      UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(client))
+    // The example of FIPS 180-2, appendix B.1.
+    let digest = UpstreamCodeDigest(of: Secret("abc"))
+    #expect(TransactionID(digest).description == "ba7816bf8f01cfea414140de5dae2223")
+    #expect(digest != UpstreamCodeDigest(of: Secret("abd")))
+  }
+
+  @Test("The id of a login depends on the upstream code and on the transaction")
+  func loginID() throws {
+    let transactions = try ([1, 2] as [UInt8]).map { byte in
+      try #require(TransactionID(bytes: [UInt8](repeating: byte, count: 16)))
     }
-    #expect(digest("a", "bc") == digest("a", "bc"))
-    #expect(Set([digest("a", "bc"), digest("ab", "c"), digest("a", "bd"), digest("", "abc")]).count == 4)
-    #expect(digest("a", "bc").bytes.count == TransactionID.byteCount)
+    let digests = ["abc", "abd"].map { UpstreamCodeDigest(of: Secret($0)) }
+    let ids = digests.flatMap { digest in transactions.map { TransactionID(digest, in: $0) } }
+    #expect(Set(ids).count == 4)
+    #expect(ids.first == TransactionID(UpstreamCodeDigest(of: Secret("abc")), in: transactions[0]))
+    #expect(ids.allSatisfy { $0.bytes.count == TransactionID.byteCount })
   }
 }

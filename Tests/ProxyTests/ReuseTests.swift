@@ -101,7 +101,7 @@ extension ProxyTests {
 
     @Test(
       "A body that servers need not read goes up with `Connection: close`, and its connection is not used again",
-      arguments: ["GET", "HEAD", "DELETE", "OPTIONS"])
+      arguments: ["GET", "HEAD", "DELETE", "OPTIONS", "PROPFIND", "REPORT", "SEARCH", "QUERY", "LOCK", "get"])
     func unreadBody(_ method: String) async throws {
       // Leaves bodies unread and reads them as the next request, unless the request asked to close.
       let script: ScriptedUpstream.Script = { upstream, peer in
@@ -124,6 +124,30 @@ extension ProxyTests {
           #expect(bench.upstream.requests.map(\.target) == ["/x", "/next"])
           #expect(bench.upstream.connections == 2)
         }
+      }
+    }
+
+    @Test("A body that the handler forwards with GET goes up with `Connection: close`, and that of a POST does not")
+    func unreadHandlerBody() async throws {
+      let script: ScriptedUpstream.Script = { upstream, peer in
+        while true {
+          _ = try await upstream.read(peer)
+          try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        }
+      }
+      try await Bench.Setup(upstream: script).run { _, bench in
+        let withoutBody = "GET /intercept/collect HTTP/1.1\r\nHost: a\r\n\r\n"
+        let body = "HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+        for request in [withoutBody, withoutBody, "POST /intercept/collect \(body)", withoutBody] {
+          let response = try await bench.exchange(request)
+          #expect(response.text == "ok")
+        }
+        #expect(bench.upstream.requests.map { $0["Connection"] } == [nil, nil, "close", nil])
+        #expect(bench.upstream.requests.map(\.method) == ["GET", "GET", "GET", "GET"])
+        #expect(bench.upstream.connections == 2)
+        _ = try await bench.exchange("POST /intercept/post \(body)")
+        #expect(bench.upstream.requests.last?.method == "POST")
+        #expect(bench.upstream.requests.last?["Connection"] == nil)
       }
     }
   }

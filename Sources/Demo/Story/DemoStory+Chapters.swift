@@ -73,13 +73,14 @@ extension DemoStory {
     let attempt = participants.app.start()
     let code = try await signIn(attempt, by: participants.app)
     let first = try await redeem(code, attempt.verifier, by: participants.app, as: "app", &step)
+    guard let tokens = NativeApp.tokens(in: first) else { throw UnmetExpectation("a token for the app") }
     let redemptions = participants.recorder?.requests(to: "/token").count ?? 0
     let second = try await redeem(code, attempt.verifier, by: participants.app, as: "app", &step)
-    let isExpectedResponse =
-      NativeApp.tokens(in: first) != nil && second.status == 400 && NativeApp.error(in: second) == "invalid_grant"
+    let isExpectedResponse = second.status == 400 && NativeApp.error(in: second) == "invalid_grant"
     let isSecondNotForwarded = participants.recorder.map { $0.requests(to: "/token").count == redemptions } ?? true
+    let areRevoked = try await tokensAreRevoked(tokens, &step)
     step.finish(
-      isAsExpected: isExpectedResponse && isSecondNotForwarded,
+      isAsExpected: isExpectedResponse && isSecondNotForwarded && areRevoked,
       expectation: "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
@@ -181,6 +182,16 @@ extension DemoStory {
       method: "GET", target: participants.resource.target,
       headers: ["Host": participants.resource.authority, "Authorization": "Bearer \(token.reveal())"])
     return try await exchange(request, at: participants.resource, from: "app", to: "legacy", &step)
+  }
+
+  /// Uses both tokens. Returns true if the legacy server refuses the access token and the gateway the refresh token.
+  private func tokensAreRevoked(_ tokens: NativeApp.Tokens, _ step: inout DemoStep) async throws -> Bool {
+    let user = try await useToken(tokens.accessToken, &step)
+    guard let refreshToken = tokens.refreshToken else { return user.status == 401 }
+    let request = participants.app.refreshRequest(refreshToken: refreshToken)
+    let refreshed = try await exchange(
+      request, at: participants.app.server.tokenEndpoint, from: "app", to: "gateway", &step)
+    return user.status == 401 && refreshed.status == 400 && NativeApp.error(in: refreshed) == "invalid_grant"
   }
 
   private func exchange(

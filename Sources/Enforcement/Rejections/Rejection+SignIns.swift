@@ -58,10 +58,15 @@ extension Rejection {
   package static let codeFromOtherSignIn = Rejection(
     "answer-replayed", .invalidRequest, 400, .noRedirect, "this code came from another sign-in",
     source: "RFC 9700, section 4.5",
-    refused: "The code in the server's response was already in the response of another sign-in.",
+    refused: "The code in the server's response was already in the response of another sign-in, of any client.",
     why: """
       If a code is in the responses of two sign-ins, it was stolen from the first one. So each code of the server \
-      belongs to the sign-in in which it came first, for the time of `upstream.code_lifetime`.
+      belongs to the sign-in in which it came first, for the time of `upstream.code_lifetime`. The clients of the \
+      sign-ins do not matter, because some servers accept a code from another client than the one to which they issued \
+      it.
       """,
-    remedy: "Start again in the app. A server that issues the same code twice must be repaired.")
+    remedy: """
+      Start again in the app. A server that issues the same code twice, to one client or to two, must be repaired: let \
+      it issue codes that cannot be guessed.
+      """)
 }

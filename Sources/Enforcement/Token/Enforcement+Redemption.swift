@@ -27,7 +27,7 @@ struct RedemptionContext: Sendable {
 }
 
 /// Permission to redeem the upstream code. Only `Enforcement` can create it. Before the caller contacts the upstream,
-/// it records in the store, under the id ``family``, that the code is used.
+/// it records in the store, under the id ``claimID``, that the code is used.
 public final class RedemptionPermit: Sendable {
   /// The client that redeems the code.
   public let client: Client
@@ -48,7 +48,9 @@ public final class RedemptionPermit: Sendable {
   init(_ context: RedemptionContext, policy: Policy) {
     let request = context.request
     code = context.code
-    family = TransactionID(code.digest)
+    let digest = code.digest
+    claimID = TransactionID(digest)
+    family = TransactionID(digest, in: code.transactionID)
     client = request.client
     verifier = request.verifier?.secret
     parameters = request.parameters
@@ -72,11 +74,16 @@ public final class RedemptionPermit: Sendable {
       hiding: [code.upstreamCode, upstreamVerifier].compactMap(\.self), sealsRefreshToken: sealsRefreshToken)
   }
 
+  /// The identifier under which the store records that the code is used, and the tokens that were issued for it.
+  ///
+  /// It is derived from the upstream code alone. Two transactions can therefore never redeem the same upstream code,
+  /// whatever their clients are.
+  public let claimID: TransactionID
+
   /// The identifier of the login for which the code was issued. All refresh tokens of the login have it, too.
   ///
-  /// It is derived from the upstream code and the upstream client id. Two transactions can therefore never redeem the
-  /// same upstream code. If the user goes back and consents again, the transaction gets a second code, which begins a
-  /// separate login.
+  /// It is derived from the transaction and the upstream code. If the user goes back and consents again, the
+  /// transaction gets a second code, which begins a separate login.
   public let family: TransactionID
 
   /// Returns the request that revokes a token that was issued for the code (RFC 7009, section 2.1).

@@ -39,7 +39,7 @@ extension InterceptedRequest {
     if policy.isEnforcing, parameters.contains(where: { locations.containsProtectedURI($0, observed: client) }) {
       return .response(errorResponse(.withoutRedirect(.redirectURIEnforced)))
     }
-    if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters, from: clientID) {
+    if policy.isEnforcing, let refusal = await refusalOfOwnedCode(in: parameters) {
       return .response(errorResponse(refusal))
     }
     do throws(UpstreamFailure) {
@@ -54,7 +54,7 @@ extension InterceptedRequest {
       if destinations.contains(where: { locations.leaksAuthorizationResponse($0, toObserved: client) }) {
         return .response(errorResponse(.withoutRedirect(.responseToEnforcedClient)))
       }
-      if policy.isEnforcing, let clientID, await !claimCodes(in: answer.locations, for: clientID) {
+      if policy.isEnforcing, await !claimCodes(in: answer.locations, for: clientID) {
         return .response(errorResponse(.withoutRedirect(.codeFromOtherSignIn)))
       }
       return .relay(answer, answer.withGatewayOrigin())

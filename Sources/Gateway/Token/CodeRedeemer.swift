@@ -29,7 +29,7 @@ struct CodeRedeemer {
         let hold = UpstreamHold(
           intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
         let claim = try await ledger.claim(
-          permit.family, client: permit.client.id, verifier: permit.verifier,
+          permit.claimID, client: permit.client.id, verifier: permit.verifier,
           holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
           expiry: permit.code.expiry, now: intercepted.now)
         switch claim {
@@ -59,7 +59,7 @@ struct CodeRedeemer {
   /// Ends the refresh token family of the code and revokes the stored tokens upstream. The request repeats a redemption
   /// with the right verifier, so two parties have the code and the verifier (RFC 6749, section 4.1.2).
   private func revokeIssuedTokens() async throws(StoreError) {
-    let sealed = try await ledger.takeTokens(of: permit.family, now: intercepted.now)
+    let sealed = try await ledger.takeTokens(of: permit.claimID, now: intercepted.now)
     let stored = sealed.flatMap { sealed in
       try? intercepted.gateway.sealer.open(RevocableTokens.self, from: String(stored: sealed), in: tokensBinding)
     }
@@ -70,7 +70,7 @@ struct CodeRedeemer {
   }
 
   private var tokensBinding: SealBinding {
-    StoreKey(.tokens, id: permit.family).binding(intercepted.gateway.resources.store)
+    StoreKey(.tokens, id: permit.claimID).binding(intercepted.gateway.resources.store)
   }
 
   /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.

@@ -13,26 +13,18 @@ extension InterceptedRequest {
   ///
   /// The client of the transaction gets the code only in sealed form, and must present the verifier to redeem it. The
   /// verifier of an observed request is not checked. So an attacker that has intercepted the upstream's own code could
-  /// redeem it without the verifier, by sending it with the client id of an observed client.
-  ///
-  /// - Parameter clientID: The client id in the request. It may be in `Authorization`, and so missing in `parameters`.
-  func refusalOfOwnedCode(in parameters: [FormParameters], from clientID: String?) async -> RejectionResponse? {
-    let codes = parameters.flatMap { $0.all(.code) }
-    let clients = Set(parameters.flatMap { $0.all(.clientID) } + (clientID.map { [$0] } ?? []))
+  /// redeem it without the verifier, by sending it with the client id of an observed client. Some servers accept it
+  /// with the id of any client, so the id of the request does not matter.
+  func refusalOfOwnedCode(in parameters: [FormParameters]) async -> RejectionResponse? {
     do throws(StoreError) {
-      for code in codes {
-        for client in clients where try await isOwned(code, by: client) { return .withoutRedirect(.codeNotSealed) }
+      for code in parameters.flatMap({ $0.all(.code) }) {
+        let digest = UpstreamCodeDigest(of: Secret(code))
+        if try await gateway.resources.codes.isOwned(digest, now: now) { return .withoutRedirect(.codeNotSealed) }
       }
       return nil
     } catch {
       return .withoutRedirect(.storeUnavailable)
     }
-  }
-
-  /// Returns true if a transaction has claimed the code under this client id.
-  private func isOwned(_ code: String, by client: String) async throws(StoreError) -> Bool {
-    let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(client))
-    return try await gateway.resources.codes.isOwned(digest, now: now)
   }
 
   /// Claims the codes in a response that passes to an observed client, so that no transaction can use them later.
@@ -41,13 +33,15 @@ extension InterceptedRequest {
   /// If the store is full or unavailable, the response passes, and the decision log gets a finding: a response of an
   /// observed client is refused only if its code certainly belongs to a transaction. `refusalOfOwnedCode` is stricter:
   /// without the store, it cannot rule out that the code belongs to a transaction, so it refuses the request.
-  func claimCodes(in locations: [String], for clientID: String) async -> Bool {
+  ///
+  /// - Parameter clientID: The client id in the request; `nil` if the request has none, as with a login form.
+  func claimCodes(in locations: [String], for clientID: String?) async -> Bool {
     // The client and network to which the store charges the entries.
     let holder = StoreHolder(
-      client: ClientID(clientID), address: request.peer.address, isLoopback: request.peer.isLoopback)
+      client: clientID.map { ClientID($0) }, address: request.peer.address, isLoopback: request.peer.isLoopback)
     for location in locations {
       guard let code = UpstreamAuthorizationResponse(location: absolute(location))?.parameters[.code] else { continue }
-      let digest = UpstreamCodeDigest(of: Secret(code), issuedTo: ClientID(clientID))
+      let digest = UpstreamCodeDigest(of: Secret(code))
       do throws(StoreError) {
         let isClaimed = try await gateway.resources.codes.claimWithoutTransaction(
           digest, holder: holder, lifetime: policy.upstream.codeLifetime, now: now)

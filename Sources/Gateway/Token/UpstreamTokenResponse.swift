@@ -99,11 +99,15 @@ enum UpstreamTokenResponse {
 ///
 /// Some legacy servers repeat the code or the secret in error messages, and some return refresh tokens in nonstandard
 /// members. Such a refresh token would reach the client unsealed: any program could use it without the gateway. The ID
-/// token and the members of RFC 6749, section 5.1, pass unchanged. The exception is a `refresh_token` that the gateway
-/// will seal, which must be a string: a whole number is converted to a string, and a value of another type is removed.
+/// token and the members of RFC 6749, section 5.1, pass unchanged, with two exceptions if the gateway will seal the
+/// refresh token:
+///
+/// - `refresh_token` must be a string: a whole number is converted to a string, and a value of another type is removed.
+/// - Another one of these members is removed if its value is the refresh token. An `access_token` stays, because
+///   without it the response cannot be used.
 struct TokenResponseScreen {
-  /// The minimum length, in bytes, of a refresh token that is searched for in other members. A shorter text could occur
-  /// by chance.
+  /// The minimum length, in bytes, of a refresh token that is searched for in parts of texts and in numbers. A shorter
+  /// one could occur there by chance, so only a text that is equal to it is masked.
   private static let minimumSearchedLength = 8
 
   private let request: UpstreamTokenRequest
@@ -120,32 +124,65 @@ struct TokenResponseScreen {
   func screen(_ members: inout [String: JSONValue]) -> Bool {
     var isChanged = false
     var refreshToken: String?
+    // The texts in a refresh token that is not a text.
+    var parts: [String] = []
     if sealsRefreshToken, let token = members["refresh_token"] {
       let text = TokenResponseScreen.tokenText(token)
       // Nearly all servers send a string, which stays as it is.
       if token.text == nil { members["refresh_token"] = text.map(JSONValue.string) }
       isChanged = text == nil && token != .null
-      if let text, text.utf8.count >= TokenResponseScreen.minimumSearchedLength { refreshToken = text }
+      if let text, !text.isEmpty { refreshToken = text }
+      if text == nil { parts = TokenResponseScreen.texts(in: token) }
     }
     // Most responses have no other member, and need no search for hidden texts.
-    let others = members.keys.filter { !TokenResponseScreen.passesUnchanged($0) && $0 != "refresh_token" }
+    let others = members.filter { name, value in
+      name != "refresh_token"
+        && !(TokenResponseScreen.isStandard(name)
+          && TokenResponseScreen.passes(name, value, hiding: refreshToken, parts))
+    }
     guard !others.isEmpty else { return isChanged }
-    let texts = request.hiddenTexts.map { $0.reveal() }
+    let refreshTokens = refreshToken.map { parts + [$0] } ?? parts
+    let searched = refreshTokens.filter { $0.utf8.count >= TokenResponseScreen.minimumSearchedLength }
     let screen = MemberScreen(
-      hiding: refreshToken.map { texts + [$0] } ?? texts, sealsRefreshToken: sealsRefreshToken)
-    for name in others {
-      let value = members[name]
-      let screened = value.flatMap { screen.screened(name, $0) }
+      hiding: request.hiddenTexts.map { $0.reveal() } + searched, refreshTokens: refreshTokens,
+      sealsRefreshToken: sealsRefreshToken)
+    for (name, value) in others {
+      let screened = screen.screened(name, value)
       guard screened != value else { continue }
-      members[name] = screened
+      // A standard member with a mask would be a wrong value.
+      members[name] = TokenResponseScreen.isStandard(name) ? nil : screened
       isChanged = true
     }
     return isChanged
   }
 
-  /// Returns true for the members that pass unchanged. This is a `switch`, because comparing short names takes a tenth
-  /// of the time of a look-up in a set.
-  private static func passesUnchanged(_ name: String) -> Bool {
+  /// Returns true if a standard member passes unchanged, because its value is not the refresh token or a part of it.
+  /// Returns false for an array or object, which may contain the refresh token.
+  private static func passes(
+    _ name: String, _ value: JSONValue, hiding refreshToken: String?, _ parts: [String]
+  ) -> Bool {
+    guard refreshToken != nil || !parts.isEmpty, name != "access_token" else { return true }
+    return switch value {
+    case .string(let text): text != refreshToken && !parts.contains(text)
+    case .integer(let number): String(number) != refreshToken
+    case .null, .bool, .number: true
+    case .array, .object: false
+    }
+  }
+
+  /// Returns the texts in a `refresh_token` that is not a text, without those that could occur by chance elsewhere.
+  private static func texts(in token: JSONValue) -> [String] {
+    switch token {
+    case .string(let text): text.utf8.count >= minimumSearchedLength ? [text] : []
+    case .array(let values): values.flatMap(texts)
+    case .object(let members): members.values.flatMap(texts)
+    case .null, .bool, .integer, .number: []
+    }
+  }
+
+  /// Returns true for the ID token and the members of RFC 6749, section 5.1, except `refresh_token`. This is a
+  /// `switch`, because comparing short names takes a tenth of the time of a look-up in a set.
+  private static func isStandard(_ name: String) -> Bool {
     switch name {
     case "access_token", "token_type", "expires_in", "scope", "id_token": true
     default: false
@@ -167,10 +204,13 @@ private struct MemberScreen {
   private static let mask = "***"
 
   private let hidden: [String]
+  /// The texts that are masked only if they are a whole text.
+  private let refreshTokens: [String]
   private let sealsRefreshToken: Bool
 
-  init(hiding texts: [String], sealsRefreshToken: Bool) {
+  init(hiding texts: [String], refreshTokens: [String], sealsRefreshToken: Bool) {
     hidden = MemberScreen.spellings(of: texts)
+    self.refreshTokens = refreshTokens
     self.sealsRefreshToken = sealsRefreshToken
   }
 
@@ -195,7 +235,7 @@ private struct MemberScreen {
     case .null, .bool: value
     case .integer(let number): hidden.contains(String(number)) ? .string(MemberScreen.mask) : value
     case .number: value
-    case .string(let text): .string(mask(text))
+    case .string(let text): .string(refreshTokens.contains(text) ? MemberScreen.mask : mask(text))
     case .array(let values): .array(values.map(screened))
     case .object(let members):
       .object(

@@ -146,7 +146,7 @@ enum RequestHeadTarget {
     let upgrade = RequestRewriter.allowedUpgrade(head, bytes.span, settings)
     try Violation.unless(
       (again.upgrade == nil) == (upgrade == nil) && (upgrade == nil || options & 4 != 0), "an upgrade upstream")
-    let asksForClose = head.body != .none && !head.method.definesContent
+    let asksForClose = head.body != .none && !head.method.serversReadContent
     try Violation.unless(
       upgrade != nil || out.all("connection").map(\.text) == (asksForClose ? ["close"] : []),
       "another connection option upstream")

@@ -57,9 +57,9 @@ struct CanonicalRequest: Sendable {
     text += "Forwarded: for=127.0.0.1;proto=http"
     if let host { text += ";host=\"\(host)\"\r\nX-Forwarded-Host: \(host)" }
     text += "\r\n"
-    let definesContent = ["POST", "PUT", "PATCH"].contains(method)
-    if definesContent || !content.isEmpty { text += "Content-Length: \(content.utf8.count)\r\n" }
-    if !definesContent, !content.isEmpty { text += "Connection: close\r\n" }
+    let serversReadContent = ["POST", "PUT", "PATCH"].contains(method)
+    if serversReadContent || !content.isEmpty { text += "Content-Length: \(content.utf8.count)\r\n" }
+    if !serversReadContent, !content.isEmpty { text += "Connection: close\r\n" }
     return text + "\r\n\(content)"
   }
 
