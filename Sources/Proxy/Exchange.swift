@@ -21,6 +21,8 @@ final class Exchange {
     /// The client's body is malformed.
     case request(MessageError)
     case upstream(UpstreamFailure)
+    /// The client's address holds too many upstream connections while few are free.
+    case tooManyRequests
     /// The response has a location or link that must not reach the browser.
     case withheld(Response)
   }
@@ -115,8 +117,10 @@ final class Exchange {
       var mayReuse = true
       while true {
         if clientConnection.isAbandoned { throw .state(.clientGone) }
+        if pool.holdsTooMany(clientConnection) { throw .tooManyRequests }
         let upstream: UpstreamConnection
         if let idle = idleConnection(mayReuse) { upstream = idle } else { upstream = try await connect(mayReuse) }
+        upstream.holder = clientConnection.limitedAddress
         let outcome = try await transfer(connected(upstream, head), upstream, head)
         if outcome == .released { try await deliver() }
         if outcome != .retry { break }
