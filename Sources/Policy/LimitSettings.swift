@@ -29,6 +29,9 @@ public struct LimitSettings: Sendable, Equatable {
   public var connections = 65_536
   /// The maximum number of connections of one IPv4 address or one IPv6 /64. Default: 1,024.
   public var connectionsPerAddress = 1_024
+  /// The maximum number of requests in progress of one IPv4 address or one IPv6 /64 while few upstream connections are
+  /// free. If `nil`, the limit is half of the connections that passing requests may use, at least 100 for each worker.
+  public var requestsPerAddress: Int?
   /// The number of requests on a connection after which the gateway closes it. Default: 10,000.
   public var requestsPerConnection = 10_000
   /// The maximum number of requests in progress on one HTTP/2 connection. Default: 100.
@@ -116,6 +119,20 @@ public struct LimitSettings: Sendable, Equatable {
           """
           an office behind one address; connections of trusted proxies and loopback do not count; with the PROXY \
           protocol they count for the client's address
+          """,
+          "429",
+        ]),
+      .number(
+        "requests_per_address", \.requestsPerAddress, .number(1...10_000_000),
+        """
+        Passing requests in progress of one IPv4 address or one IPv6 /64, while at most an eighth of the upstream \
+        connections are free
+        """,
+        default: "half of the upstream connections that passing requests may use, at least 100 for each worker",
+        notes: [
+          """
+          one client that does not read its responses must not keep all upstream connections; while enough are free, \
+          an office behind one address has no limit; loopback, trusted proxies and OAuth endpoints do not count
           """,
           "429",
         ]),

@@ -63,10 +63,30 @@ struct BodyPump {
     return true
   }
 
-  /// Records that `count` direct bytes were sent.
+  /// Records that `count` direct bytes were sent, or moved to the sink.
   mutating func sentDirect(_ count: Int) {
     directCount -= count
     if decoder.isFinished, directCount == 0 { hasEnded = true }
+  }
+
+  /// Moves the direct bytes, which are the rest of the body, from `source` to the end of `sink`, so that the source can
+  /// be used for something else. Swaps the blocks instead of copying if there is nothing else in either of them.
+  ///
+  /// Returns false if the body is not complete in `source`, or if it does not fit into `sink`.
+  mutating func moveRest(from source: Buffer, to sink: Buffer) -> Bool {
+    guard decoder.isFinished else { return false }
+    if directCount > 0 {
+      if sink.isEmpty, source.count == directCount {
+        sink.exchangeBlocks(with: source)
+      } else {
+        sink.compact()
+        guard directCount <= sink.room else { return false }
+        sink.append(from: source, offset: 0, count: directCount)
+        source.consume(directCount)
+      }
+      sentDirect(directCount)
+    }
+    return isEncoded
   }
 
   /// Copies a short body behind its head, which costs less than a send from two buffers.

@@ -53,7 +53,7 @@ public final class ConnectionLimits: Sendable {
 
   /// Returns the part of an address that identifies one customer: an IPv4 address, or the first 64 bits of an IPv6
   /// address.
-  private static func key(_ address: Address) -> UInt64 {
+  static func key(_ address: Address) -> UInt64 {
     let bytes = address.mappedBytes
     let isIPv4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
     return (isIPv4 ? bytes[8...] : bytes[..<8]).reduce(0) { $0 << 8 | UInt64($1) }

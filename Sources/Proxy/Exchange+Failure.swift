@@ -16,6 +16,7 @@ extension Exchange {
     case .state(.upstreamReset): await end(head, upstream: .reset)
     case .upstream(let error): await end(head, upstream: error)
     case .request(let error): await end(head, .request(error), nil)
+    case .tooManyRequests: await end(head, .overloaded(.requestsPerAddress), .requestsPerAddress)
     case .withheld(let response): await answer(withheld: response, head)
     }
   }

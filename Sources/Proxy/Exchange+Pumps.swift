@@ -85,7 +85,9 @@ extension Exchange {
         if !toClient.isEmpty || download.directCount > 0 {
           switch sendToClient(upstream) {
           case .moved: continue
-          case .wouldBlock: return .download(.waiting(.client))
+          case .wouldBlock:
+            if !state.isTunnel, download.moveRest(from: upstream.input, to: toClient) { return .received }
+            return .download(.waiting(.client))
           case .ended, .failed: return .clientGone
           }
         }
@@ -100,6 +102,19 @@ extension Exchange {
       case .ended, .failed: return .upstreamReset(hasInput: !upstream.input.isEmpty)
       }
     }
+  }
+
+  /// Sends the rest of a response that was received completely, as far as possible without a wait. Returns the result
+  /// as an event.
+  func stepDelivery() -> ExchangeState.Event {
+    while !toClient.isEmpty {
+      switch clientConnection.socket.send(toClient) {
+      case .moved: continue
+      case .wouldBlock: return .download(.waiting(.client))
+      case .ended, .failed: return .clientGone
+      }
+    }
+    return .download(.done)
   }
 
   private func encodeDownload(_ upstream: UpstreamConnection) throws(Failure) {

@@ -11,6 +11,9 @@ import Time
 /// response that arrives before the request has ended stops the upload, and a client that goes away cancels the
 /// request. Until the first byte of a response has been received, an idempotent request without a body can be sent
 /// again on another connection. For this, the send buffer keeps the encoded head.
+///
+/// If the client accepts no more, but the whole response has been received, the exchange takes the rest out of the
+/// buffer of the upstream connection and releases the connection, which other requests may wait for.
 final class Exchange {
   enum Failure: Error {
     /// A failure that `ExchangeState` has found.
@@ -18,6 +21,8 @@ final class Exchange {
     /// The client's body is malformed.
     case request(MessageError)
     case upstream(UpstreamFailure)
+    /// The client's address holds too many upstream connections while few are free.
+    case tooManyRequests
     /// The response has a location or link that must not reach the browser.
     case withheld(Response)
   }
@@ -112,9 +117,13 @@ final class Exchange {
       var mayReuse = true
       while true {
         if clientConnection.isAbandoned { throw .state(.clientGone) }
+        if pool.holdsTooMany(clientConnection) { throw .tooManyRequests }
         let upstream: UpstreamConnection
         if let idle = idleConnection(mayReuse) { upstream = idle } else { upstream = try await connect(mayReuse) }
-        if try await transfer(connected(upstream, head), upstream, head) == .finished { break }
+        upstream.holder = clientConnection.limitedAddress
+        let outcome = try await transfer(connected(upstream, head), upstream, head)
+        if outcome == .released { try await deliver() }
+        if outcome != .retry { break }
         mayReuse = false
         // The first attempt has sent or dropped bytes of the head: make all of them readable again.
         toUpstream.rewind(to: headCount)
@@ -133,7 +142,7 @@ final class Exchange {
     do throws(Failure) {
       let action = state.step(try begin(response, answer.parsed, head, of: upstream))
       await clientConnection.waiter.joinSendBatch()
-      _ = try await transfer(action, upstream, head)
+      if try await transfer(action, upstream, head) == .released { try await deliver() }
     } catch {
       await fail(error, head)
     }
@@ -164,6 +173,8 @@ final class Exchange {
 
   private enum Outcome {
     case finished
+    /// The upstream connection was released; the client has not accepted the rest of the response (`deliver`).
+    case released
     case retry
   }
 
@@ -208,20 +219,24 @@ final class Exchange {
             until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
           action = state.step(event(after: wake))
         case .yield:
-          await clientConnection.waiter.yieldShare()
-          // If bytes always moved, there was no wait that could check the deadline.
-          let isOver = deadlines.isOver(state, now: poller.now)
-          action = state.step(isOver ? .expired(.request) : isClientGone ? .clientGone : .yielded)
+          let resumed = await yieldShare()
+          action = state.step(resumed)
         case .finish(let mayReuse):
-          finish(upstream, mayReuse: mayReuse)
+          finish()
+          giveBack(upstream, mayReuse: mayReuse)
           return .finished
+        case .release(let mayReuse):
+          giveBack(upstream, mayReuse: mayReuse)
+          return .released
         case .closeQuietTunnel:
           metrics.recordLimit(.bodyTimeout)
-          finish(upstream, mayReuse: false)
+          finish()
+          giveBack(upstream, mayReuse: false)
           return .finished
         case .retry:
           pool.retire(upstream)
           return .retry
+        case .finishDelivery: throw .state(.upstreamReset)
         case .fail(let failure): throw .state(failure)
         }
       }
@@ -229,6 +244,45 @@ final class Exchange {
       pool.retire(upstream)
       throw error
     }
+  }
+
+  /// Sends the rest of a response whose upstream connection was released; `transfer` has returned `released`. The rest
+  /// is in `toClient`.
+  private func deliver() async throws(Failure) {
+    // A client that accepts nothing keeps only the block with the rest of its response.
+    buffers.giveBack(toUpstream)
+    clientConnection.releaseInput()
+    held.clear(buffers)
+    var action = state.step(.download(.waiting(.client)))
+    while true {
+      switch action {
+      case .download: action = state.step(stepDelivery())
+      case .wait:
+        clientConnection.socket.push()
+        let wake = await clientConnection.waiter.wait(
+          clientConnection.socket, state.interest.client.union(endOfClient),
+          until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
+        action = state.step(event(after: wake))
+      case .yield:
+        let resumed = await yieldShare()
+        action = state.step(resumed)
+      case .finishDelivery:
+        // The block may be a wide one of the upstream connection. The next exchange needs a normal one.
+        buffers.giveBack(toClient)
+        return finish()
+      case .fail(let failure): throw .state(failure)
+      // The state returns no other action after the release.
+      case .upload, .shutDownUpstream, .retry, .finish, .release, .closeQuietTunnel: throw .state(.upstreamReset)
+      }
+    }
+  }
+
+  /// Lets other tasks run. Returns the event with which the exchange continues.
+  private func yieldShare() async -> ExchangeState.Event {
+    await clientConnection.waiter.yieldShare()
+    // If bytes always moved, there was no wait that could check the deadline.
+    if deadlines.isOver(state, now: poller.now) { return .expired(.request) }
+    return isClientGone ? .clientGone : .yielded
   }
 
   private func event(after wake: Wake) -> ExchangeState.Event {
@@ -240,11 +294,14 @@ final class Exchange {
     return isClientGone ? .clientGone : .woke
   }
 
-  private func finish(_ upstream: UpstreamConnection, mayReuse: Bool) {
+  private func finish() {
     clientConnection.socket.push()
     clientConnection.state.finishedResponse()
     metrics.requestFinished(
       .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
+  }
+
+  private func giveBack(_ upstream: UpstreamConnection, mayReuse: Bool) {
     if mayReuse { pool.giveBack(upstream) } else { pool.retire(upstream) }
   }
 

@@ -7,7 +7,8 @@ import Reactor
 /// action. This value holds no references, and gets only the number of moved bytes.
 ///
 /// An exchange works in turns: the upload moves as many bytes as it can, then the download. When neither can continue,
-/// the exchange waits for both sockets at once. No event follows the actions `finish`, `closeQuietTunnel` and `fail`.
+/// the exchange waits for both sockets at once. No event follows the actions `finish`, `finishDelivery`,
+/// `closeQuietTunnel` and `fail`.
 ///
 ///                upload(.done): sent
 ///                upstreamRefused: stopped
@@ -17,16 +18,19 @@ import Reactor
 ///      |     '-------------- began: stopped --------------|
 ///      | switched                                         v
 ///      v                                              responding
-///     tunnel(open)                                        |
-///      |  upload(.done), upstreamRefused                  | download(.done)
-///      v                                                  v
-///     tunnel(closed) ------- download(.done) ----------> finish
+///     tunnel(open)                                        | | received: release
+///      |  upload(.done), upstreamRefused                  | '-----------> delivering
+///      |                                                  | download(.done)    | download(.done)
+///      v                                                  v                    v
+///     tunnel(closed) ------- download(.done) ----------> finish         finishDelivery
 ///
 /// - A response that begins while the request is still being sent stops the upload, and the upstream connection is not
 ///   reused.
 /// - A send that fails only stops the upload: the upstream may have answered before it closed the connection.
 /// - A request without a body whose method is idempotent is sent again if a reused connection ends before any byte of a
 ///   response has arrived: the upstream may have closed it while the request was on its way (RFC 9112, section 9.3.1).
+/// - If the client does not accept the rest of a response that was received completely, the upstream connection is
+///   released before the exchange waits. So clients that accept nothing cannot keep upstream connections from others.
 /// - A failure does not change the phase, because the error response depends on the phase.
 struct ExchangeState: Equatable {
   /// The properties of the request on which transitions depend.
@@ -46,6 +50,9 @@ struct ExchangeState: Equatable {
     /// The head of the response was written, and no more of the request is sent. `mayReuse`: the upstream connection
     /// can be used for another exchange after the body.
     case responding(Flow, mayReuse: Bool)
+    /// The response was received completely and the upstream connection was released. The client has not accepted the
+    /// rest of the response, which is in its send buffer.
+    case delivering
     /// Bytes of another protocol move in both directions until the upstream ends its side.
     case tunnel(Tunnel, Flow)
   }
@@ -92,6 +99,8 @@ struct ExchangeState: Equatable {
     /// The head of a response that switches protocols (status 101) was written for the client.
     case switched
     case download(Progress)
+    /// The client accepts no more for now, and the rest of the response is in its send buffer.
+    case received
     /// The upstream connection ended too early. `hasInput`: received bytes of a head or body are not consumed yet.
     case upstreamReset(hasInput: Bool)
     /// The wait ended because a socket is ready.
@@ -137,6 +146,10 @@ struct ExchangeState: Equatable {
     /// Send the request again, on a new connection.
     case retry
     case finish(mayReuse: Bool)
+    /// Release the upstream connection. The next event is `download(.waiting(.client))`.
+    case release(mayReuse: Bool)
+    /// End the exchange, whose upstream connection was released before.
+    case finishDelivery
     /// Close a tunnel that has been idle for too long. No bytes are lost.
     case closeQuietTunnel
     case fail(Failure)
@@ -207,9 +220,14 @@ struct ExchangeState: Equatable {
       return .download
     case (.responding(_, let mayReuse), .download(.done)):
       return .finish(mayReuse: mayReuse)
+    case (.responding(_, let mayReuse), .received):
+      phase = .delivering
+      return .release(mayReuse: mayReuse)
+    case (.delivering, .download(.done)):
+      return .finishDelivery
     case (.tunnel, .download(.done)):
       return .finish(mayReuse: false)
-    case (.requesting, .download(.waiting)), (.requesting, .download(.paused)):
+    case (.requesting, .download(.waiting)), (.requesting, .download(.paused)), (.delivering, .download):
       return endTurn()
     case (.responding(_, let mayReuse), .download(let progress)):
       phase = .responding(Flow(progress), mayReuse: mayReuse)
@@ -242,7 +260,7 @@ struct ExchangeState: Equatable {
       return .fail(.clientGone)
 
     // The driver reports no other combination.
-    case (.requesting, _), (.responding, _), (.tunnel, _):
+    case (.requesting, _), (.responding, _), (.delivering, _), (.tunnel, _):
       return .fail(.upstreamReset)
     }
   }
@@ -278,7 +296,7 @@ struct ExchangeState: Equatable {
   var isUploading: Bool {
     switch phase {
     case .requesting(.open, _), .tunnel(.open, _): true
-    case .requesting, .responding, .tunnel: false
+    case .requesting, .responding, .delivering, .tunnel: false
     }
   }
 
@@ -292,7 +310,7 @@ struct ExchangeState: Equatable {
   /// True if response bytes wait for the client to accept them.
   var isBlockedByClient: Bool {
     switch phase {
-    case .responding(.waiting(.client), _), .tunnel(_, .waiting(.client)): true
+    case .responding(.waiting(.client), _), .delivering, .tunnel(_, .waiting(.client)): true
     case .requesting, .responding, .tunnel: false
     }
   }
@@ -310,7 +328,7 @@ struct ExchangeState: Equatable {
   var isSwitching: Bool {
     switch phase {
     case .requesting: asksForSwitch
-    case .responding: false
+    case .responding, .delivering: false
     case .tunnel: true
     }
   }
@@ -338,7 +356,7 @@ struct ExchangeState: Equatable {
     switch phase {
     case .requesting(.open(.waiting(.upstream)), _), .tunnel(.open(.waiting(.upstream)), _): upstream.insert(.writable)
     case .requesting(.open, _), .tunnel(.open, _): client.insert(.readable)
-    case .requesting, .responding, .tunnel: break
+    case .requesting, .responding, .delivering, .tunnel: break
     }
     if isBlockedByClient { client.insert(.writable) } else { upstream.insert(.readable) }
     return (client, upstream)

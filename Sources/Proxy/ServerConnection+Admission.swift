@@ -21,13 +21,26 @@ extension ServerConnection {
       return .closed
     }
     guard admission.isWithinTotal else { return refusal(.overloaded(.connections)) }
-    // A trusted proxy connects for many clients, and a loopback peer is a local process: neither is limited per
-    // address.
-    let isCounted = !settings.configuration.trusts(peer) && !peer.isLoopback
-    guard !isCounted || admission.count(peer, limit: limits.connectionsPerAddress) else {
+    guard !isLimitedByAddress || admission.count(peer, limit: limits.connectionsPerAddress) else {
       return refusal(.overloaded(.connectionsPerAddress))
     }
     return await secure()
+  }
+
+  /// True if the limits per address apply to the client. A trusted proxy connects for many clients, and a loopback peer
+  /// is a local process: neither is limited.
+  private var isLimitedByAddress: Bool { !settings.configuration.trusts(peer) && !peer.isLoopback }
+
+  /// The client address for the limits per address (`ConnectionLimits.key`); `nil` if they do not apply.
+  var limitedAddress: UInt64? {
+    switch addressLimit {
+    case .unknown:
+      let address = isLimitedByAddress ? ConnectionLimits.key(peer) : nil
+      addressLimit = address.map { AddressLimit.limited($0) } ?? .unlimited
+      return address
+    case .limited(let address): return address
+    case .unlimited: return nil
+    }
   }
 
   /// Decides how to refuse the connection: with an error response, or by closing it. Only a limited number of refused

@@ -27,6 +27,15 @@ final class ServerConnection: Activity {
     case parked
   }
 
+  /// The address to which the limits per address apply.
+  enum AddressLimit {
+    /// Not determined yet.
+    case unknown
+    /// The address of the client (`ConnectionLimits.key`).
+    case limited(UInt64)
+    case unlimited
+  }
+
   let socket: Socket
   /// The socket of the connection; for a stream, the socket of its HTTP/2 connection.
   private let carrier: Socket
@@ -38,6 +47,8 @@ final class ServerConnection: Activity {
   let socketPeer: Address
   /// The client named in the header of the PROXY protocol, if any.
   var proxiedClient: ProxyHeader.Client?
+  /// The value that `limitedAddress` computes once for a client.
+  var addressLimit = AddressLimit.unknown
   /// The settings from which `identity` was derived.
   private var identitySettings: CompiledProxyConfiguration
   /// The listener's TLS; `nil` for plaintext.
@@ -128,6 +139,7 @@ final class ServerConnection: Activity {
     if identitySettings !== connection.identitySettings {
       identity = connection.identity.overHTTP2
       peer = connection.peer
+      addressLimit = .unknown
       proxiedClient = connection.proxiedClient
       identitySettings = connection.identitySettings
     }
@@ -155,6 +167,7 @@ final class ServerConnection: Activity {
   /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
   func updateIdentity() {
     identitySettings = settings
+    addressLimit = .unknown
     if proxiedClient != nil, !settings.configuration.trusts(socketPeer) {
       proxiedClient = nil
       peer = socketPeer

@@ -15,6 +15,9 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   private(set) var hasFilledBlock = false
   /// True if the connection was used by an earlier exchange.
   private(set) var isReused = false
+  /// The client address (`ConnectionLimits.key`) of the passing request that uses the connection; `nil` while idle, and
+  /// for a request that is not limited by its address.
+  var holder: UInt64?
   private let timer = Timer()
   private var isIdle = false
   /// The time at which the last exchange ended.
@@ -31,6 +34,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   func park(now: MonotonicTime, timeout: Milliseconds) {
     idleSince = now
     isIdle = true
+    holder = nil
     // Observer and timer stay set while the connection is in use: clearing and setting them again would cost reference
     // counting per request.
     if socket.observer == nil { socket.observer = self }

@@ -11,6 +11,10 @@ public final class UpstreamPool {
   private let metrics: any ProxyMetrics
   var settings: CompiledProxyConfiguration
   private var idle: [UpstreamConnection] = []
+  /// The established connections, idle or in use, in no particular order.
+  private var established: [ObjectIdentifier: UpstreamConnection] = [:]
+  /// The client addresses of the passing requests for which a connection is being established.
+  private var connecting: [UInt64] = []
   /// The number of connections, idle or in use, including those being established.
   private var open = 0
   /// A number that is incremented when the upstream TLS settings change. Connections of an earlier epoch are not reused
@@ -78,6 +82,34 @@ public final class UpstreamPool {
         - settings.configuration.limits.reservedUpstreamConnections
   }
 
+  // MARK: The share of an address
+
+  /// True if few connections are free for passing requests: at most an eighth of them, or one.
+  private var isShort: Bool {
+    let usable = passingConnections
+    return open - idle.count >= usable - max(1, usable / 8)
+  }
+
+  /// The number of connections that passing requests may use.
+  private var passingConnections: Int {
+    settings.configuration.upstreamConnections - settings.configuration.limits.reservedUpstreamConnections
+  }
+
+  /// True if few connections are free and the passing requests of the client's address already hold too many of the
+  /// others. Without this limit, one client that does not read its responses could keep all of them.
+  ///
+  /// While enough connections are free, no address is limited, so that many users behind one address are not refused.
+  func holdsTooMany(_ client: ServerConnection) -> Bool {
+    guard isShort, let address = client.limitedAddress else { return false }
+    let limit =
+      settings.configuration.limits.requestsPerAddress
+      ?? max(ProxyLimits.minimumRequestsPerAddress, passingConnections / 2)
+    // Counted only here: a count that is kept for each address would cost more per request than this costs while
+    // connections are short.
+    let held = established.values.reduce(0) { $1.holder == address ? $0 + 1 : $0 }
+    return connecting.reduce(held) { $1 == address ? $0 + 1 : $0 } >= limit
+  }
+
   /// Returns an idle connection if the request may use it, otherwise a new one. Waits in a queue if all are in use.
   ///
   /// - Parameter mayUseReserved: true if the request may use the reserved connections.
@@ -99,7 +131,12 @@ public final class UpstreamPool {
       }
       try await waitInQueue(client, mayUseReserved, until: queueDeadline)
     }
-    return try await connect(client)
+    guard !mayUseReserved, let address = client.limitedAddress else { return try await connect(client) }
+    connecting.append(address)
+    defer { if let index = connecting.firstIndex(of: address) { connecting.remove(at: index) } }
+    let connection = try await connect(client)
+    connection.holder = address
+    return connection
   }
 
   /// Waits in a queue until a connection may be available.
@@ -140,7 +177,9 @@ public final class UpstreamPool {
       try await secure(socket, for: client, until: deadline)
       opened += 1
       metrics.upstreamConnectionOpened()
-      return UpstreamConnection(socket, self, epoch: epoch)
+      let connection = UpstreamConnection(socket, self, epoch: epoch)
+      established[ObjectIdentifier(connection)] = connection
+      return connection
     } catch {
       recordClosed()
       throw error
@@ -224,6 +263,7 @@ public final class UpstreamPool {
   /// Closes a connection that was in use.
   func retire(_ connection: UpstreamConnection) {
     connection.close()
+    established[ObjectIdentifier(connection)] = nil
     metrics.upstreamConnectionClosed()
     recordClosed()
   }

@@ -44,6 +44,13 @@ struct LimitSettingsTests {
     #expect(Self.limits(try Self.settings()) == Self.limits(ProxyConfiguration()))
   }
 
+  @Test("The limit of requests of one address reaches the proxy, which has a default of its own")
+  func requestsPerAddress() throws {
+    let limited = try Self.settings { $0.requestsPerAddress = 80 }
+    #expect(limited.limits.requestsPerAddress == 80)
+    #expect(try Self.settings().limits.requestsPerAddress == nil)
+  }
+
   @Test("Each limit of a policy reaches the proxy")
   func all() throws {
     let before = Self.limits(try Self.settings())

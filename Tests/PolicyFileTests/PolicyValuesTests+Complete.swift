@@ -42,6 +42,7 @@ extension PolicyValuesTests {
         minimum_rate: 1KiB
         connections: 1000
         connections_per_address: 100
+        requests_per_address: 80
         requests_per_connection: 500
         concurrent_streams: 50
         stream_resets: 20

@@ -120,6 +120,7 @@ struct PolicyValuesTests {
     expected.minimumRate = 1_024
     expected.connections = 1_000
     expected.connectionsPerAddress = 100
+    expected.requestsPerAddress = 80
     expected.requestsPerConnection = 500
     expected.concurrentStreams = 50
     expected.streamResets = 20

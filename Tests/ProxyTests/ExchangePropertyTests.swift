@@ -48,11 +48,14 @@ struct ExchangePropertyTests {
         let action = state.step(event)
         #expect(!before.hasResponse || state.hasResponse)
         #expect(!before.isTunnel || state.isTunnel)
+        #expect(before.phase != .delivering || state.phase == .delivering)
         #expect(action != .upload || state.isUploading)
         #expect(action != .retry || before.mayRepeat && !before.hasResponse)
         #expect(!state.mayRepeat || state.isHeadInBuffer)
         #expect(!state.isHeadInBuffer || !state.hasResponse)
         #expect(action != .finish(mayReuse: true) || before.hasResponse && !before.isTunnel)
+        #expect(action != .release(mayReuse: true) || before.hasResponse && state.phase == .delivering)
+        #expect(action != .finishDelivery || before.phase == .delivering)
         if case .fail = action { #expect(state == before) }
       }
     }
@@ -118,7 +121,8 @@ private struct RandomPeers {
     case .shutDownUpstream: return .upload(.done)
     case .wait: return wait()
     case .yield: return deadlines.isOver(state, now: now) ? .expired(.request) : .yielded
-    case .finish, .closeQuietTunnel, .fail: return .clientGone
+    case .release: return .download(.waiting(.client))
+    case .finish, .finishDelivery, .closeQuietTunnel, .fail: return .clientGone
     }
   }
 
@@ -140,6 +144,10 @@ private struct RandomPeers {
   }
 
   private mutating func download() -> ExchangeState.Event {
+    if state.phase == .delivering {
+      return isSilent || isEndless
+        ? .download(.waiting(.client)) : random.pick([.download(.waiting(.client)), .download(.done), .clientGone])
+    }
     if isSilent { return .download(.waiting(state.hasResponse ? random.pick([.client, .upstream]) : .upstream)) }
     move()
     guard state.hasResponse else {
@@ -151,7 +159,9 @@ private struct RandomPeers {
     if state.hasUsedShare { return .download(.paused) }
     let waits: [ExchangeState.Event] = [.download(.waiting(.client)), .download(.waiting(.upstream))]
     if isEndless { return random.pick(waits) }
-    return random.pick(waits + [.download(.done), .upstreamReset(hasInput: random.flip()), .clientGone])
+    return random.pick(
+      waits + (state.isTunnel ? [] : [.received])
+        + [.download(.done), .upstreamReset(hasInput: random.flip()), .clientGone])
   }
 
   private mutating func wait() -> ExchangeState.Event {
@@ -193,11 +203,15 @@ private struct RandomPeers {
     case .retry:
       rule(before.request == .head(isIdempotent: true, asksForSwitch: before.asksForSwitch), "a repeated request")
       rule(isReused && !hasResponse && attempts == 1, "a repetition of what may have been done")
-    case .finish(let mayReuse):
-      hasEnded = true
+    case .finish(let mayReuse), .release(let mayReuse):
+      if case .finish = action { hasEnded = true }
       rule(hasResponse, "an end without a response")
+      rule(before.phase != .delivering, "a connection that is released twice")
       let isReusable = isSent && !isCut && keepsAlive && !state.isTunnel
       rule(mayReuse == (isReusable && state.request != .body(asksForClose: true)), "reuse of a connection")
+    case .finishDelivery:
+      hasEnded = true
+      rule(before.phase == .delivering, "an end without its connection")
     case .wait, .yield: rule((action == .yield) == state.hasUsedShare, "a wait in place of others' turn")
     case .closeQuietTunnel:
       hasEnded = true
@@ -237,7 +251,7 @@ private struct RandomEvents {
     return pick([
       .connected(isReused: flip()), .upload(progress), .clientEnded, .upstreamRefused,
       .began(upstreamKeepsAlive: flip()),
-      .switched, .download(progress), .upstreamReset(hasInput: flip()), .woke,
+      .switched, .download(progress), .received, .upstreamReset(hasInput: flip()), .woke,
       .expired(pick([.request, .stall, .rate, .progress])), .yielded, .clientGone,
     ])
   }

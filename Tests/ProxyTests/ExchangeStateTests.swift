@@ -66,6 +66,37 @@ struct ExchangeStateTests {
     #expect(state.interest == (.writable, []))
   }
 
+  @Test("A client that takes no more of a response that is here keeps no upstream connection")
+  func delivery() {
+    for (request, keepsAlive, mayReuse) in [
+      (ExchangeStateTests.idempotent, true, true), (ExchangeStateTests.idempotent, false, false),
+      (.body(asksForClose: true), true, false),
+    ] {
+      var (state, action) = after(
+        request, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: keepsAlive), .received)
+      #expect(action == .release(mayReuse: mayReuse))
+      #expect(state.step(.download(.waiting(.client))) == .wait)
+      #expect(state.isBlockedByClient && state.hasResponse && !state.isSwitching && !state.isUploading)
+      #expect(state.interest == (.writable, []))
+      #expect(state.step(.woke) == .download)
+      #expect(state.step(.download(.done)) == .finishDelivery)
+    }
+  }
+
+  @Test("A client that does not take the rest of a response meets the limits after the release too")
+  func lateDelivery() {
+    let (released, _) = after(
+      ExchangeStateTests.idempotent, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: true),
+      .received, .download(.waiting(.client)))
+    for (event, failure) in [
+      (.expired(.stall), .clientTimeout), (.expired(.rate), .tooSlow), (.expired(.request), .tooLong),
+      (.clientGone, .clientGone),
+    ] as [(State.Event, State.Failure)] {
+      var state = released
+      #expect(state.step(event) == .fail(failure))
+    }
+  }
+
   @Test("An exchange that has moved its share lets others run before it goes on")
   func shares() {
     var (state, _) = after(ExchangeStateTests.body, .connected(isReused: false))

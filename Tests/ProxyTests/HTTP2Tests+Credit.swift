@@ -63,6 +63,26 @@ extension ProxyTests.HTTP2Tests {
     }
   }
 
+  @Test("A client that gives no credit keeps no upstream connection of a response that was received completely")
+  func releasedConnection() async throws {
+    // The buffer of a stream holds less than this.
+    let body = String(repeating: "a", count: 17_000)
+    try await Self.setup(ScriptedUpstream.answering("HTTP/1.1 200 OK\r\nContent-Length: 17000\r\n\r\n\(body)")) {
+      $0.upstreamConnections = 1
+    }.run { _, bench in
+      let client = try await bench.connectHTTP2(settings: Self.noCredit)
+      client.givesCredit = false
+      try await client.send(.get(1))
+      await bench.eventually("its request is answered") { bench.upstream.requests.count == 1 }
+      let other = try await bench.get("/")
+      #expect(other.status == 200 && other.body.count == 17_000)
+      #expect(bench.upstream.connections == 1)
+      try await client.send(.window(1, 17_000))
+      let answer = try await client.answer(1)
+      #expect(answer.isWhole && answer.body == Array(body.utf8) && answer.reset == nil)
+    }
+  }
+
   @Test("A client that connects while memory is short gets a GOAWAY, however much it has sent")
   func refusedClient() async throws {
     try await Self.setup(ScriptedUpstream.plain) {

@@ -1,4 +1,6 @@
 import HTTP1
+import HTTP2
+import HTTP2TestSupport
 import Proxy
 import Reactor
 import Telemetry
@@ -124,6 +126,58 @@ extension ProxyTests {
         var again = 0
         await bench.eventually("there is room for the address") {
           again = (try? await status(header("192.0.2.1")).0) ?? 0
+          return again == 200
+        }
+      }
+    }
+
+    @Test("An address that holds too many upstream connections gets 429 while few are free, and others are served")
+    func requestsPerAddress() async throws {
+      try await Bench.Setup(
+        upstream: { upstream, peer in
+          while true {
+            let request = try await upstream.read(peer)
+            // The client sends no further request on this connection.
+            if request.target == "/wait" { _ = try await upstream.read(peer) }
+            try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+          }
+        },
+        proxyProtocol: true,
+        configure: {
+          $0.http2 = HTTP2Limits()
+          $0.upstreamConnections = 4
+          $0.limits.requestsPerAddress = 2
+          $0.trusts = { $0.isLoopback }
+        }
+      ).run { _, bench in
+        func connect(_ address: String) async throws -> Peer {
+          let peer = try await bench.connect()
+          try await peer.send("PROXY TCP4 \(address) 127.0.0.1 4000 80\r\n")
+          return peer
+        }
+        func status(_ address: String) async throws -> Int {
+          let peer = try await connect(address)
+          try await peer.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+          return try await peer.readResponse().status
+        }
+        let client = try await FrameClient(try await connect("192.0.2.1"))
+        // One more than the limit: it applies only once a single connection is free.
+        for (stream, count) in [(1, 1), (3, 2), (5, 3)] {
+          try await client.send(.get(stream, "/wait"))
+          await bench.eventually("the request is in progress") { bench.upstream.requests.count == count }
+        }
+        try await client.send(.get(7, "/"))
+        #expect(try await client.answer(7).status == 429)
+        #expect(try await status("192.0.2.1") == 429)
+        // Another client, and a local process.
+        #expect(try await status("192.0.2.2") == 200)
+        #expect(try await status("127.0.0.9") == 200)
+        #expect(await bench.count(.requestsPerAddress) == 2)
+        // The limit no longer applies once the address holds less.
+        try await client.send(.reset(1), .reset(3))
+        var again = 0
+        await bench.eventually("the address is served") {
+          again = (try? await status("192.0.2.1")) ?? 0
           return again == 200
         }
       }

@@ -111,7 +111,7 @@ final class TestHandler: RequestHandler {
       switch failure {
       case .request(let error): error.status
       case .timeout: 408
-      case .overloaded(let limit): limit == .connectionsPerAddress ? 429 : 503
+      case .overloaded(let limit): limit == .connectionsPerAddress || limit == .requestsPerAddress ? 429 : 503
       case .bodyTooLarge: 413
       case .loop: 508
       case .upstream(let error): error.status

@@ -268,14 +268,19 @@ public final class Gateway: RequestHandler {
     return response
   }
 
-  /// Returns 429 if the client's address has too many connections (RFC 6585, section 4), and 503 for a limit that all
-  /// clients share (RFC 9110, section 15.6.4).
+  /// Returns 429 if the client's address has too many connections or requests (RFC 6585, section 4), and 503 for a
+  /// limit that all clients share (RFC 9110, section 15.6.4).
   private func limitResponse(_ limit: LimitKind, _ form: ErrorForm) -> Response {
-    let isPerAddress = limit == .connectionsPerAddress
+    let perAddress: String? =
+      switch limit {
+      case .connectionsPerAddress: "too many connections from this address"
+      case .requestsPerAddress: "too many requests from this address"
+      default: nil
+      }
     return pages.error(
       ErrorPage(
-        status: isPerAddress ? 429 : 503, section: isPerAddress ? "RFC 6585, section 4" : nil,
-        detail: isPerAddress ? "too many connections from this address" : "the gateway has reached a limit",
+        status: perAddress == nil ? 503 : 429, section: perAddress == nil ? nil : "RFC 6585, section 4",
+        detail: perAddress ?? "the gateway has reached a limit",
         retryAfter: ErrorPage.retryDelay), as: form)
   }
 

@@ -81,6 +81,7 @@ public final class GatewaySnapshot: Sendable {
       bytes: limits.headerBytes, fields: limits.headerFields, target: limits.targetLength)
     settings.limits.connections = limits.connections
     settings.limits.connectionsPerAddress = limits.connectionsPerAddress
+    settings.limits.requestsPerAddress = limits.requestsPerAddress.map { max(1, $0 / workers) }
     settings.limits.requestsPerConnection = limits.requestsPerConnection
     settings.limits.requestTimeout = limits.requestTimeout
     settings.limits.minimumRate = limits.minimumRate
