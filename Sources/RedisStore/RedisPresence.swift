@@ -5,9 +5,10 @@ internal import Time
 
 /// Shows the other processes that this one lives while it holds claims. All workers share it.
 ///
-/// Theory of operation. While the process holds claims, the server has a key with the id of the process. The server ends
-/// the key `RedisLimits.presenceLifetime` after it has executed the write, by its own clock. The process counts the same
-/// time from the moment *before* it sent the write, by its monotonic clock, so it never believes in a key that is gone.
+/// Theory of operation. While the process holds claims, the server has a key with the id of the process. The server
+/// ends the key `RedisLimits.presenceLifetime` after it has executed the write, by its own clock. The process counts
+/// the same time from the moment *before* it sent the write, by its monotonic clock, so it never believes in a key that
+/// is gone.
 ///
 ///     none --beginHold--> unconfirmed --reply--> confirmed until (time of the write + lifetime)
 ///      ^                                          |  ^  |
@@ -18,11 +19,11 @@ internal import Time
 /// processes may take over the claims with this id. The id is then never used again, and `isAlive` is false for it for
 /// ever: its requests do not contact the upstream.
 ///
-/// A key may also be missing although its process lives. In a new epoch, the server may lack keys: so this process finds
-/// no other one gone before it has been in the epoch for `RedisLimits.presenceGrace`. A server that was stopped ends
-/// keys that no process could write meanwhile: so a process is gone only if its key is still missing
-/// `RedisLimits.presenceConfirmation` after that was seen first. Meanwhile, processes that live connect again and record
-/// the ends of their claims (`EphemeralStore.replaceLater`).
+/// A key may also be missing although its process lives. In a new epoch, the server may lack keys: so this process
+/// finds no other one gone before it has been in the epoch for `RedisLimits.presenceGrace`. A server that was stopped
+/// ends keys that no process could write meanwhile: so a process is gone only if its key is still missing
+/// `RedisLimits.presenceConfirmation` after that was seen first. Meanwhile, processes that live connect again and
+/// record the ends of their claims (`EphemeralStore.replaceLater`).
 final class RedisPresence: Sendable {
   /// A write of the key that has been sent.
   struct Write: Sendable {
@@ -136,6 +137,13 @@ final class RedisPresence: Sendable {
     shared.withLock { shared in
       guard claimant != shared.claimant, epoch == shared.epoch, let from = shared.judgesFrom else { return false }
       return now >= from
+    }
+  }
+
+  /// Records that the process has a key.
+  func recordPresent(_ claimant: ClaimantID) {
+    shared.withLock { shared in
+      shared.missing[claimant] = nil
     }
   }
 

@@ -22,7 +22,10 @@ extension RedisStore {
     let epoch = self.epoch
     guard presence.mayJudge(claimant, in: epoch, now: SystemClock.monotonicTime()) else { return false }
     do throws(StoreError) {
-      guard try await perform(.get(key: presenceKey(claimant)), in: epoch) == .null else { return false }
+      guard try await perform(.get(key: presenceKey(claimant)), in: epoch) == .null else {
+        presence.recordPresent(claimant)
+        return false
+      }
       return presence.recordMissing(claimant, now: SystemClock.monotonicTime())
     } catch {
       return false

@@ -18,11 +18,11 @@ public import Time
 ///
 /// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it
 /// holds a claim, it is unknown if the upstream code was used, so the claim counts as unsettled: as soon as the store
-/// finds the process gone (`EphemeralStore.isGone`), and in any case after the lease. A process that was only stopped or
-/// cut off may return later. So tokens are delivered only if `spend` finds the claim unchanged.
+/// finds the process gone (`EphemeralStore.isGone`), and in any case after the lease. A process that was only stopped
+/// or cut off may return later. So tokens are delivered only if `spend` finds the claim unchanged.
 ///
-/// Each claim contains a nonce of its request: the id of the process and random bytes. The store changes a claim only if
-/// its record still has this nonce, so only the request that holds the claim can change it.
+/// Each claim contains a nonce of its request: the id of the process and random bytes. The store changes a claim only
+/// if its record still has this nonce, so only the request that holds the claim can change it.
 ///
 /// A claim is made only in the epoch in which the code was sealed: with an earlier epoch, the store may have lost the
 /// claim of another request for the code.
