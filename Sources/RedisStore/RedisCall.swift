@@ -43,7 +43,9 @@ final class RedisCall {
   func finish(_ outcome: Outcome) {
     guard self.outcome == nil else { return }
     self.outcome = outcome
-    if let presenceWrite, case .answered(.status) = outcome { presenceWrite.confirm(now: SystemClock.monotonicTime()) }
+    if let presenceWrite, case .answered(.status(_)) = outcome {
+      presenceWrite.confirm(now: SystemClock.monotonicTime())
+    }
     waiter.resume(.ready)
   }
 

@@ -252,9 +252,9 @@ final class RedisClient: Activity {
 
   private func appendBatch(_ link: RedisLink, _ epoch: EpochID) {
     var current: [RedisCall] = []
-    if let (write, claimant) = store.presence.dueWrite(hasCommands: !calls.isEmpty, now: poller.now) {
+    if let write = store.presence.dueWrite(hasCommands: !calls.isEmpty, now: poller.now) {
       let words = [
-        Words.set, store.presenceKey(claimant), Words.one, Words.px, Words.number(RedisLimits.presenceLifetime),
+        Words.set, store.presenceKey(write.claimant), Words.one, Words.px, Words.number(RedisLimits.presenceLifetime),
       ]
       // In front of the claims, so that the key exists before them.
       current.append(RedisCall(words, isWrite: true, isRepeat: false, epoch: epoch, presence: write, poller))

@@ -14,7 +14,7 @@ internal import Time
 ///      ^                                          |  ^  |
 ///      +----------- the time has passed ----------+  +--+ reply to a later write
 ///
-/// A worker writes the key in front of its commands (`isDue`), on the same connection, so the key exists before each
+/// A worker writes the key in front of its commands (`dueWrite`), on the same connection, so the key exists before each
 /// claim. Between them, the workers wait at most until `nextWrite`. If the time passes without a confirmed write, other
 /// processes may take over the claims with this id. The id is then never used again, and `isAlive` is false for it for
 /// ever: its requests do not contact the upstream.
@@ -28,7 +28,8 @@ final class RedisPresence: Sendable {
   /// A write of the key that has been sent.
   struct Write: Sendable {
     fileprivate let presence: RedisPresence
-    fileprivate let claimant: ClaimantID
+    /// The id of the process in the key.
+    let claimant: ClaimantID
     fileprivate let sent: MonotonicTime
 
     /// Records that the server has executed the write.
@@ -92,14 +93,13 @@ final class RedisPresence: Sendable {
     }
   }
 
-  /// Returns the write that a worker has to send in front of its next commands, with the id to write; `nil` if none is
-  /// due.
+  /// Returns the write that a worker has to send in front of its next commands; `nil` if none is due.
   ///
   /// - Parameters:
   ///   - hasCommands: true if commands follow, which may contain claims. Then the key must exist for longer than they
   ///     take: a write of another worker may not have been executed yet.
   ///   - now: the present time, or an earlier one.
-  func dueWrite(hasCommands: Bool, now: MonotonicTime) -> (write: Write, claimant: ClaimantID)? {
+  func dueWrite(hasCommands: Bool, now: MonotonicTime) -> Write? {
     shared.withLock { shared in
       guard shared.holds > 0 else { return nil }
       shared.renew(now: now)
@@ -107,7 +107,7 @@ final class RedisPresence: Sendable {
       let isShort = shared.confirmed.map { $0 < now + RedisLimits.presenceReserve } ?? true
       guard isOld || (hasCommands && isShort) else { return nil }
       shared.written = now
-      return (Write(presence: self, claimant: shared.claimant, sent: now), shared.claimant)
+      return Write(presence: self, claimant: shared.claimant, sent: now)
     }
   }
 

@@ -5,6 +5,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Time
 
 /// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
