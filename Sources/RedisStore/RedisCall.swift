@@ -19,15 +19,19 @@ final class RedisCall {
   let epoch: EpochID
   /// The operation of the command if no caller waits for it: it is repeated if the connection ends before the reply.
   let deferredOperation: RedisOperation?
+  /// The write of the key of this process, if the command is one; it is confirmed by the reply.
+  let presenceWrite: RedisPresence.Write?
   private(set) var outcome: Outcome?
   /// True if the caller no longer waits.
   private(set) var isAbandoned = false
   private let waiter: Waiter
 
   init(
-    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, deferred: RedisOperation? = nil, _ poller: Poller
+    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, deferred: RedisOperation? = nil,
+    presence: RedisPresence.Write? = nil, _ poller: Poller
   ) {
     deferredOperation = deferred
+    presenceWrite = presence
     self.words = words
     self.isWrite = isWrite
     self.isRepeat = isRepeat
@@ -39,6 +43,9 @@ final class RedisCall {
   func finish(_ outcome: Outcome) {
     guard self.outcome == nil else { return }
     self.outcome = outcome
+    if let presenceWrite, case .answered(.status(_)) = outcome {
+      presenceWrite.confirm(now: SystemClock.monotonicTime())
+    }
     waiter.resume(.ready)
   }
 

@@ -12,7 +12,8 @@ internal import Time
 /// Theory of operation. Operations append their commands to `calls` and wake this activity, which runs after the other
 /// jobs of the loop's turn. It sends all commands at once, followed by the commands that decide if their replies are
 /// valid (`RedisBatch`). The replies arrive in the order of the commands, so a queue of batches assigns each reply to
-/// its call.
+/// its call. While the process holds claims, the first command of a batch may write the key of the process
+/// (`RedisPresence`); without other commands, it is a batch of its own.
 ///
 ///     connecting --(success)--> up --(connection ends)--> connecting
 ///     connecting --(failure)--> down --(pause, failure)--> down
@@ -204,6 +205,7 @@ final class RedisClient: Activity {
         if isStopped { break }
         phase = .up
         store.condition.recordConnection(greeting)
+        store.presence.recordConnection(greeting.epoch.id, now: SystemClock.monotonicTime())
         performDeferredChanges()
         wakeConnectionWaiters()
         try await serve(link, greeting.epoch)
@@ -239,7 +241,8 @@ final class RedisClient: Activity {
       try link.flush()
       try link.receive { reply throws(RedisFailure) in try handle(reply, epoch: text) }
       guard calls.isEmpty else { continue }
-      let deadline = batches.first.map { $0.due } ?? .never
+      var deadline = batches.first.map { $0.due } ?? .never
+      if let nextWrite = store.presence.nextWrite { deadline = min(deadline, nextWrite) }
       isSuspended = true
       let isInTime = await link.wait(until: deadline)
       isSuspended = false
@@ -248,8 +251,14 @@ final class RedisClient: Activity {
   }
 
   private func appendBatch(_ link: RedisLink, _ epoch: EpochID) {
-    guard !calls.isEmpty else { return }
     var current: [RedisCall] = []
+    if let write = store.presence.dueWrite(hasCommands: !calls.isEmpty, now: poller.now) {
+      let words = [
+        Words.set, store.presenceKey(write.claimant), Words.one, Words.px, Words.number(RedisLimits.presenceLifetime),
+      ]
+      // In front of the claims, so that the key exists before them.
+      current.append(RedisCall(words, isWrite: true, isRepeat: false, epoch: epoch, presence: write, poller))
+    }
     for call in calls where !call.isAbandoned {
       if call.epoch == epoch { current.append(call) } else { call.finish(.failed(.otherEpoch, wasSent: false)) }
     }

@@ -33,6 +33,23 @@ enum RedisLimits {
   static let countInterval: Milliseconds = 60_000
   /// The time after the last request for figures at which a count that has not ended is given up.
   static let countRequestLifetime: Milliseconds = 600_000
+  /// The lifetime of the key of a process that holds claims. After it, other processes may take over the claims.
+  static let presenceLifetime: Milliseconds = 5_000
+  /// The time between two writes of this key. If one write fails, two more follow before the key ends.
+  static let presenceInterval: Milliseconds = 1_500
+  /// The time for which the key must exist when a claim is sent: longer than an operation with all its repeats, and the
+  /// time that is left for the upstream request to begin (`UpstreamHold.noticeTime`).
+  static let presenceReserve: Milliseconds = 3_000
+  /// The time in an epoch before a process without a key counts as gone: longer than `presenceLifetime`, for processes
+  /// that believe in the key of the earlier epoch, and a reconnect.
+  static let presenceGrace: Milliseconds = 10_000
+  /// The time for which the key of a process must be missing: longer than the gateway takes to notice a recovered
+  /// server, and to record the ends of claims there.
+  static let presenceConfirmation: Milliseconds = 3_000
+  /// The maximum number of processes whose missing keys are remembered, and the time after which one may be forgotten
+  /// to make room.
+  static let maximumMissing = 256
+  static let missingLifetime: Milliseconds = 600_000
   /// The time between two reports of the same problem.
   static let reportInterval: Seconds = 60
 }

@@ -24,6 +24,8 @@ public final class RedisStore: EphemeralStore {
   let prefix: [UInt8]
   /// The count of the entries on the server.
   let count = RedisCount()
+  /// The key of this process while it holds claims.
+  let presence = RedisPresence()
   private let claimPrefix: [UInt8]
   private let budgets = HolderBudgets()
   private let workers = Mutex<[Worker]>([])
@@ -170,7 +172,7 @@ public final class RedisStore: EphemeralStore {
     return workers.first(where: \.loop.isCurrent) ?? workers.first
   }
 
-  private func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(StoreError) -> RESPReply {
+  func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(StoreError) -> RESPReply {
     let began = SystemClock.monotonicNanoseconds()
     let result: Result<RESPReply, RedisFailure>
     do throws(RedisFailure) {

@@ -28,7 +28,7 @@ struct ClaimRecord: Hashable {
   /// Creates the record of a new claim.
   ///
   /// - Parameters:
-  ///   - nonce: ``nonceLength`` random bytes of the request that holds the claim.
+  ///   - nonce: ``nonceLength`` bytes of the request that holds the claim: the id of its process, and random bytes.
   ///   - leaseEnd: the time at which the claim ends by itself.
   ///   - proof: ``proofLength`` bytes of a digest of client and verifier, which a retry must match.
   init(state: State, nonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
@@ -53,6 +53,9 @@ struct ClaimRecord: Hashable {
   var leaseEnd: UnixTime {
     UnixTime(seconds: bytes[ClaimRecord.leaseEndStart..<ClaimRecord.proofStart].reduce(0) { $0 << 8 | Int64($1) })
   }
+
+  /// The process that holds the claim.
+  var claimant: ClaimantID { ClaimantID(of: bytes[1..<ClaimRecord.leaseEndStart]) }
 
   /// The proof that a retry must match.
   var proof: ArraySlice<UInt8> { bytes[ClaimRecord.proofStart...] }

@@ -62,6 +62,20 @@ public protocol EphemeralStore: Sendable {
   /// is lost if the process ends first, or if the store begins another epoch.
   func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async
 
+  /// Begins to hold a claim, and returns the id with which its nonce has to begin. A store of several processes shows
+  /// to the others that this process lives, from the next operation until `endHold`. Call it before the claim.
+  func beginHold() -> ClaimantID
+
+  /// Ends the hold of one `beginHold`: the claim was not made, or its end is recorded.
+  func endHold()
+
+  /// Returns true if no other process can find the claimant, which is this process, gone within `time` from now.
+  func isAlive(_ claimant: ClaimantID, for time: Milliseconds) -> Bool
+
+  /// Returns true if the process of a claim has ended, or has lost the store for so long that it must not use the claim
+  /// any more. False if this is not known, for example if the store does not answer. Call it after the claim was read.
+  func isGone(_ claimant: ClaimantID) async -> Bool
+
   /// The memory use of each kind. For a store that counts its entries in the background, the result of the latest
   /// complete count; empty before the first one.
   var usage: [StoreUsage] { get }

@@ -40,7 +40,7 @@ struct FamilyRecord: Equatable, Sendable {
   var token = FamilyRecord.none
   /// The digest of the token that was exchanged for `token`.
   var previous = FamilyRecord.none
-  /// The nonce of the request that holds the claim on a busy family.
+  /// The nonce of the request that holds the claim on a busy family: the id of its process, and random bytes.
   var nonce = FamilyRecord.none
 
   init(state: State) {
@@ -72,6 +72,9 @@ struct FamilyRecord: Equatable, Sendable {
     }
     return bytes + token + previous + nonce
   }
+
+  /// The process that holds the claim on a busy family.
+  var claimant: ClaimantID { ClaimantID(of: nonce) }
 
   private static func number(_ time: UnixTime) -> UInt64 { UInt64(UInt32(clamping: time.seconds)) }
   private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }

@@ -7,8 +7,9 @@ public import Time
 ///     unclaimed --claim--> claimed --spend--> spent
 ///         ^                 |  | ^
 ///         +---- release ----+  | | claim with the same proof
-///       leaveUnsettled, or the v |
-///       end of the lease   unsettled
+///       leaveUnsettled, the    v |
+///       end of the lease,  unsettled
+///       the end of the process
 ///
 /// Of any number of callers that use the same store, only one gets the claim. A claim is released only if no complete
 /// request was sent upstream. If a request was sent and no usable response came back, the upstream code may be used up,
@@ -16,10 +17,12 @@ public import Time
 /// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
 ///
 /// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it
-/// holds a claim, it is unknown if the upstream code was used, so the claim counts as unsettled after its lease.
+/// holds a claim, it is unknown if the upstream code was used, so the claim counts as unsettled: as soon as the store
+/// finds the process gone (`EphemeralStore.isGone`), and in any case after the lease. A process that was only stopped
+/// or cut off may return later. So tokens are delivered only if `spend` finds the claim unchanged.
 ///
-/// Each claim contains a random nonce of its request. The store changes a claim only if its record still has this
-/// nonce, so only the request that holds the claim can change it.
+/// Each claim contains a nonce of its request: the id of the process and random bytes. The store changes a claim only
+/// if its record still has this nonce, so only the request that holds the claim can change it.
 ///
 /// A claim is made only in the epoch in which the code was sealed: with an earlier epoch, the store may have lost the
 /// claim of another request for the code.
@@ -76,11 +79,15 @@ public struct RedemptionLedger: Sendable {
     let key = RedemptionLedger.key(transaction)
     let until = expiry + store.clockTolerance
     let present = store.epoch
+    let claimant = store.beginHold()
+    var isGranted = false
+    defer { if !isGranted { store.endHold() } }
     let record = ClaimRecord(
-      state: .claimed, nonce: nonces.take(ClaimRecord.nonceLength), leaseEnd: now + lease + store.clockTolerance,
-      proof: RedemptionLedger.proof(transaction, client, verifier))
+      state: .claimed, nonce: claimant.bytes + nonces.take(ClaimRecord.nonceLength - ClaimantID.length),
+      leaseEnd: now + lease + store.clockTolerance, proof: RedemptionLedger.proof(transaction, client, verifier))
     func granted(isRetry: Bool) -> Claim {
-      .granted(
+      isGranted = true
+      return .granted(
         Attempt(
           transaction: transaction, isRetry: isRetry, epoch: present, record: record, holder: holder, expiry: until))
     }
@@ -91,7 +98,9 @@ public struct RedemptionLedger: Sendable {
     case .spent: return .spent
     case .claimed, .unsettled:
       guard existing.proof == record.proof else { return .claimedByOther }
-      guard existing.state == .unsettled || existing.leaseEnd <= now else { return .busy }
+      if existing.state == .claimed, existing.leaseEnd > now {
+        guard await store.isGone(existing.claimant) else { return .busy }
+      }
       // If the epoch has changed since the record was read, the store may now contain an older record.
       guard store.epoch == present else { throw .unavailable("the store has begun another epoch") }
       do throws(StoreError) {
@@ -104,10 +113,17 @@ public struct RedemptionLedger: Sendable {
     }
   }
 
+  /// Returns true if no other request can take over the claim within `time` from now. Check it just before the upstream
+  /// is contacted.
+  public func isHeld(_ attempt: Attempt, for time: Milliseconds) -> Bool {
+    store.isAlive(attempt.record.claimant, for: time)
+  }
+
   /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before the claim:
   /// the claim of a retry becomes unsettled again.
   public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
+    defer { store.endHold() }
     let key = RedemptionLedger.key(attempt.transaction)
     do throws(StoreError) {
       _ = try await store.remove(key, attempt.record.bytes, now: now)
@@ -119,17 +135,22 @@ public struct RedemptionLedger: Sendable {
 
   /// Permits a retry after a complete request was sent upstream and no usable answer came back.
   public func leaveUnsettled(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
+    defer { store.endHold() }
     _ = try await change(attempt, to: .unsettled, now: now)
   }
 
-  /// Ends a claim for good: the upstream issued tokens, or refused the code.
-  public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
-    if try await change(attempt, to: .spent, now: now) { return }
+  /// Ends a claim for good: the upstream issued tokens, or refused the code. Returns false if another request has taken
+  /// over the claim. The client must not get the upstream's answer then, because the other request may get tokens too.
+  @discardableResult
+  public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
+    defer { store.endHold() }
+    if try await change(attempt, to: .spent, now: now) { return true }
     // The claim has expired in the meantime. `put` stores that the code is spent, unless another request has a claim.
     var record = attempt.record
     record.state = .spent
-    _ = try await store.put(
+    let existing = try await store.put(
       RedemptionLedger.key(attempt.transaction), record.bytes, holder: attempt.holder, expiry: attempt.expiry, now: now)
+    return existing == nil || existing == record.bytes
   }
 
   private func change(

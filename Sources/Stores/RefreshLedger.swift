@@ -26,8 +26,10 @@ public import Time
 /// earlier epoch: the token replaces it, unless the ledger is strict.
 ///
 /// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease and
-/// the tolerance for differences between clocks. If the store does not record the end of a claim, it gets the change as
-/// soon as it answers again.
+/// the tolerance for differences between clocks. Before that, another request may take it over if the store finds the
+/// process gone (`EphemeralStore.isGone`). If that request gets no token, `release` restores the claim of the process,
+/// which may only have been stopped, and whose response may still arrive. If the store does not record the end of a
+/// claim, it gets the change as soon as it answers again.
 public struct RefreshLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
@@ -36,10 +38,15 @@ public struct RefreshLedger: Sendable {
     /// True if the record of the family was lost together with an earlier epoch, so that this claim has created it
     /// again, or has replaced an older record.
     public let isFromEarlierEpoch: Bool
-    /// True if an earlier claim on the token ended with its lease. The upstream may have used the token up.
+    /// True if an earlier claim on the token ended with its lease or with its process. The upstream may have used the
+    /// token up.
     public let isAfterLease: Bool
+    /// True if the lease of the earlier claim has not ended, so that its process may still have a new token.
+    public let isBeforeLeaseEnd: Bool
     /// The epoch of the store when the use was claimed. The successor of the token must contain it.
     public let epoch: EpochID
+    /// The process that holds the claim.
+    let claimant: ClaimantID
     let record: [UInt8]
     /// The record that `release` restores; `nil` if the claim created the record.
     let recordBefore: [UInt8]?
@@ -115,6 +122,9 @@ public struct RefreshLedger: Sendable {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     let generation = UInt32(clamping: use.generation)
+    let claimant = store.beginHold()
+    var isGranted = false
+    defer { if !isGranted { store.endHold() } }
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
       // Called before the record is read: in a new epoch, the record may be older than the end of its family.
@@ -129,7 +139,8 @@ public struct RefreshLedger: Sendable {
         record.generation = generation
         record.token = digest
         let attempt = makeAttempt(
-          use, &record, in: epoch, recordBefore: nil, isFromEarlierEpoch: use.generation > 0, lease: lease, now: now)
+          use, &record, of: claimant, in: epoch, recordBefore: nil, isFromEarlierEpoch: use.generation > 0,
+          lease: lease, now: now)
         let existing: [UInt8]?
         do throws(StoreError) {
           // Only in the epoch in which the record was found missing: in another epoch, it may exist.
@@ -140,12 +151,16 @@ public struct RefreshLedger: Sendable {
           if case .unavailable = error { await withdrawLater(attempt) }
           throw error
         }
-        if existing == nil { return .granted(attempt) }
+        if existing == nil {
+          isGranted = true
+          return .granted(attempt)
+        }
         continue
       }
       guard var record = FamilyRecord(parsing: old) else { return .ended(.nothingToRevoke) }
       var isFromEarlierEpoch = false
       var isAfterLease = false
+      var isBeforeLeaseEnd = false
       switch record.state {
       case .ended:
         remember(record, of: use, in: epoch, now: now)
@@ -153,7 +168,10 @@ public struct RefreshLedger: Sendable {
         if try await markRevoked(use, &record, old, now: now) { return .ended(.revokeToken) }
         continue
       case .busy where record.token == digest:
-        guard record.leaseEnd <= now else { return .busy }
+        if record.leaseEnd > now {
+          guard await store.isGone(record.claimant) else { return .busy }
+          isBeforeLeaseEnd = true
+        }
         isAfterLease = true
       case .busy where Int(generation) == Int(record.generation) + 1:
         // The client received this token as the successor of the recorded one, but the store could not record it.
@@ -173,10 +191,12 @@ public struct RefreshLedger: Sendable {
       var settled = record
       settled.state = .current
       let attempt = makeAttempt(
-        use, &record, in: epoch, recordBefore: settled.bytes, isFromEarlierEpoch: isFromEarlierEpoch,
-        isAfterLease: isAfterLease, lease: lease, now: now)
+        use, &record, of: claimant, in: epoch, recordBefore: isBeforeLeaseEnd ? old : settled.bytes,
+        isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease, isBeforeLeaseEnd: isBeforeLeaseEnd,
+        lease: lease, now: now)
       do throws(StoreError) {
         if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
+          isGranted = true
           return .granted(attempt)
         }
       } catch {
@@ -202,16 +222,18 @@ public struct RefreshLedger: Sendable {
 
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func makeAttempt(
-    _ use: RefreshUse, _ record: inout FamilyRecord, in epoch: EpochID, recordBefore: [UInt8]?,
-    isFromEarlierEpoch: Bool, isAfterLease: Bool = false, lease: Seconds, now: UnixTime
+    _ use: RefreshUse, _ record: inout FamilyRecord, of claimant: ClaimantID, in epoch: EpochID,
+    recordBefore: [UInt8]?, isFromEarlierEpoch: Bool, isAfterLease: Bool = false, isBeforeLeaseEnd: Bool = false,
+    lease: Seconds, now: UnixTime
   ) -> Attempt {
     record.state = .busy
-    record.nonce = randomBytes(FamilyRecord.digestLength)
+    record.nonce = claimant.bytes + randomBytes(FamilyRecord.digestLength - ClaimantID.length)
     record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
-      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease, epoch: epoch,
-      record: record.bytes, recordBefore: recordBefore, generation: record.generation, token: record.token,
-      started: now, network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
+      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease,
+      isBeforeLeaseEnd: isBeforeLeaseEnd, epoch: epoch, claimant: claimant, record: record.bytes,
+      recordBefore: recordBefore, generation: record.generation, token: record.token, started: now,
+      network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
   /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.reuseWindow`,
@@ -253,8 +275,13 @@ public struct RefreshLedger: Sendable {
     throw .unavailable("the family of refresh tokens keeps changing")
   }
 
+  /// Returns true if no other request can take over the claim within `time` from now. Check it just before the upstream
+  /// is contacted.
+  public func isHeld(_ attempt: Attempt, for time: Milliseconds) -> Bool { store.isAlive(attempt.claimant, for: time) }
+
   /// Ends the claim without a new token. The presented token stays valid.
   public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
+    defer { store.endHold() }
     let key = RefreshLedger.key(attempt.family)
     do throws(StoreError) {
       if let recordBefore = attempt.recordBefore {
@@ -272,6 +299,7 @@ public struct RefreshLedger: Sendable {
   /// took over after the lease. Then the client must not receive `successor`. Throws `.unavailable` if the store has
   /// begun another epoch, because the record may have been lost with the earlier one.
   public func settle(_ attempt: Attempt, successor: Secret, now: UnixTime) async throws(StoreError) -> Bool {
+    defer { store.endHold() }
     var record = FamilyRecord(state: .current)
     record.isAdopted = attempt.isAdopted
     record.generation = UInt32(clamping: Int(attempt.generation) + 1)

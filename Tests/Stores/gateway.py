@@ -14,6 +14,9 @@ import servers
 CONNECT, RESPONSE, BODY = 1, 4, 5  # seconds
 # The lease also contains the wait for a connection, the time for the store, and the tolerance for clocks.
 LEASE = 5 + CONNECT + RESPONSE + BODY + 1 + 10 + 60  # seconds
+# The time in which a gateway that has just started finds a killed one gone: the first seconds of an epoch, and the time
+# for which its key must be missing. The life of the key passes meanwhile.
+GONE = 10 + 3  # seconds
 CODE = 60  # seconds for which a code can be redeemed, unless a scenario changes it
 
 

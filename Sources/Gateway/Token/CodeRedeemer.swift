@@ -5,6 +5,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Time
 
 /// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
@@ -42,7 +43,7 @@ struct CodeRedeemer {
           if !wait.hasBegun { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
-          guard hold.permitsRequest else {
+          guard hold.permitsRequest, ledger.isHeld(attempt, for: UpstreamHold.noticeTime) else {
             try await ledger.release(attempt, now: intercepted.now)
             return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
           }
@@ -74,19 +75,27 @@ struct CodeRedeemer {
   }
 
   /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
-  /// If the store is unavailable, the client still gets the response. The claim then stays in the store, so a second
-  /// use of the code is refused.
-  private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async {
+  ///
+  /// Returns true if the client may get the response. If the store is unavailable, it may get it as long as no other
+  /// request can have taken over the claim. The claim then stays in the store, so a second use of the code is refused.
+  private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async -> Bool {
+    var isSpent = false
     do throws(StoreError) {
-      try await ledger.spend(attempt, now: intercepted.now)
+      isSpent = try await ledger.spend(attempt, now: intercepted.now)
+      guard isSpent else {
+        intercepted.trail.findings.append("claim-lost")
+        return false
+      }
       // If the upstream has a revocation endpoint, a replay of the code revokes the tokens of this redemption.
-      guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return }
+      guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return true }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
-      if try await ledger.storeTokens(sealed, of: attempt, now: intercepted.now) { return }
+      if try await ledger.storeTokens(sealed, of: attempt, now: intercepted.now) { return true }
       intercepted.trail.findings.append("tokens-not-kept")
+      return true
     } catch {
       intercepted.trail.findings.append("claim-not-spent")
+      return isSpent || ledger.isHeld(attempt, for: 0)
     }
   }
 
@@ -107,8 +116,12 @@ struct CodeRedeemer {
       // The upstream refused the credentials, probably before it checked the code. The code is not spent: otherwise
       // another program could use up the code of a client by presenting it with wrong credentials.
       case .error(.invalidClient, _): try await ledger.leaveUnsettled(attempt, now: intercepted.now)
-      case .error: await spend(attempt)
-      case .tokens(let members): await spend(attempt, members)
+      // A request that has lost its claim gets 503. Its tokens are dropped: no one has received them, and to revoke
+      // them could end the tokens of the request that has the claim now.
+      case .error:
+        guard await spend(attempt) else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
+      case .tokens(let members):
+        guard await spend(attempt, members) else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
       }
       if attempt.isRetry, case .error(let code, _) = received.parsed, code != .invalidClient {
         // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client

@@ -114,7 +114,7 @@ struct TokenRefresher {
   ) async throws(StoreError) -> Response {
     let held = HeldResponses(intercepted, permit, presented: presented, grant)
     let isReserved = await held.reserve(for: hold.lease)
-    guard hold.permitsRequest else {
+    guard hold.permitsRequest, families.isHeld(attempt, for: UpstreamHold.noticeTime) else {
       if isReserved { await held.remove() }
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
@@ -130,6 +130,10 @@ struct TokenRefresher {
       guard case .tokens(let members) = received.parsed else {
         if isReserved { await held.remove() }
         try await families.release(attempt, now: intercepted.now)
+        if attempt.isBeforeLeaseEnd, case .error(.invalidGrant, _) = received.parsed {
+          // The earlier request may have used the token up, and may still get its response until its lease ends.
+          return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
+        }
         return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       let (response, newGrant) = withNewRefreshToken(members, after: grant, epoch: attempt.epoch)
@@ -138,6 +142,12 @@ struct TokenRefresher {
       let entry = isReserved ? await held.keep(response) : nil
       if await settle(attempt, response) { return intercepted.tokenResponse(response) }
       if let entry { await held.remove(entry) }
+      guard families.isHeld(attempt, for: 0) else {
+        // Another request has probably taken over the claim while this process was stopped or cut off. The tokens are
+        // dropped: no one has received them, and to revoke them could end the session of the other request.
+        intercepted.trail.findings.append("claim-lost")
+        return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
+      }
       // During the upstream request, another request has ended the family or taken over the claim. Two parties have
       // tokens of the family, so the new upstream tokens are revoked.
       let tokens = intercepted.upstreamTokens(in: members).filter { $0.hint == .accessToken }

@@ -1,0 +1,162 @@
+internal import OAuth
+internal import Stores
+internal import Synchronization
+internal import Time
+
+/// Shows the other processes that this one lives while it holds claims. All workers share it.
+///
+/// Theory of operation. While the process holds claims, the server has a key with the id of the process. The server
+/// ends the key `RedisLimits.presenceLifetime` after it has executed the write, by its own clock. The process counts
+/// the same time from the moment *before* it sent the write, by its monotonic clock, so it never believes in a key that
+/// is gone.
+///
+///     none --beginHold--> unconfirmed --reply--> confirmed until (time of the write + lifetime)
+///      ^                                          |  ^  |
+///      +----------- the time has passed ----------+  +--+ reply to a later write
+///
+/// A worker writes the key in front of its commands (`dueWrite`), on the same connection, so the key exists before each
+/// claim. Between them, the workers wait at most until `nextWrite`. If the time passes without a confirmed write, other
+/// processes may take over the claims with this id. The id is then never used again, and `isAlive` is false for it for
+/// ever: its requests do not contact the upstream.
+///
+/// A key may also be missing although its process lives. In a new epoch, the server may lack keys: so this process
+/// finds no other one gone before it has been in the epoch for `RedisLimits.presenceGrace`. A server that was stopped
+/// ends keys that no process could write meanwhile: so a process is gone only if its key is still missing
+/// `RedisLimits.presenceConfirmation` after that was seen first. Meanwhile, processes that live connect again and
+/// record the ends of their claims (`EphemeralStore.replaceLater`).
+final class RedisPresence: Sendable {
+  /// A write of the key that has been sent.
+  struct Write: Sendable {
+    fileprivate let presence: RedisPresence
+    /// The id of the process in the key.
+    let claimant: ClaimantID
+    fileprivate let sent: MonotonicTime
+
+    /// Records that the server has executed the write.
+    func confirm(now: MonotonicTime) { presence.confirm(self, now: now) }
+  }
+
+  private struct Shared {
+    var claimant = ClaimantID()
+    /// The number of claims that the process holds or is about to make.
+    var holds = 0
+    /// The time until which the key certainly exists; `nil` before the first confirmed write with this id.
+    var confirmed: MonotonicTime?
+    /// The time of the latest write with this id; `nil` before the first.
+    var written: MonotonicTime?
+    var epoch = EpochID.none
+    /// The time from which missing keys count in this epoch.
+    var judgesFrom: MonotonicTime?
+    /// The processes whose keys are missing, and the time at which this was seen first.
+    var missing: [ClaimantID: MonotonicTime] = [:]
+
+    /// Takes another id if the time of this one has passed.
+    mutating func renew(now: MonotonicTime) {
+      guard let confirmed, now >= confirmed else { return }
+      claimant = ClaimantID()
+      self.confirmed = nil
+      written = nil
+    }
+  }
+
+  private let shared = Mutex(Shared())
+
+  // MARK: The claims of this process
+
+  func beginHold(now: MonotonicTime) -> ClaimantID {
+    shared.withLock { shared in
+      shared.renew(now: now)
+      shared.holds += 1
+      return shared.claimant
+    }
+  }
+
+  func endHold() {
+    shared.withLock { $0.holds -= 1 }
+  }
+
+  /// Returns true if the key of the claimant certainly exists for `time` from now.
+  func isAlive(_ claimant: ClaimantID, for time: Milliseconds, now: MonotonicTime) -> Bool {
+    shared.withLock { shared in
+      guard claimant == shared.claimant, let confirmed = shared.confirmed else { return false }
+      return now + time < confirmed
+    }
+  }
+
+  // MARK: Writes
+
+  /// The time at which a worker without commands has to write the key; `nil` while the process holds no claims.
+  var nextWrite: MonotonicTime? {
+    shared.withLock { shared in
+      guard shared.holds > 0 else { return nil }
+      return shared.written.map { $0 + RedisLimits.presenceInterval } ?? 0
+    }
+  }
+
+  /// Returns the write that a worker has to send in front of its next commands; `nil` if none is due.
+  ///
+  /// - Parameters:
+  ///   - hasCommands: true if commands follow, which may contain claims. Then the key must exist for longer than they
+  ///     take: a write of another worker may not have been executed yet.
+  ///   - now: the present time, or an earlier one.
+  func dueWrite(hasCommands: Bool, now: MonotonicTime) -> Write? {
+    shared.withLock { shared in
+      guard shared.holds > 0 else { return nil }
+      shared.renew(now: now)
+      let isOld = shared.written.map { $0 + RedisLimits.presenceInterval <= now } ?? true
+      let isShort = shared.confirmed.map { $0 < now + RedisLimits.presenceReserve } ?? true
+      guard isOld || (hasCommands && isShort) else { return nil }
+      shared.written = now
+      return Write(presence: self, claimant: shared.claimant, sent: now)
+    }
+  }
+
+  private func confirm(_ write: Write, now: MonotonicTime) {
+    shared.withLock { shared in
+      // After the confirmed time, the key may have been missing for a while, and this write may have made it again.
+      guard write.claimant == shared.claimant, shared.confirmed.map({ now < $0 }) ?? true else { return }
+      let until = write.sent + RedisLimits.presenceLifetime
+      shared.confirmed = max(shared.confirmed ?? until, until)
+    }
+  }
+
+  // MARK: The claims of other processes
+
+  /// Records a new connection and its epoch. The server may have been away before it.
+  func recordConnection(_ epoch: EpochID, now: MonotonicTime) {
+    shared.withLock { shared in
+      shared.missing = [:]
+      guard epoch != shared.epoch else { return }
+      shared.epoch = epoch
+      shared.judgesFrom = now + RedisLimits.presenceGrace
+    }
+  }
+
+  /// Returns true if a missing key of the process counts.
+  func mayJudge(_ claimant: ClaimantID, in epoch: EpochID, now: MonotonicTime) -> Bool {
+    shared.withLock { shared in
+      guard claimant != shared.claimant, epoch == shared.epoch, let from = shared.judgesFrom else { return false }
+      return now >= from
+    }
+  }
+
+  /// Records that the process has a key.
+  func recordPresent(_ claimant: ClaimantID) {
+    shared.withLock { shared in
+      shared.missing[claimant] = nil
+    }
+  }
+
+  /// Records that the key of the process is missing. Returns true if it has been missing for long enough.
+  func recordMissing(_ claimant: ClaimantID, now: MonotonicTime) -> Bool {
+    shared.withLock { shared in
+      if let first = shared.missing[claimant] { return first + RedisLimits.presenceConfirmation <= now }
+      if shared.missing.count >= RedisLimits.maximumMissing {
+        shared.missing = shared.missing.filter { now < $0.value + RedisLimits.missingLifetime }
+      }
+      // Without room, the process counts as alive.
+      if shared.missing.count < RedisLimits.maximumMissing { shared.missing[claimant] = now }
+      return false
+    }
+  }
+}
