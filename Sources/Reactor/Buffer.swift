@@ -72,7 +72,7 @@ import Glibc
   }
 
   /// Swaps blocks and their contents with `other`.
-  func exchangeBlocks(with other: Buffer) {
+  package func exchangeBlocks(with other: Buffer) {
     unsafe swap(&base, &other.base)
     swap(&limit, &other.limit)
     swap(&start, &other.start)
