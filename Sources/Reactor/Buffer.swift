@@ -72,7 +72,7 @@ import Glibc
   }
 
   /// Swaps blocks and their contents with `other`.
-  package func exchangeBlocks(with other: Buffer) {
+  public func exchangeBlocks(with other: Buffer) {
     unsafe swap(&base, &other.base)
     swap(&limit, &other.limit)
     swap(&start, &other.start)
