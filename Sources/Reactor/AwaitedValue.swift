@@ -1,9 +1,10 @@
 import Synchronization
 
-/// A value that another thread produces and a task of a worker awaits until a deadline.
+/// A value that another thread produces and a task of a worker awaits.
 ///
 /// As with a `Waiter`, only the task is suspended: the event loop of the worker continues, and resumes the task itself.
-/// The task does not move to the runtime's global thread pool.
+/// No continuation is used: it would first resume the task on the runtime's global thread pool, whose threads this
+/// program does not need otherwise.
 public final class AwaitedValue<Value: Sendable>: Sendable {
   private enum State {
     /// The value was not delivered, and the task does not wait yet.
@@ -45,16 +46,34 @@ public final class AwaitedValue<Value: Sendable>: Sendable {
     if let job { loop.queue(job) }
   }
 
+  /// Waits for the value. Called once, on the worker.
+  func wait(on poller: Poller) async -> Value {
+    await suspend(on: poller, until: nil)
+    guard let value = deliveredValue else { preconditionFailure("a task woke without its value") }
+    return value
+  }
+
   /// Waits for the value. Called once, on the worker. Returns `nil` if the deadline passes first.
   public func wait(on poller: Poller, until deadline: Deadline) async -> Value? {
+    await suspend(on: poller, until: deadline)
+    return deliveredValue
+  }
+
+  private var deliveredValue: Value? {
+    state.withLock { state in
+      if case .delivered(let value) = state { return value } else { return nil }
+    }
+  }
+
+  /// Suspends the task until the value is delivered or the deadline passes.
+  private func suspend(on poller: Poller, until deadline: Deadline?) async {
     let receiver = JobReceiver(self)
-    poller.wheel.arm(receiver, at: deadline)
+    if let deadline { poller.wheel.arm(receiver, at: deadline) }
     unsafe poller.suspension.executor.host = Unmanaged.passUnretained(receiver)
     await poller.suspension.enter()
     // The wheel and the executor refer to the receiver without retaining it, so it must live until here.
-    withExtendedLifetime(receiver) { poller.wheel.disarm(receiver) }
-    return state.withLock { state in
-      if case .delivered(let value) = state { return value } else { return nil }
+    withExtendedLifetime(receiver) {
+      if deadline != nil { poller.wheel.disarm(receiver) }
     }
   }
 

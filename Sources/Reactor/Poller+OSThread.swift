@@ -5,8 +5,8 @@ extension Poller {
   public func runOnThread<Result: Sendable>(
     _ name: String, _ body: @escaping @Sendable () -> Result
   ) async throws(IOError) -> Result {
-    let value = CrossThreadValue<Result>(loop)
+    let value = AwaitedValue<Result>(on: self)
     try OSThread.start(name) { value.deliver(body()) }
-    return await value.wait(in: suspension)
+    return await value.wait(on: self)
   }
 }

@@ -14,7 +14,7 @@ public final class Resolver: Sendable {
     var addresses: [Address] = []
     var resolvedAt: MonotonicTime = 0
     var isRunning = false
-    var waiting: [CrossThreadValue<Result<[Address], ResolveError>>] = []
+    var waiting: [AwaitedValue<Result<[Address], ResolveError>>] = []
   }
 
   /// A function that looks a name up; it blocks.
@@ -58,14 +58,14 @@ public final class Resolver: Sendable {
   /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
     if let cached = cachedAddresses(now: poller.now) { return cached }
-    let answer = CrossThreadValue<Result<[Address], ResolveError>>(poller.loop)
+    let answer = AwaitedValue<Result<[Address], ResolveError>>(on: poller)
     let starts = state.withLock { state in
       state.waiting.append(answer)
       defer { state.isRunning = true }
       return !state.isRunning
     }
     if starts { lookUp() }
-    return try await answer.wait(in: poller.suspension).get()
+    return try await answer.wait(on: poller).get()
   }
 
   private func lookUp() {

@@ -6,22 +6,6 @@ import Stores
 import Testing
 import Time
 
-extension StoreKey {
-  static func sample(_ kind: StoreKind, _ number: Int = 1) -> StoreKey {
-    StoreKey(kind, hashing: Array("\(number)".utf8))
-  }
-}
-
-extension StoreKind {
-  /// A value of the kind's length that depends on the number.
-  func sample(_ number: Int = 1) -> [UInt8] {
-    switch row.size {
-    case .fixed(let length): [UInt8(truncatingIfNeeded: number)] + [UInt8](repeating: 0, count: length - 1)
-    case .upTo: [UInt8(truncatingIfNeeded: number)]
-    }
-  }
-}
-
 extension StoreOnWorkers {
   func put(_ key: StoreKey, _ number: Int = 1, seconds: Seconds = 60) async throws(StoreError) -> [UInt8]? {
     // Entries expire by the server's clock, so only the lifetime matters.
