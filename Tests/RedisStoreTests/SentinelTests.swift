@@ -146,7 +146,7 @@ struct SentinelTests {
               }
             }
           }
-          for isCrash in [true, false, true] {
+          for isCrash in [true, false] {
             try await Task.sleep(for: .milliseconds(700))
             let primary = try cluster.primary()
             let before = history.winners.count
