@@ -58,8 +58,8 @@ public struct OAuthNames: OptionSet, Sendable {
   }
 
   /// The number of bytes of a value that are examined. The longest of the names is shorter, even if every character is
-  /// escaped.
-  private static let examinedLength = 64
+  /// written as `%uXXXX`.
+  private static let examinedLength = 96
 
   private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
 }

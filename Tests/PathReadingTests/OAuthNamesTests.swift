@@ -62,6 +62,7 @@ struct OAuthNamesTests {
       "--b\r\nContent-Disposition: form-data;name=grant_type;x=y\r\n\r\nx",
       "--b\r\nContent-Disposition: form-data; name=\"client_id\"\r\n\r\na\r\n--b\r\n"
         + "Content-Disposition: form-data; name=\"response_type\"\r\n\r\ncode",
+      "name=client_id; name=\"" + "response_type".utf8.map { "%u00" + String($0, radix: 16) }.joined() + "\"",
     ])
   func multipart(_ body: String) {
     #expect(OAuthNames(multipart: Array(body.utf8)).indicateOAuthRequest)
