@@ -16,8 +16,9 @@ struct Readiness: Encodable, Sendable {
   /// True if all conditions are met.
   let ready: Bool
   let checks: [Check]
-  /// The availability of a store in another process or on a disk; `nil` for a store in memory. It is no condition of
-  /// readiness: most requests need no store, and all replicas of a shared store would leave the load balancer at once.
+  /// The availability of a store in another process or on a disk; `nil` for a store in memory. An outage of the store
+  /// does not make the process unready: most requests need no store, and all replicas that share the store would leave
+  /// the load balancer at the same time.
   let store: Check?
 
   /// - Parameters:

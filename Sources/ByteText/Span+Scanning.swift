@@ -140,7 +140,8 @@ extension Span where Element == UInt8 {
   /// Returns the eight bytes at `offset` as one little-endian number. Compiles to one load.
   @inlinable @inline(__always)
   public func word(at offset: Int) -> UInt64 {
-    // The unchecked sum lets the compiler see that the range has eight bytes; `extracting` checks the range itself.
+    // `&+` lets the compiler see that the range has eight bytes. An overflow check is not needed, because `extracting`
+    // checks that the range is within the span.
     let part = extracting(offset..<offset &+ 8)
     let low = UInt64(part[0]) | UInt64(part[1]) << 8 | UInt64(part[2]) << 16 | UInt64(part[3]) << 24
     let high = UInt64(part[4]) << 32 | UInt64(part[5]) << 40 | UInt64(part[6]) << 48 | UInt64(part[7]) << 56

@@ -79,14 +79,14 @@ public enum Decoder {
     let room = block.count
     return unsafe body.withUnsafeBufferPointer { source in
       unsafe block.withUnsafeMutableBufferPointer { sink in
-        guard let start = source.baseAddress, let end = sink.baseAddress else {
+        guard let input = source.baseAddress, let output = sink.baseAddress else {
           return (Z_BUF_ERROR, 0, 0)
         }
         // Sound: zlib reads at most `avail_in` bytes and writes at most `avail_out`; the pointers are valid for the
         // call.
-        unsafe stream.next_in = UnsafeMutablePointer(mutating: start + position)
+        unsafe stream.next_in = UnsafeMutablePointer(mutating: input + position)
         unsafe stream.avail_in = UInt32(remaining)
-        unsafe stream.next_out = end
+        unsafe stream.next_out = output
         unsafe stream.avail_out = UInt32(room)
         let result = unsafe CZlib.inflate(&stream, Z_NO_FLUSH)
         return unsafe (result, remaining - Int(stream.avail_in), room - Int(stream.avail_out))

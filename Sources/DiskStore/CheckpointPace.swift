@@ -4,12 +4,13 @@
 /// A commit that is requested during a copy waits for the copy and for one sync of the file. The time of a small sync
 /// is known from commits. The rest of the time grows with the number of pages, so it limits the pages of the next copy.
 struct CheckpointPace {
-  /// The time that a commit may wait for a copy, in nanoseconds. So are all times in this file.
+  /// The time that a commit may wait for a copy. All times in this file are in nanoseconds.
   static let maximumWait: UInt64 = 20_000_000
   /// The part of `maximumWait` that is kept for unexpected delays.
   private static let reserve: UInt64 = 4_000_000
-  /// The time that the copying of pages may always take. With a slow disk, smaller copies would only mean more syncs.
-  private static let minimumForPages: UInt64 = 2_000_000
+  /// A lower bound for the target of `recordCopy`. With the other values of this file it has no effect, because the
+  /// target is at least 6 ms.
+  private static let minimumTimeForPages: UInt64 = 2_000_000
   /// The minimum and maximum of `copyThreshold`, for logs of 250 KiB and of 4 MiB.
   private static let minimumPages = 250
   private static let maximumPages = 4_000
@@ -26,13 +27,16 @@ struct CheckpointPace {
 
   /// Records the duration of a copy with its sync.
   mutating func recordCopy(nanoseconds: UInt64) {
-    let pageTime = nanoseconds > commitTime ? nanoseconds - commitTime : 0
+    // A copy takes the time of its sync, which is about that of a commit, and the time for its pages.
+    let timeForPages = nanoseconds > commitTime ? nanoseconds - commitTime : 0
+    // At most half of `maximumWait` is subtracted for the sync: on a slow disk, smaller copies would only mean more
+    // syncs.
     let target = max(
-      CheckpointPace.minimumForPages,
+      CheckpointPace.minimumTimeForPages,
       CheckpointPace.maximumWait - CheckpointPace.reserve - min(commitTime, CheckpointPace.maximumWait / 2))
-    if pageTime > target {
+    if timeForPages > target {
       copyThreshold = max(CheckpointPace.minimumPages, copyThreshold / 2)
-    } else if pageTime < target / 2 {
+    } else if timeForPages < target / 2 {
       copyThreshold = min(CheckpointPace.maximumPages, copyThreshold + copyThreshold / 8)
     }
   }

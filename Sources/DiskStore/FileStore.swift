@@ -23,11 +23,13 @@ public final class FileStore: EphemeralStore {
   private let queue: StoreQueue
   private let shared = StoreShared()
 
+  /// The facts about the file that are known once it is open.
   private struct Opened: Sendable {
     let epoch: EpochID
     let isNew: Bool
   }
 
+  /// The result of opening the file, which the store's thread passes to `init`.
   private final class Opening: Sendable {
     let result = Mutex<Result<Opened, FileStoreError>?>(nil)
     let signal: ThreadSignal
@@ -144,7 +146,8 @@ public final class FileStore: EphemeralStore {
     try await self.value(key, .take(value), now) != nil
   }
 
-  /// Changes the entry after the operations that wait for the disk.
+  /// Queues a change of the entry behind the waiting operations, and returns at once. The change replaces `old` by
+  /// `new`, or removes the entry if `new` is `nil`. It has no effect if `old` is not the value.
   public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
     guard let poller = Poller.current else { return }
     if let new {
@@ -156,7 +159,8 @@ public final class FileStore: EphemeralStore {
 
   /// Queues an operation for which no caller waits. The operation is lost if the queue is full.
   private func performWithoutReply(_ key: StoreKey, _ operation: StoreRequest.Operation, on poller: Poller) {
-    // With the time 0, the store's thread treats no entry as expired. The change of an expired entry has no effect.
+    // With the time 0, the store's thread treats no entry as expired. If it changes an expired entry, the entry stays
+    // expired, because the callers of `replaceLater` pass the expiry with which `old` was stored.
     let request = StoreRequest(
       key: key, operation: operation, now: 0, began: SystemClock.monotonicNanoseconds(),
       reply: AwaitedValue(on: poller))
@@ -213,7 +217,8 @@ public final class FileStore: EphemeralStore {
   /// The operations since the start of the process, and the present outage.
   public var activity: StoreActivity? { shared.meter.activity(epoch: epoch) }
 
-  /// Sets a function that is called with a sentence when an outage begins or ends. It must not block.
+  /// Sets a function that is called with a sentence for the operator: when an outage begins or ends, and when the
+  /// write-ahead log cannot be copied into the file. It must not block.
   public func reportOutages(to report: @escaping @Sendable (String) -> Void) {
     shared.reportOutages(to: report)
   }
@@ -233,6 +238,7 @@ public final class FileStore: EphemeralStore {
 
   private let ending: Ending
 
+  /// The record that the store's thread has closed the file.
   private final class Ending: Sendable {
     let isDone = Atomic<Bool>(false)
   }

@@ -9,7 +9,8 @@ struct HolderShares {
   }
 
   private var holders: [UInt64: Holder] = [:]
-  /// The holders that have more entries than the number that others cannot evict.
+  /// The holders with more than `EntryTable.protectedEntries` entries. Only their entries may be evicted for other
+  /// holders.
   private var large: Set<UInt64> = []
 
   /// Returns the bytes of the holder's entries.
@@ -17,11 +18,11 @@ struct HolderShares {
   /// Returns the number of the holder's entries.
   func count(_ holder: UInt64) -> Int { holders[holder]?.count ?? 0 }
 
-  /// The holder whose oldest entry may be evicted for others: the one with the most bytes; `nil` if each holder has too
-  /// few entries.
+  /// The holder whose oldest entry is evicted if the share is full: the one of `large` with the most bytes; `nil` if
+  /// `large` is empty.
   var largest: UInt64? { large.max { bytes($0) < bytes($1) } }
 
-  /// Adds entries of a holder, or only bytes if `count` is 0.
+  /// Adds entries of a holder, or only bytes if `count` is 0. `bytes` is negative if an entry has become shorter.
   mutating func add(_ holder: UInt64, bytes: Int, count: Int) {
     var own = holders[holder] ?? Holder()
     own.bytes += bytes

@@ -15,18 +15,20 @@ final class KindTable {
   private static let maximumSweep = 4_096
   /// The bytes of an entry in table and indexes, without its value. Values that vary in length leave about half of
   /// their last page empty.
-  private static let fixedOverhead = 112
-  private static let overhead = 512
+  private static let fixedLengthOverhead = 112
+  private static let variableLengthOverhead = 512
 
   let kind: StoreKind
   private(set) var usage: StoreUsage
   /// True after a warning that the share is nearly full.
   private var wasWarned = false
   private let capacity: Int
-  /// The bytes that a limited holder may use, for a kind whose entries can be evicted.
+  /// The bytes that a limited holder (`StoreHolder.isLimited`) may use, for a kind whose entries can be evicted. A
+  /// holder with fewer than `EntryTable.protectedEntries` entries may use more.
   private let maximumBytesPerHolder: Int
   private let isEvictable: Bool
-  /// The number of entries that each holder has put since the start of the process, for a kind that is not evicted.
+  /// The number of present entries that each holder has added since the start of the process, for a kind whose entries
+  /// are not evicted.
   private var charges: HolderCharges
   private let chargeLimit: Int
   private var holders = HolderShares()
@@ -47,7 +49,7 @@ final class KindTable {
     switch row.size {
     case .fixed(let length):
       capacity = entries ?? KindTable.capacity(kind, size: size) ?? 0
-      usage.share = capacity * (length + KindTable.fixedOverhead)
+      usage.share = capacity * (length + KindTable.fixedLengthOverhead)
       usage.capacity = capacity
     case .upTo:
       usage.share = size / 100 * row.percent
@@ -66,7 +68,7 @@ final class KindTable {
   /// Returns the number of entries that fit into a store of `size` bytes; `nil` for values that vary in length.
   static func capacity(_ kind: StoreKind, size: Int) -> Int? {
     guard case .fixed(let length) = kind.row.size else { return nil }
-    return size / 100 * kind.row.percent / (length + fixedOverhead)
+    return size / 100 * kind.row.percent / (length + fixedLengthOverhead)
   }
 
   /// Counts the entries of the file: at the start, and after a transaction that failed.
@@ -90,7 +92,7 @@ final class KindTable {
     let all = try database.prepare("SELECT holder, count(*), sum(room) FROM \(kind.row.name) GROUP BY holder")
     while try all.step() {
       let count = Int(all.number(1))
-      let bytes = Int(all.number(2)) + count * KindTable.overhead
+      let bytes = Int(all.number(2)) + count * KindTable.variableLengthOverhead
       holders.add(UInt64(bitPattern: all.number(0)), bytes: bytes, count: count)
       usage.entries += count
       usage.bytes += bytes
@@ -98,7 +100,11 @@ final class KindTable {
   }
 
   private var recordLength: Int {
-    if case .fixed(let length) = kind.row.size { length + KindTable.fixedOverhead } else { KindTable.overhead }
+    if case .fixed(let length) = kind.row.size {
+      length + KindTable.fixedLengthOverhead
+    } else {
+      KindTable.variableLengthOverhead
+    }
   }
 
   // MARK: Operations
@@ -132,7 +138,8 @@ final class KindTable {
       guard new.count == length else { return .failure(KindTable.wrongLength) }
       room = 0
     } else {
-      // A longer value than the first one may use only the rest of the share.
+      // A value that is longer than the room of its entry may use only the free part of the share. No other entry is
+      // evicted for it.
       guard new.count <= row.room || usage.bytes + new.count - row.room <= usage.share else { return .failure(.full) }
       holders.add(UInt64(bitPattern: row.holder), bytes: new.count - row.room, count: 0)
       usage.bytes += new.count - row.room
@@ -168,10 +175,10 @@ final class KindTable {
 
   /// Returns true if the share has become nearly full since the last call.
   func becameNearlyFull() -> Bool {
-    let count = capacity == Int.max ? 0 : usage.entries * 100 / max(1, capacity)
-    let fill = max(usage.bytes * 100 / max(1, usage.share), count)
-    if fill < KindTable.resetPercentage { wasWarned = false }
-    guard fill >= KindTable.warningPercentage, !wasWarned else { return false }
+    let percentageOfEntries = capacity == Int.max ? 0 : usage.entries * 100 / max(1, capacity)
+    let percentage = max(usage.bytes * 100 / max(1, usage.share), percentageOfEntries)
+    if percentage < KindTable.resetPercentage { wasWarned = false }
+    guard percentage >= KindTable.warningPercentage, !wasWarned else { return false }
     wasWarned = true
     return true
   }
@@ -193,7 +200,7 @@ final class KindTable {
       storedHolder = Int64(slot)
       usage.bytes += recordLength
     } else {
-      let size = room + KindTable.overhead
+      let size = room + KindTable.variableLengthOverhead
       guard try makeRoom(for: size, of: holder, now: now) else { return .failure(.full) }
       holders.add(holder.fingerprint, bytes: size, count: 1)
       usage.bytes += size
@@ -241,7 +248,7 @@ final class KindTable {
     try statements.delete(row.id)
     usage.entries -= 1
     if isEvictable {
-      let size = row.room + KindTable.overhead
+      let size = row.room + KindTable.variableLengthOverhead
       usage.bytes -= size
       holders.remove(UInt64(bitPattern: row.holder), bytes: size)
     } else {

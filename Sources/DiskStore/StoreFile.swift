@@ -12,7 +12,7 @@ struct StoreFile {
   /// The version of the tables' layout. Each change of the layout gets a new number.
   private static let version: Int64 = 1
   private static let magic = Array("SQLite format 3\0".utf8)
-  /// The bytes of a page. An entry is small and each commit writes whole pages to the log, so small pages keep it
+  /// The bytes of a page. Entries are small, and each commit writes whole pages to the log, so small pages keep the log
   /// short.
   private static let pageSize = 1_024
 
@@ -21,7 +21,7 @@ struct StoreFile {
   let epoch: EpochID
   /// True if opening has created the file.
   let isNew: Bool
-  // Released after the database: its lock must not end before SQLite's locks.
+  // Released after the database: closing this descriptor of the file earlier would also end SQLite's own locks.
   private let lock: DatabaseFile
 
   /// Opens the store, or creates it if no file has this name.

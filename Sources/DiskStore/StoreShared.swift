@@ -7,7 +7,7 @@ final class StoreShared: Sendable {
   private struct State {
     var usage: [StoreUsage] = []
     var shortages: (@Sendable (StoreUsage) -> Void)?
-    var outages: (@Sendable (String) -> Void)?
+    var messages: (@Sendable (String) -> Void)?
     var checkpoints = CheckpointFigures()
   }
 
@@ -33,7 +33,7 @@ final class StoreShared: Sendable {
   }
 
   func reportOutages(to report: @escaping @Sendable (String) -> Void) {
-    state.withLock { $0.outages = report }
+    state.withLock { $0.messages = report }
   }
 
   func reportShortage(_ usage: StoreUsage) {
@@ -42,7 +42,7 @@ final class StoreShared: Sendable {
   }
 
   func informOperator(_ text: String) {
-    let report = state.withLock { $0.outages }
+    let report = state.withLock { $0.messages }
     report?(text)
   }
 
@@ -63,6 +63,6 @@ final class StoreShared: Sendable {
 public struct CheckpointFigures: Hashable, Sendable {
   /// The number of copies since the start of the process.
   public internal(set) var count = 0
-  /// The duration of the longest copy in nanoseconds, which is the longest time that a commit has waited for one.
+  /// The duration of the longest successful copy in nanoseconds. No commit has waited longer for such a copy.
   public internal(set) var longest: UInt64 = 0
 }

@@ -24,7 +24,7 @@ enum DemoAppPage {
   ///   - resourceResponse: The response of the protected resource; `nil` if the app got no token.
   static func result(_ parameters: Form, _ tokenResponse: Response, _ resourceResponse: Response?) -> Response {
     let code = String((parameters["code"] ?? "").prefix(24))
-    let user: HTML =
+    let resourceSection: HTML =
       resourceResponse.map {
         "<h2>3. The legacy server's response to that token</h2><pre>\($0.status) \(String(decoding: $0.body, as: UTF8.self))</pre>"
       } ?? ""
@@ -38,7 +38,7 @@ enum DemoAppPage {
       <p class="small">The code is sealed by the gateway: it is useless without the app's verifier.</p>
       <h2>2. The token endpoint's response to the code and the verifier</h2>
       <pre>\(tokenResponse.status) \(String(decoding: tokenResponse.body, as: UTF8.self))</pre>
-      \(user)
+      \(resourceSection)
       <p><a class="button" href="/">Again</a></p>
       """)
   }

@@ -12,7 +12,7 @@ public final class DemoStage {
   public let participants: DemoStory.Participants
   private let legacy: LegacyService
   private let gateway: GatewayServer
-  private let app: DemoAppService
+  private let appService: DemoAppService
 
   /// Starts the servers. Throws `ServerError` if a server cannot listen, for example because `port` is in use.
   ///
@@ -44,9 +44,9 @@ public final class DemoStage {
     let server = NativeApp.Server(
       authorizationEndpoint: gatewayAddress.at("/authorize"), tokenEndpoint: gatewayAddress.at("/token"),
       issuer: policy.gateway.issuer)
-    app = try await DemoAppService(server: server, resource: gatewayAddress.at("/api/me"))
+    appService = try await DemoAppService(server: server, resource: gatewayAddress.at("/api/me"))
     participants = DemoStory.Participants(
-      app: app.app,
+      app: appService.app,
       otherApp: NativeApp(
         clientID: DemoPolicy.otherAppID, redirectURI: DemoPolicy.otherAppRedirectURI, server: server),
       resource: gatewayAddress.at("/api/me"), legacy: legacy.address, legacyClient: legacyClient, recorder: recorder)
@@ -57,7 +57,7 @@ public final class DemoStage {
     """
     Open this in a browser: it is a small native app on this machine.
 
-        http://127.0.0.1:\(app.port)/
+        http://127.0.0.1:\(appService.port)/
 
     It signs in at \(participants.app.server.authorizationEndpoint.origin), which is Proofgate. Behind it, at
     \(participants.legacy.origin), runs a legacy server that supports neither PKCE nor native apps.

@@ -11,8 +11,9 @@ extension DemoStory {
     let code = try await signIn(attempt, by: participants.app, &step)
     let response = try await redeem(code, attempt.verifier, by: participants.app, as: "app", &step)
     guard let tokens = NativeApp.tokens(in: response) else { throw UnmetExpectation("a token for the app") }
-    let user = try await useToken(tokens.accessToken, &step)
-    step.finish(isAsExpected: user.status == 200, expectation: "the legacy server accepts the app's token")
+    let resourceResponse = try await useToken(tokens.accessToken, &step)
+    step.finish(
+      isAsExpected: resourceResponse.status == 200, expectation: "the legacy server accepts the app's token")
   }
 
   func runNoChallenge(_ step: inout DemoStep) async throws {
@@ -177,6 +178,7 @@ extension DemoStory {
     return try await exchange(request, at: app.server.tokenEndpoint, from: speaker, to: "gateway", &step)
   }
 
+  /// Requests the protected resource with the access token. Returns the response of the resource.
   private func useToken(_ token: Secret, _ step: inout DemoStep) async throws -> Response {
     let request = Request(
       method: "GET", target: participants.resource.target,
@@ -186,12 +188,13 @@ extension DemoStory {
 
   /// Uses both tokens. Returns true if the legacy server refuses the access token and the gateway the refresh token.
   private func tokensAreRevoked(_ tokens: NativeApp.Tokens, _ step: inout DemoStep) async throws -> Bool {
-    let user = try await useToken(tokens.accessToken, &step)
-    guard let refreshToken = tokens.refreshToken else { return user.status == 401 }
+    let resourceResponse = try await useToken(tokens.accessToken, &step)
+    guard let refreshToken = tokens.refreshToken else { return resourceResponse.status == 401 }
     let request = participants.app.refreshRequest(refreshToken: refreshToken)
-    let refreshed = try await exchange(
+    let refreshResponse = try await exchange(
       request, at: participants.app.server.tokenEndpoint, from: "app", to: "gateway", &step)
-    return user.status == 401 && refreshed.status == 400 && NativeApp.error(in: refreshed) == "invalid_grant"
+    return resourceResponse.status == 401 && refreshResponse.status == 400
+      && NativeApp.error(in: refreshResponse) == "invalid_grant"
   }
 
   private func exchange(

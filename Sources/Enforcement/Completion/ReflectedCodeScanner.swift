@@ -89,9 +89,10 @@ public struct ReflectedCodeScanner: Sendable {
     // A code that contains escapes itself is found only if both texts are completely decoded.
     let decodedCode =
       isUnreserved ? wanted : ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(code.utf8.span))
-    let isPlain = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
+    // Whether a short code is found depends on the characters next to it, which decoding can change.
+    let mayNeedNoDecoding = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
-      if isPlain, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {
+      if mayNeedNoDecoding, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
       var text = ReflectedCodeScanner.replacingPlus(text)

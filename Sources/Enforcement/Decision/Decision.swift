@@ -104,8 +104,8 @@ public struct RejectionResponse: Sendable {
   /// timeout.
   public static func withoutRedirect(_ rejection: Rejection) -> RejectionResponse { RejectionResponse(rejection) }
 
-  /// Returns a refusal for a problem that only the caller can find. If the rejection permits it, the client gets the
-  /// error at this destination.
+  /// Returns a refusal for a problem that only the caller can find. If the rejection permits a redirect,
+  /// `redirect.errorDelivery` determines how the error reaches the client.
   public static func redirecting(to redirect: VerifiedRedirect, _ rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.errorDelivery)
   }
