@@ -58,7 +58,7 @@ public struct OAuthNames: OptionSet, Sendable {
   }
 
   /// The number of bytes of a value that are examined. The longest of the names is shorter, even if every character is
-  /// escaped.
+  /// written as `%XX`.
   private static let examinedLength = 64
 
   private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
