@@ -10,9 +10,10 @@ extension HTTP2Session {
   /// The largest payload of a DATA frame, in bytes. Together with the frame header it fills one TLS record.
   static let dataLimit = 16_384 - frameHeaderLength
 
-  /// A number of bytes. If a normal block for a stream would raise the memory of all responses above it, the stream
-  /// gets a block of exactly the needed size instead. Seven normal blocks hold as much as a connection sends in a turn.
-  private static let normalBlockMemory = 7 * Buffer.capacity
+  /// The memory of all buffered responses, in bytes, up to which a response that does not fit into a small block gets a
+  /// normal one. If the normal block would exceed this limit, the response gets a block of exactly the needed size.
+  /// Seven normal blocks hold as much as a connection sends in a turn.
+  private static let normalBlockMemoryLimit = 7 * Buffer.capacity
 
   // MARK: Responding
 
@@ -71,7 +72,7 @@ extension HTTP2Session {
     guard count > 0, !stream.isClosed else { return }
     let buffer = stream.outbound
     let before = buffer.blockSize
-    let isExact = responseMemory - before + Buffer.capacity > HTTP2Session.normalBlockMemory
+    let isExact = responseMemory - before + Buffer.capacity > HTTP2Session.normalBlockMemoryLimit
     buffers.makeRoom(for: count, in: buffer, isExact: isExact)
     buffer.append(from: source, offset: offset, count: count)
     responseMemory += buffer.blockSize - before

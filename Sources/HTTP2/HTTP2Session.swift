@@ -47,9 +47,10 @@ public import Time
 
   /// The initial window of each stream and of the connection, in bytes: the default of RFC 9113, section 6.9.2.
   private static let windowSize = 65_535
-  /// The memory, in bytes, that the bodies need in addition if the client uses the whole window of the connection. A
-  /// block is at most half as large again as its content, except that each stream may have one nearly empty small
-  /// block.
+  /// The memory, in bytes, that the bodies may need in addition to `bodyMemory` if the client uses the whole window of
+  /// the connection. The size of a block is at most 1.5 times that of its content, except that each stream may have one
+  /// nearly empty small block. The result is limited, so that the session returns credit at least while `bodyMemory` is
+  /// not above `windowSize`, even if `bufferedBodies` is small.
   private var windowMemory: Int {
     let maximum = HTTP2Session.windowSize * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlockSize
     return min(maximum, limits.bufferedBodies - HTTP2Session.windowSize)
@@ -136,8 +137,9 @@ public import Time
 
   /// Processes received bytes.
   ///
-  /// Throws if the connection must be ended. After a flood, a GOAWAY waits to be sent. After a protocol error that
-  /// `FrameMeter` detects, the function does not throw, but only a GOAWAY is still sent.
+  /// Throws if the connection must be ended. If the error is a flood, `produce` then writes a GOAWAY. If `FrameMeter`
+  /// detects a protocol error, the function does not throw. `produce` then writes only a GOAWAY, which ends the
+  /// connection (`isOver`).
   public func receive(_ bytes: Span<UInt8>, now: MonotonicTime) throws(HTTP2Failure) {
     self.now = now
     budget.advance(to: now)
@@ -154,7 +156,7 @@ public import Time
       }
       if result == Int(NGHTTP2_ERR_FLOODED.rawValue) { throw .flood(.controlFrames) }
       if result < 0 { throw .broken }
-      if !meter.streamsUsedAfterReset.isEmpty { resetUsedAfterReset() }
+      if !meter.streamsUsedAfterReset.isEmpty { resetStreamsUsedAfterReset() }
     } catch {
       if case .flood = error { endConnection(.enhanceYourCalm) }
       throw error
@@ -163,7 +165,7 @@ public import Time
 
   /// Resets the streams on which the client has sent frames after it reset them itself. `resetSent` counts these resets
   /// against the client's budget.
-  private func resetUsedAfterReset() {
+  private func resetStreamsUsedAfterReset() {
     let code = HTTP2ErrorCode.streamClosed.rawValue
     for id in meter.streamsUsedAfterReset {
       _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), Int32(id), code)
@@ -254,8 +256,8 @@ public import Time
 
   // MARK: The end of streams
 
-  /// Discards the rest of the request. If the client sends more than `discardedBytes` of it, the stream is reset with
-  /// NO_ERROR after the response.
+  /// Discards the rest of the request. If the client sends more than `HTTP2Limits.discardedBytes` of it, the stream is
+  /// reset with NO_ERROR after the response.
   public func stopReading(_ stream: HTTP2Stream) {
     guard !stream.state.discardsRequest else { return }
     stream.state.discardsRequest = true

@@ -43,7 +43,8 @@ struct ExpiringTable<Value: Sendable>: Sendable {
     lastSerial += 1
     entries[key] = Entry(value: value, serial: lastSerial, expiry: now + lifetime)
     queue.append(QueueItem(key: key, serial: lastSerial, expiry: now + lifetime))
-    // Obsolete items may make the queue longer than the table, but at most twice as long as `limit`.
+    // Obsolete items may make the queue longer than the table. If it is more than twice as long as `limit`, the oldest
+    // items are removed, together with entries that have not expired.
     while queueStart < queue.count,
       queue[queueStart].expiry <= now || entries.count > limit || queue.count - queueStart > limit * 2
     {

@@ -49,7 +49,7 @@ public struct AuthorizationTransaction: Sendable, Equatable {
 /// The values that a transaction and its code have in common: those of the client's authorization request, and those of
 /// the gateway's request to the upstream.
 public struct FlowBinding: Sendable, Equatable {
-  /// The client and the scope, which a refresh token has as well.
+  /// The client ids and the scope. A refresh token contains them, too.
   public var client: ClientBinding
   /// The redirect URI that receives the response: the requested one, including a loopback port, or the only registered
   /// one if the request omitted it.

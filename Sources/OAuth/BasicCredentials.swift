@@ -40,7 +40,7 @@ public struct BasicCredentials: Sendable {
     return Secret(BasicCredentials.scheme + Base64.encode(pair))
   }
 
-  /// Returns the base64 text in a value of ``header``, which follows the scheme.
+  /// Returns a value of ``header`` without the scheme: only the base64 text.
   public static func encodedPair(of header: Secret) -> Secret {
     Secret(String(Substring(header.reveal().utf8.dropFirst(scheme.utf8.count))))
   }

@@ -3,8 +3,8 @@
 public struct ClientBinding: Sendable, Equatable {
   /// The client that sent the authorization request, and to which the code and the tokens are issued.
   public var clientID: ClientID
-  /// The requested scope. In a refresh token, it is the scope in the upstream's response to the redemption if that
-  /// response contained one. `nil` if there was no scope in either.
+  /// The scope in the authorization request. A refresh token instead contains the scope in the upstream's token
+  /// response for the code, if that response had one. `nil` if no scope is known.
   public var scope: Scope?
   /// The client id in the gateway's requests to the upstream.
   public var upstreamClientID: ClientID

@@ -50,7 +50,7 @@ public struct FormParameters: Sendable, Equatable {
   public private(set) var entries: [Entry] = []
   /// The names whose value could not be decoded.
   public private(set) var namesWithMalformedValue: [String] = []
-  /// True if a name could not be decoded. It is then unknown which parameter it is.
+  /// True if a name could not be decoded. Such a parameter may be any known parameter.
   public private(set) var hasMalformedName = false
   /// The additional names that a server would find if it also separated parameters at semicolons.
   private(set) var namesAfterSemicolon: [String] = []

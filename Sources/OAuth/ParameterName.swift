@@ -180,7 +180,8 @@ extension ParameterNames {
     ParameterNames(.responseMode, .authorizationDetails),
   ]
 
-  /// The parameters that are defined for the token endpoint, except `authorization_details` (RFC 9396).
+  /// The parameters that are defined for the token endpoint, except `authorization_details` (RFC 9396). It is not in
+  /// this set, so that the gateway forwards it if `upstream.parameters` lists it.
   public static let atToken = ParameterNames(
     .grantType, .code, .redirectURI, .clientID, .clientSecret, .codeVerifier, .refreshToken, .scope, .deviceCode,
     .username, .password, .clientAssertion, .clientAssertionType, .assertion, .resource)

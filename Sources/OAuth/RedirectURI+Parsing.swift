@@ -134,8 +134,8 @@ extension RedirectURI {
     return value
   }
 
-  /// Parses a DNS name and an optional port. IPv6 literals are accepted for loopback only, because no app can claim
-  /// https links whose host is an IP address.
+  /// Parses a DNS name and an optional port. IPv6 literals are refused, because no app can claim https links whose host
+  /// is an IP address. IPv4 literals are accepted, because they have the syntax of a DNS name.
   private static func host(
     _ authority: ArraySlice<UInt8>
   ) throws(RedirectURIError) -> (name: String, port: Int?) {

@@ -1,7 +1,7 @@
 import Cryptography
 
-/// An identifier of an upstream code: the first 128 bits of a SHA-256 digest, from which a code that cannot be guessed
-/// cannot be recovered.
+/// An identifier of an upstream code: the first 128 bits of its SHA-256 digest. The digest does not reveal the code,
+/// unless the code is so short that it can be guessed.
 ///
 /// The digest covers the code alone. If it covered the upstream client id as well, two sign-ins of clients with
 /// different ids could use one code, because some servers do not check to which client they issued a code.

@@ -32,6 +32,8 @@ public enum UserAgent {
     "GSA/", "MicroMessenger/", "LinkedInApp", "Snapchat/", "[Pinterest/", "Electron/", "QtWebEngine/",
   ]
 
+  /// True for a program that fetches a page for a search engine or a link preview. It shows no sign-in page to a user,
+  /// so it does not count as embedded.
   private static func isCrawler(_ agent: Span<UInt8>) -> Bool {
     agent.contains("compatible;") && agent.contains("bot") || agent.starts(with: "Slackbot".utf8.span)
       || agent.starts(with: "WhatsApp/".utf8.span)

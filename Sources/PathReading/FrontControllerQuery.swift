@@ -151,7 +151,8 @@ struct FrontControllerQuery {
   /// True if some route, read as a path, is the rest of an endpoint path after one of its prefixes, or has too many
   /// readings to find out.
   ///
-  /// - Parameter prefixLengths: For each endpoint, the lengths of the prefixes that the request path has, in segments.
+  /// - Parameter prefixLengths: For each endpoint, the lengths in segments of the prefixes of its path with which the
+  ///   request path begins.
   private func containsEndpoint(
     _ endpoints: [CanonicalPath], _ prefixLengths: [[Int]], in routes: [Route], within budget: inout PathVariants.Budget
   ) -> Bool {
@@ -197,8 +198,8 @@ struct FrontControllerQuery {
     in pair: ArraySlice<UInt8>, _ names: [String], _ value: [UInt8], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route] {
     let wholeName = names[0].utf8
-    // In Struts, `action:authorize` is a route. But a colon may also be a part of a path, so the pair is also read in
-    // the ways below.
+    // In Struts, the name `action:authorize` contains the route `authorize`. But a colon may also be a part of a path,
+    // so the pair is also read in the ways below.
     var routes = wholeName.indices.filter { wholeName[$0] == UInt8(ascii: ":") }.map {
       Route(Array(wholeName[$0...].dropFirst()))
     }
@@ -220,9 +221,9 @@ struct FrontControllerQuery {
       return valueRoutes + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
     }
     guard namesAtFrontControllers.contains(name) else { return [] }
-    // A rewriting rule may send a request for any path to the front controller, with the query of the client. A return
-    // address begins with a slash. A value that contains a slash but does not begin with one counts as a route on every
-    // path.
+    // The front controller may read the parameter on every path, because a rewriting rule may send a request for any
+    // path to it, with the query of the client. But on a path that is not a front controller, a value that begins with
+    // a slash is usually a return address. So there, only a value that has a slash but does not begin with one counts.
     let isRelative = mayHaveSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
     return isFrontController || isRelative ? [Route(value)] : []
   }

@@ -76,7 +76,8 @@ enum PathVariants {
     if bytes.contains("/./") { steps.append(withoutDots) }
     if bytes.contains("//") { steps.append(afterProgram) }
     if bytes.contains("..") {
-      // Empty segments and `.` matter only for `..`: they determine which segment it removes.
+      // `CanonicalPath` ignores empty segments. They are removed here, because they determine which segment `..`
+      // removes.
       steps += [withoutEmptySegments, resolved, withoutParents]
     }
     return steps

@@ -64,8 +64,9 @@ public final class Client: Sendable {
   /// The time in which a second use of a refresh token gets the same response as the first. 0: a second use ends the
   /// family of the token.
   ///
-  /// The default is long enough for two processes of a native app that refresh at the same time, and for a repeat after
-  /// a lost response. A native app cannot coordinate its processes, and the user would have to sign in again.
+  /// The default for a public native app is long enough for two processes of the app that refresh at the same time, and
+  /// for a repeat after a lost response. A native app cannot coordinate its processes. With a default of 0, its user
+  /// would have to sign in again in these cases.
   public var refreshReuseWindow: Seconds {
     settings.enforcement.refreshReuseWindow ?? (settings.application == .native && settings.kind == .public ? 30 : 0)
   }
