@@ -30,8 +30,8 @@ public struct EnforcementSettings: Sendable {
   /// grant yet.
   public var deviceCodeLifetime: Seconds = 600
   /// The time after the first use of a refresh token in which a second use gets the same response (RFC 9700, section
-  /// 4.14.2). A later second use ends all refresh tokens of the sign-in. `nil`: ``Client/refreshReuseWindow`` is the
-  /// default for the kind of client.
+  /// 4.14.2). A later second use ends all refresh tokens of the sign-in. If `nil`, the default depends on the kind of
+  /// client (``Client/refreshReuseWindow``).
   public var refreshReuseWindow: Seconds?
   /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle: Seconds = 90 * 86_400

@@ -23,10 +23,11 @@ public struct GatewaySettings: Sendable {
   /// The store of state that outlives a request, such as the codes that have been redeemed. Default: the memory of the
   /// process.
   public var store = StoreLocation.memory()
-  /// The number of replicas of a Redis store that must have a write before it counts; `nil` for 1 with sentinels and 0
-  /// otherwise.
+  /// The number of replicas of a Redis store that must have received a write before the gateway treats the write as
+  /// done; `nil` for 1 with sentinels and 0 otherwise.
   public var storeMinReplicas: Int?
-  /// The treatment of refresh tokens whose family the store has lost. Default: each family may be refreshed once more.
+  /// The treatment of refresh tokens whose family the store has lost. Default: a lost family may be refreshed once
+  /// more.
   public var storeEpoch = StoreEpochRule.once
   /// The operator's name and help page for the gateway's pages. Default: neither.
   public var branding = Branding()
@@ -239,11 +240,13 @@ public enum StoreLocation: Equatable, Sendable {
   case redis(RedisSettings)
 }
 
-/// The treatment of refresh tokens whose family the store has lost (`gateway.store_epoch`).
+/// The treatment of refresh tokens whose family (all refresh tokens of one sign-in) the store has lost
+/// (`gateway.store_epoch`). A new epoch of the store begins when its data was lost or its primary changed.
 public enum StoreEpochRule: String, Sendable, CaseIterable {
-  /// Each earlier family may be refreshed once more, which records it again.
+  /// A lost family of an earlier epoch may be refreshed once more. The store then records the family again.
   case once
-  /// Earlier families end, so that no family that had ended can be used again.
+  /// A lost family of an earlier epoch ends. The family may have ended before the store lost it, and must then not be
+  /// used again.
   case strict
 }
 

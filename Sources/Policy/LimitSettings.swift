@@ -29,8 +29,9 @@ public struct LimitSettings: Sendable, Equatable {
   public var connections = 65_536
   /// The maximum number of connections of one IPv4 address or one IPv6 /64. Default: 1,024.
   public var connectionsPerAddress = 1_024
-  /// The maximum number of requests in progress of one IPv4 address or one IPv6 /64 while few upstream connections are
-  /// free. If `nil`, the limit is half of the connections that passing requests may use, at least 100 for each worker.
+  /// The maximum number of passing requests (those that are not for an OAuth endpoint) in progress of one IPv4 address
+  /// or one IPv6 /64 while few upstream connections are free. If `nil`, the limit is half of the upstream connections
+  /// that passing requests may use, at least 100 for each worker.
   public var requestsPerAddress: Int?
   /// The number of requests on a connection after which the gateway closes it. Default: 10,000.
   public var requestsPerConnection = 10_000
@@ -46,7 +47,7 @@ public struct LimitSettings: Sendable, Equatable {
   /// completely. If `nil`, the limit is `defaultBufferMemory`, or a quarter of the control group's memory if that is
   /// less.
   public var maxBufferMemory: Int?
-  /// The value for `maxBufferMemory` if the control group has no memory limit: 256 MiB.
+  /// The default of `maxBufferMemory`, unless the memory limit of the control group requires a lower one: 256 MiB.
   public static let defaultBufferMemory = 256 * 1024 * 1024
   /// The maximum number of token and revocation requests of one client per minute, and also in one burst; 0 for no
   /// limit. Default: 30,000.

@@ -5,13 +5,15 @@ import OAuth
 extension Policy {
   /// Returns the mode of a request.
   ///
-  /// If no client is enforced, every request is observed, even if it has no client id or several, or cannot be parsed.
+  /// If `isObserving` is false, every request is enforced.
+  ///
+  /// If `isEnforcing` is false, every request is observed, even if it has no client id or several, or cannot be parsed.
   /// There is one exception: if the policy refuses unknown clients, a request is enforced if it has client ids but the
   /// policy lists none of them.
   ///
-  /// If any client is enforced, a request is observed only if it certainly contains exactly one client id. This id must
-  /// belong to an observed client, or be an unlisted id that the policy observes and that no server can take for the id
-  /// of an enforced client. Otherwise a request could be observed and still act for an enforced client.
+  /// If both are true, a request is observed only if it certainly contains exactly one client id. This id must belong
+  /// to an observed client, or be an unlisted id that the policy observes and that no server can take for the id of an
+  /// enforced client. Otherwise a request could be observed and still act for an enforced client.
   ///
   /// - Parameters:
   ///   - ids: The distinct client ids that occur anywhere in the request.

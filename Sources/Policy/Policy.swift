@@ -87,7 +87,8 @@ extension Policy {
   public var unlistedOAuth: UnlistedOAuth { enforcement.unlistedOAuth }
 }
 
-/// The effect of the rules on a request (invariant `I-observe`).
+/// The effect of the rules on a request (invariant `I-observe`). A client or request whose mode is `enforce` is called
+/// enforced, and one whose mode is `observe` is called observed.
 public enum EnforcementMode: String, Sendable, CaseIterable {
   /// The gateway carries out a refusal.
   case enforce

@@ -4,8 +4,9 @@ public enum RedisURLError: Error, Hashable, Sendable {
   case scheme
   /// The URL contains a password, which must be in a file.
   case password
-  /// The host, port, path, name of the primary or database number cannot be used; in words.
-  case part(String)
+  /// A part of the URL, such as the host, the port or the database number, is missing or invalid. The text describes
+  /// the problem and follows "has" in a message, such as `no host name or address`.
+  case invalidPart(String)
 
   /// The reason, as the end of a sentence that begins with the URL.
   public var text: String {
@@ -13,7 +14,7 @@ public enum RedisURLError: Error, Hashable, Sendable {
     case .scheme:
       "has none of the schemes `redis://`, `rediss://`, `redis+sentinel://`, `rediss+sentinel://` and `redis+unix:`"
     case .password: "contains a password; name its file with `store_password`"
-    case .part(let part): "has \(part)"
+    case .invalidPart(let problem): "has \(problem)"
     }
   }
 }
@@ -43,7 +44,7 @@ extension RedisSettings {
 
   private static func server(_ rest: Substring) throws(RedisURLError) -> RedisSettings {
     let (user, authority, path) = try split(rest)
-    guard path.count <= 1 else { throw .part("a path that is not a database number") }
+    guard path.count <= 1 else { throw .invalidPart("a path that is not a database number") }
     var settings = RedisSettings(.server(try address(authority, defaultPort)))
     settings.user = user
     settings.database = try database(path.first ?? "")
@@ -54,12 +55,12 @@ extension RedisSettings {
     let (user, authority, path) = try split(rest)
     guard let name = path.first, !name.isEmpty, path.count <= 2,
       name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "?") })
-    else { throw .part("no name of the primary after the sentinels") }
-    var places: [SocketAddress] = []
+    else { throw .invalidPart("no name of the primary after the sentinels") }
+    var addresses: [SocketAddress] = []
     for text in authority.split(separator: ",", omittingEmptySubsequences: false) {
-      places.append(try address(text, defaultSentinelPort))
+      addresses.append(try address(text, defaultSentinelPort))
     }
-    var settings = RedisSettings(.sentinels(places, primary: String(name)))
+    var settings = RedisSettings(.sentinels(addresses, primary: String(name)))
     settings.user = user
     settings.database = try database(path.count == 2 ? path[1] : "")
     return settings
@@ -71,20 +72,22 @@ extension RedisSettings {
     if rest.hasPrefix("//") {
       let authority = rest.dropFirst(2).prefix { $0 != "/" }
       path = rest.dropFirst(2 + authority.count)
-      guard authority.isEmpty || authority.hasSuffix("@") else { throw .part("a host, but a Unix socket has none") }
+      guard authority.isEmpty || authority.hasSuffix("@") else {
+        throw .invalidPart("a host, but a Unix socket has none")
+      }
       if !authority.isEmpty { user = try self.user(authority.dropLast()) }
     }
     var number = ""[...]
     if let mark = path.firstIndex(of: "?") {
       let query = path[path.index(after: mark)...]
-      guard query.hasPrefix("db=") else { throw .part("a query that is not `db=` and a number") }
+      guard query.hasPrefix("db=") else { throw .invalidPart("a query that is not `db=` and a number") }
       number = query.dropFirst(3)
       path = path[..<mark]
-      guard !number.isEmpty else { throw .part("no database number after `db=`") }
+      guard !number.isEmpty else { throw .invalidPart("no database number after `db=`") }
     }
-    // The kernel's limit with the final zero byte (unix(7)).
+    // The kernel permits 108 bytes, which include a zero byte at the end (unix(7)).
     guard path.hasPrefix("/"), path.utf8.count > 1, path.utf8.count < 108, !path.utf8.contains(0) else {
-      throw .part("no absolute path of at most 107 bytes")
+      throw .invalidPart("no absolute path of at most 107 bytes")
     }
     var settings = RedisSettings(.socket(path: String(path)))
     settings.user = user
@@ -111,7 +114,7 @@ extension RedisSettings {
   private static func user(_ text: Substring) throws(RedisURLError) -> String {
     if text.contains(":") { throw .password }
     guard !text.isEmpty, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }) else {
-      throw .part("a user name that is empty or contains spaces, percent signs or other than ASCII characters")
+      throw .invalidPart("a user name that is empty or contains spaces, percent signs or other than ASCII characters")
     }
     return String(text)
   }
@@ -120,31 +123,33 @@ extension RedisSettings {
     var host = text
     var digits: Substring?
     if text.hasPrefix("[") {
-      guard let end = text.firstIndex(of: "]") else { throw .part("an IPv6 address without its bracket") }
+      guard let end = text.firstIndex(of: "]") else { throw .invalidPart("an IPv6 address without its bracket") }
       host = text[text.index(after: text.startIndex)..<end]
       let rest = text[text.index(after: end)...]
-      guard rest.isEmpty || rest.hasPrefix(":") else { throw .part("characters after the bracket of the address") }
+      guard rest.isEmpty || rest.hasPrefix(":") else {
+        throw .invalidPart("characters after the bracket of the address")
+      }
       digits = rest.isEmpty ? nil : rest.dropFirst()
       guard host.contains(":"),
         host.utf8.allSatisfy({ isHexadecimal($0) || $0 == UInt8(ascii: ":") || $0 == UInt8(ascii: ".") })
-      else { throw .part("no IPv6 address in its brackets") }
+      else { throw .invalidPart("no IPv6 address in its brackets") }
     } else {
       if let colon = text.firstIndex(of: ":") {
         host = text[..<colon]
         digits = text[text.index(after: colon)...]
       }
       guard !host.isEmpty, host.utf8.count <= 253, host.utf8.allSatisfy(isHostCharacter) else {
-        throw .part("no host name or address")
+        throw .invalidPart("no host name or address")
       }
     }
     guard let digits else { return SocketAddress(host: String(host), port: defaultPort) }
-    guard let port = number(digits), (1...65_535).contains(port) else { throw .part("no port from 1 to 65535") }
+    guard let port = number(digits), (1...65_535).contains(port) else { throw .invalidPart("no port from 1 to 65535") }
     return SocketAddress(host: String(host), port: port)
   }
 
   private static func database(_ text: Substring) throws(RedisURLError) -> Int {
     if text.isEmpty { return 0 }
-    guard let number = number(text), number < 1_000_000 else { throw .part("no database number after the host") }
+    guard let number = number(text), number < 1_000_000 else { throw .invalidPart("no database number after the host") }
     return number
   }
 

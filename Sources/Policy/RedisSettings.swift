@@ -14,7 +14,7 @@ public struct RedisSettings: Sendable {
     case server(SocketAddress)
     /// The path of a Unix socket.
     case socket(path: String)
-    /// The sentinels that know the address of the primary, and its name.
+    /// The addresses of the sentinels, and the name of the primary whose address they know.
     case sentinels([SocketAddress], primary: String)
   }
 
@@ -32,12 +32,12 @@ public struct RedisSettings: Sendable {
   public var database = 0
   /// The first characters of all keys.
   public var keyPrefix = "proofgate:"
-  /// The number of replicas that must have a write before it counts; `nil` for 1 with sentinels and 0 otherwise.
+  /// The `store_min_replicas` of the policy; `nil` if the policy does not set it. Use `requiredReplicas` instead.
   public var minReplicas: Int?
   /// The authorities that may issue the server's certificate; `nil` without TLS.
   public var authorities: CertificateChain?
 
-  /// Creates settings with the defaults of all others.
+  /// Creates settings for this endpoint. All other properties have their defaults.
   public init(_ endpoint: Endpoint) {
     self.endpoint = endpoint
   }
@@ -51,7 +51,8 @@ public struct RedisSettings: Sendable {
     }
   }
 
-  /// The number of replicas that must have a write before it counts.
+  /// The number of replicas that must have received a write before the gateway treats the write as done. Default: 1
+  /// with sentinels and 0 otherwise.
   public var requiredReplicas: Int {
     if let minReplicas { return minReplicas }
     if case .sentinels = endpoint { return 1 }

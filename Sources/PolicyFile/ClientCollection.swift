@@ -7,7 +7,7 @@ struct ClientCollection {
   /// A client that has an id. A policy may have very many clients, so an entry is small and keeps no nodes of the
   /// document.
   struct Entry {
-    /// The client; `nil` if its entry has errors that prevent it from being used.
+    /// The client; `nil` if its entry in the file has no valid `type`.
     var client: Client?
     /// The location where the client begins.
     let location: SourceLocation
@@ -30,7 +30,9 @@ struct ClientCollection {
   /// A loopback redirect URI of a client, without its port. The app chooses the port at run time.
   struct RegisteredLoopbackURI {
     let client: ClientID
+    /// The URI without its port and its query, such as `http://127.0.0.1/callback`.
     let address: String
+    /// True if the client is in observe mode.
     let isObserved: Bool
     let location: SourceLocation
   }

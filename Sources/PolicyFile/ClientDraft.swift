@@ -62,7 +62,8 @@ final class ClientDraft: SectionDraft {
     self.fields = fields
     if fields.valid("type") != nil { kind = settings.kind }
     if fields.valid("application") == nil {
-      // The default is the kind of application for which this client type has the stricter rules.
+      // The default for a public client is `native`, for which PKCE cannot be turned off. A confidential client must
+      // not be a native app.
       settings.application = kind == .confidential ? .web : .native
     }
     if !listsGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }
@@ -87,14 +88,14 @@ struct ClientUpstreamDraft: SectionDraft {
     ])
 
   /// True if the entry has a `client_secret`, even if the secret could not be read.
-  var holdsCredentials: Bool { fields["client_secret"] != nil }
+  var hasClientSecret: Bool { fields["client_secret"] != nil }
 
   /// Returns the settings, with the defaults for a client with this id.
   func settings(for id: ClientID) -> UpstreamClient {
     var settings = settings
     settings.clientID = self.id ?? id
-    if fields.valid("authentication") == nil { settings.authentication = holdsCredentials ? .basic : .none }
-    settings.redirectURI = redirectURI ?? (holdsCredentials ? .callback : .requested)
+    if fields.valid("authentication") == nil { settings.authentication = hasClientSecret ? .basic : .none }
+    settings.redirectURI = redirectURI ?? (hasClientSecret ? .callback : .requested)
     return settings
   }
 }

@@ -99,8 +99,9 @@ extension DiagnosticID {
     }
   }
 
-  /// True if the finding is about the content of the policy; false if it is about the syntax of the file, or about
-  /// files and variables that the policy names.
+  /// True if the finding is about the meaning of the settings, such as a rule that departs from an RFC. False if a key
+  /// or a value does not have the format of the policy, if settings exclude each other, or if a file or an environment
+  /// variable that the policy names cannot be used.
   public var isLint: Bool {
     switch self {
     case .unreadableFile, .invalidYAML, .unknownKey, .missingKey, .missingValue, .wrongType, .invalidValue,

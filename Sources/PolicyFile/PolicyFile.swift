@@ -20,7 +20,7 @@ public enum PolicyFile {
     /// The policy file and the files that it includes, in the order of reading.
     public let files: [String]
 
-    /// True if `serve` supports every setting of the policy.
+    /// True if the policy has no errors and `serve` supports every setting of it.
     public var isServable: Bool { policy != nil && unsupported.isEmpty }
   }
 

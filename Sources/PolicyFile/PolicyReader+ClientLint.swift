@@ -107,7 +107,7 @@ extension PolicyReader {
   private func lintPushed(_ draft: ClientDraft, _ kind: ClientType) {
     guard draft.rules.pushedAuthorization != .off, let node = draft.fields["pushed_authorization"]?.node else { return }
     lintPushedEndpoint(node, draft.rules.pushedAuthorization)
-    guard kind == .confidential, draft.fields["secret"] == nil, !draft.upstream.holdsCredentials else { return }
+    guard kind == .confidential, draft.fields["secret"] == nil, !draft.upstream.hasClientSecret else { return }
     error(
       .pushedAuthorization, node,
       "\(draft.title) authenticates to the upstream only, and pushed requests never go there; add "
@@ -145,13 +145,13 @@ extension PolicyReader {
     let authentication = draft.upstream.settings.authentication
     switch authentication {
     case .basic, .post:
-      if !draft.upstream.holdsCredentials {
+      if !draft.upstream.hasClientSecret {
         error(
           .missingSecret, field.node,
           "`authentication: \(authentication.rawValue)` needs a secret; add `client_secret: { file: PATH }`")
       }
     case .none:
-      if draft.upstream.holdsCredentials {
+      if draft.upstream.hasClientSecret {
         error(
           .conflict, field.node,
           "`authentication: none` leaves `client_secret` unused; remove one of the two")

@@ -136,8 +136,8 @@ extension PolicyReader {
     case "callback": return .callback
     case "requested": return .requested
     default:
-      // The upstream may have accepted a redirect URI that violates the gateway's rules, so any http or https URL is
-      // accepted, too.
+      // The redirect URI that is registered at the upstream may violate the gateway's rules for redirect URIs, so every
+      // URL that `URLText` can parse is valid here, too.
       if (try? RedirectURI(parsing: text)) != nil || (try? URLText(parsing: text)) != nil { return .fixed(text) }
       error(
         .invalidValue, field.node,

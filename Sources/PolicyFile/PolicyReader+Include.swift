@@ -75,8 +75,8 @@ extension PolicyReader {
       error(.include, item.node, "\(quoted(pattern)) has a `*` in a directory; it is for the file's name only")
       return []
     }
-    let name = full.dropFirst(directory.count)
-    guard name.contains("*") else { return [full] }
+    let namePattern = full.dropFirst(directory.count)
+    guard namePattern.contains("*") else { return [full] }
     let names: [String]
     do {
       names = try FileSystem.names(in: directory)
@@ -84,14 +84,14 @@ extension PolicyReader {
       self.error(.include, item.node, "directory \(quoted(directory)) \(error.text)")
       return []
     }
-    let found = names.filter { !$0.hasPrefix(".") && Self.matches($0, name) }
+    let found = names.filter { !$0.hasPrefix(".") && Self.matches($0, pattern: namePattern) }
     if found.isEmpty { warn(.include, item.node, "\(quoted(pattern)) names no file; remove it or add one") }
     return found.map { directory + $0 }
   }
 
   /// Returns true if the parts of the pattern between its stars occur in `name` in the same order, with the first part
   /// at the beginning and the last part at the end.
-  static func matches(_ name: String, _ pattern: Substring) -> Bool {
+  static func matches(_ name: String, pattern: Substring) -> Bool {
     let parts = pattern.split(separator: "*", omittingEmptySubsequences: false)
     guard let first = parts.first, let last = parts.last, parts.count > 1 else { return name == pattern }
     guard name.hasPrefix(first) else { return false }

@@ -83,8 +83,8 @@ extension PolicyReader {
     }
   }
 
-  /// Returns the text in quotation marks, or `this URL` if it may contain a password, which is in front of the `@` of a
-  /// URL.
+  /// Returns the text in backticks, or `this URL` if the text contains an `@`, because the part of a URL in front of
+  /// the `@` may contain a password.
   private static func shown(_ text: String) -> String { text.contains("@") ? "this URL" : quoted(text) }
 
   /// Reads `store_key_prefix`.
@@ -111,7 +111,8 @@ extension PolicyReader {
   /// Adds the settings of `draft` to those in the URL of the Redis server. Reports settings without effect.
   func apply(_ draft: SharedStoreDraft, _ fields: Fields, to settings: inout GatewaySettings) {
     guard case .redis(var redis) = settings.store else {
-      // If `store` has an error, it may be meant as a Redis server, and then these settings have an effect.
+      // The settings are also reported if the value of `store` is invalid, although the operator may have meant a Redis
+      // server: `store` is not plain, so `Fields.valid(_:)` returns it even if its value is invalid.
       guard fields["store"] == nil || fields.valid("store") != nil else { return }
       for key in PolicyReader.sharedStoreKeys {
         guard let field = fields[key] else { continue }

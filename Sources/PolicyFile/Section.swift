@@ -75,7 +75,7 @@ extension SectionDraft where Settings == Self {
 /// The settings that one mapping in a file has, in the order of the file. It contains no unknown keys.
 struct Fields {
   private(set) var all: [Field] = []
-  /// The keys with an invalid value. Each of these values has been reported.
+  /// The keys of the plain settings with an invalid value. Each of these values has been reported.
   private var invalid: [String] = []
 
   /// The keys that the mapping may have.
@@ -98,6 +98,7 @@ struct Fields {
     return nil
   }
 
-  /// Returns the setting with this key; `nil` if it is absent or has an invalid value.
+  /// Returns the setting with this key; `nil` if it is absent, or if it is plain and has an invalid value. A setting
+  /// that is not plain is returned even if its value is invalid.
   func valid(_ key: String) -> Field? { invalid.contains(key) ? nil : self[key] }
 }

@@ -40,8 +40,8 @@ struct BodyPump {
   private static let copyLimit = 2048
   private static let lastChunk: StaticString = "0\r\n\r\n"
 
-  /// Decodes the bytes of `source`, as far as there is room in `sink`. Afterwards the bytes to send are those in
-  /// `sink`, followed by the first `directCount` bytes of `source`.
+  /// Decodes the bytes of `source`. Bytes that must be copied are decoded only as far as there is room in `sink`.
+  /// Afterwards the bytes to send are those in `sink`, followed by the first `directCount` bytes of `source`.
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
       if directCount == 0, !source.isEmpty { try decodeDirect(source) }
@@ -70,7 +70,8 @@ struct BodyPump {
   }
 
   /// Moves the direct bytes, which are the rest of the body, from `source` to the end of `sink`, so that the source can
-  /// be used for something else. Swaps the blocks instead of copying if there is nothing else in either of them.
+  /// be used for something else. If `sink` is empty and `source` contains only these bytes, the two buffers exchange
+  /// their blocks, and nothing is copied.
   ///
   /// Returns false if the body is not complete in `source`, or if it does not fit into `sink`.
   mutating func moveRest(from source: Buffer, to sink: Buffer) -> Bool {

@@ -59,7 +59,8 @@ final class ClientIdentity {
     return prefix
   }
 
-  /// The client of one request. The forwarding fields describe it only if a trusted proxy sent them.
+  /// The client of one request: the one that the forwarding fields of a trusted proxy describe, or else the peer of the
+  /// connection.
   struct EffectiveClient {
     var address: String
     var isSecure: Bool
@@ -85,8 +86,9 @@ final class ClientIdentity {
 
   private func effectiveClient(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> EffectiveClient {
     var client = EffectiveClient(address: peerHost, isSecure: isSecure, host: nil, chain: peerHost)
-    // Only the nearest proxy is trusted, so only the last element of each list counts. It may be in a second field,
-    // which the proxy added after the client's field, as HAProxy does.
+    // Only the nearest proxy is trusted, so only the last element of each list counts. The last address may be in a
+    // second `X-Forwarded-For`, which the proxy added after the client's field, as HAProxy does. An `X-Forwarded-Proto`
+    // or `X-Forwarded-Host` that occurs more than once is ignored.
     if let list = fields.lastValue(of: .forwardedFor).map({ text(bytes, $0) }) {
       let last = ClientIdentity.lastElement(list)
       if let address = Address(literal: last, port: 0) {

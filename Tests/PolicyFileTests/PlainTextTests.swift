@@ -68,7 +68,7 @@ struct PlainTextTests {
       ("ac", "a*b*c", false), ("aa", "a*a", true), ("a", "a*a", false),
     ])
   func globs(_ name: String, _ pattern: String, _ expected: Bool) {
-    #expect(PolicyReader.matches(name, pattern[...]) == expected)
+    #expect(PolicyReader.matches(name, pattern: pattern[...]) == expected)
   }
 
   @Test("Input is quoted on one line, truncated, and without control characters")
