@@ -13,7 +13,7 @@ struct RecordTable: Sendable {
     var high: UInt64 = 0
     var low: UInt64 = 0
     var expiry: UInt32 = 0
-    var holder: UInt16 = 0
+    var charge: UInt16 = 0
 
     /// The time at which the record expires.
     var end: UnixTime { UnixTime(seconds: Int64(expiry)) }
@@ -57,7 +57,7 @@ struct RecordTable: Sendable {
   }
 
   /// Returns the number of bytes of a record: its head and value, its part of the wheel, and its part of the index. The
-  /// index is three eighths full right after it has grown.
+  /// index doubles when it is three quarters full, so it may have 8/3 slots for each record.
   static func recordLength(_ length: Int) -> Int {
     MemoryLayout<Head>.stride + length + ExpiryWheel.recordLength + MemoryLayout<UInt32>.stride * 8 / 3 + 1
   }
@@ -79,7 +79,7 @@ struct RecordTable: Sendable {
     if count >= capacity { removeExpired(now: now, atMost: Int.max) }
     guard count < capacity, let charge = charges.charge(holder) else { throw .full }
     let record = allocate()
-    heads[record] = Head(high: key.high, low: key.low, expiry: RecordTable.seconds(expiry), holder: charge)
+    heads[record] = Head(high: key.high, low: key.low, expiry: RecordTable.seconds(expiry), charge: charge)
     set(record, value)
     wheel.insert(record, expiry: expiry, now: now)
     count += 1
@@ -192,7 +192,7 @@ struct RecordTable: Sendable {
   private mutating func remove(at slot: Int) {
     let record = index[slot]
     wheel.remove(record)
-    charges.release(heads[record].holder)
+    charges.release(heads[record].charge)
     heads[record] = Head(low: UInt64(firstFree))
     firstFree = record
     count -= 1

@@ -24,8 +24,8 @@ public import Time
 /// Each claim contains a nonce of its request: the id of the process and random bytes. The store changes a claim only
 /// if its record still has this nonce, so only the request that holds the claim can change it.
 ///
-/// A claim is made only in the epoch in which the code was sealed: with an earlier epoch, the store may have lost the
-/// claim of another request for the code.
+/// A claim is made only in the epoch in which the code was sealed. A store that has begun another epoch since then may
+/// have lost the claim of another request for the code.
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
@@ -36,9 +36,11 @@ public struct RedemptionLedger: Sendable {
     public let isRetry: Bool
     /// The epoch of the store when the code was claimed. Refresh tokens of this redemption contain it.
     public let epoch: EpochID
+    /// The record of the claim, as the store has it.
     let record: ClaimRecord
     /// The client and network that the claim is charged to.
     let holder: StoreHolder
+    /// The expiry of the record.
     let expiry: UnixTime
   }
 
@@ -78,7 +80,7 @@ public struct RedemptionLedger: Sendable {
   ) async throws(StoreError) -> Claim {
     let key = RedemptionLedger.key(transaction)
     let until = expiry + store.clockTolerance
-    let present = store.epoch
+    let currentEpoch = store.epoch
     let claimant = store.beginHold()
     var isGranted = false
     defer { if !isGranted { store.endHold() } }
@@ -89,7 +91,8 @@ public struct RedemptionLedger: Sendable {
       isGranted = true
       return .granted(
         Attempt(
-          transaction: transaction, isRetry: isRetry, epoch: present, record: record, holder: holder, expiry: until))
+          transaction: transaction, isRetry: isRetry, epoch: currentEpoch, record: record, holder: holder,
+          expiry: until))
     }
     guard let bytes = try await store.put(key, record.bytes, in: epoch, holder: holder, expiry: until, now: now)
     else { return granted(isRetry: false) }
@@ -102,7 +105,7 @@ public struct RedemptionLedger: Sendable {
         guard await store.isGone(existing.claimant) else { return .busy }
       }
       // If the epoch has changed since the record was read, the store may now contain an older record.
-      guard store.epoch == present else { throw .unavailable("the store has begun another epoch") }
+      guard store.epoch == currentEpoch else { throw .unavailable("the store has begun another epoch") }
       do throws(StoreError) {
         guard try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now) else { return .busy }
       } catch {
@@ -145,7 +148,8 @@ public struct RedemptionLedger: Sendable {
   public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     defer { store.endHold() }
     if try await change(attempt, to: .spent, now: now) { return true }
-    // The claim has expired in the meantime. `put` stores that the code is spent, unless another request has a claim.
+    // The store no longer has the record of the claim, or another request has taken over the claim. Only in the first
+    // case, `put` stores that the code is spent.
     var record = attempt.record
     record.state = .spent
     let existing = try await store.put(

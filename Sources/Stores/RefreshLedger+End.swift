@@ -2,13 +2,13 @@ public import OAuth
 public import Time
 
 extension RefreshLedger {
-  /// Returns the duty of the caller if the family of the token has ended; otherwise `nil`. For tokens that may be used
-  /// more than once, which are not claimed.
+  /// Returns the duty of the caller if the family of the token has ended; otherwise `nil`. Call it for a token that may
+  /// be used more than once. The use of such a token is not claimed, so `claim` cannot report the end of its family.
   public func end(of use: RefreshUse, now: UnixTime) async throws(StoreError) -> Ended? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
-      if mayBeFromEarlierEpoch(use, than: epoch), try await restoreEnds(in: epoch, now: now) { continue }
+      if familyMayHaveEnded(use, before: epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
         guard store.epoch == epoch else { continue }
         return nil
@@ -35,10 +35,11 @@ extension RefreshLedger {
   /// Ends a family for good. Returns true if it had not ended before.
   ///
   /// - Parameters:
-  ///   - generations: the caller revokes the tokens of all lower generations upstream.
+  ///   - generations: the number of generations, counted from 0, whose tokens the caller revokes upstream.
   ///   - holder: the client and network that a new record is charged to.
   ///   - expiry: the latest expiry of any token of the family.
-  ///   - adoptedUntil: the time until which tokens from before the gateway are accepted.
+  ///   - adoptedUntil: the time until which tokens that the upstream issued before the gateway was installed are
+  ///     accepted.
   public func end(
     _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: UnixTime, adoptedUntil: UnixTime,
     now: UnixTime
@@ -71,16 +72,17 @@ extension RefreshLedger {
 
   // MARK: A new epoch
 
-  /// Remembers a family that another process may have ended.
+  /// Remembers the end of a family, so that `restoreEnds` can store it again in a new epoch. Another process may have
+  /// ended the family.
   func remember(_ record: FamilyRecord, of use: RefreshUse, in epoch: EpochID, now: UnixTime) {
     let expiry = tokenExpiry(use, record, now)
     ends.add(
       EndedFamilies.End(family: use.family, generation: record.generation, expiry: expiry), in: epoch, now: now)
   }
 
-  /// Returns true if the family of the token may have ended in an epoch before `epoch`. An adopted token contains no
-  /// epoch.
-  func mayBeFromEarlierEpoch(_ use: RefreshUse, than epoch: EpochID) -> Bool { use.epoch != epoch || use.isAdopted }
+  /// Returns true if the family of the token may have ended in an epoch before `epoch`. This is always possible for an
+  /// adopted token, which contains no epoch.
+  func familyMayHaveEnded(_ use: RefreshUse, before epoch: EpochID) -> Bool { use.epoch != epoch || use.isAdopted }
 
   /// Ends the remembered families again if the store has begun another epoch and may have lost their records or have
   /// older ones. Returns true if the epoch may have changed meanwhile, so that the caller must begin again.

@@ -22,39 +22,49 @@ public import Time
 /// token is refused. A token of an earlier epoch may be used once without a record, unless the ledger is strict; this
 /// use creates the record again.
 ///
-/// A store may also lose only the latest changes, together with its epoch. Then a record is older than a token of the
-/// earlier epoch: the token replaces it, unless the ledger is strict.
+/// A store may also lose only the latest changes, together with its epoch. Then the store has an old record of a family
+/// whose token, sealed in the earlier epoch, has a higher generation. A claim with this token replaces the record,
+/// unless the ledger is strict.
 ///
 /// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease and
 /// the tolerance for differences between clocks. Before that, another request may take it over if the store finds the
-/// process gone (`EphemeralStore.isGone`). If that request gets no token, `release` restores the claim of the process,
-/// which may only have been stopped, and whose response may still arrive. If the store does not record the end of a
-/// claim, it gets the change as soon as it answers again.
+/// process gone (`EphemeralStore.isGone`). If that request gets no new token, `release` restores the earlier claim: its
+/// process may only have been stopped, and may still receive a response. If the store does not answer at the end of a
+/// claim, the change is repeated as soon as the store answers again (`EphemeralStore.replaceLater`).
 public struct RefreshLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
     /// The family of the presented token.
     public let family: TransactionID
-    /// True if the record of the family was lost together with an earlier epoch, so that this claim has created it
-    /// again, or has replaced an older record.
-    public let isFromEarlierEpoch: Bool
-    /// True if an earlier claim on the token ended with its lease or with its process. The upstream may have used the
-    /// token up.
+    /// True if the store has lost the record of the family, or its latest changes, together with an earlier epoch. This
+    /// claim has then created the record again, or has replaced the old record. False for the first token of a family,
+    /// which needs no record.
+    public let replacesLostRecord: Bool
+    /// True if this claim took over an earlier claim on the token, because the lease of the earlier claim had ended or
+    /// the store had found its process gone. The upstream may have used the token up for the earlier claim.
     public let isAfterLease: Bool
-    /// True if the lease of the earlier claim has not ended, so that its process may still have a new token.
+    /// True if this claim took over an earlier claim before the lease of the earlier claim had ended. The earlier
+    /// process may only have been stopped, and may still receive a new token from the upstream.
     public let isBeforeLeaseEnd: Bool
     /// The epoch of the store when the use was claimed. The successor of the token must contain it.
     public let epoch: EpochID
     /// The process that holds the claim.
     let claimant: ClaimantID
+    /// The record of the family with this claim, as the store has it.
     let record: [UInt8]
     /// The record that `release` restores; `nil` if the claim created the record.
     let recordBefore: [UInt8]?
+    /// The generation of the presented token.
     let generation: UInt32
+    /// The digest of the presented token.
     let token: [UInt8]
+    /// The time of the claim.
     let started: UnixTime
+    /// The network of the request, as `NetworkPrefix.code`.
     let network: UInt64
+    /// True if the family began with a token that the upstream issued before the gateway was installed.
     let isAdopted: Bool
+    /// The expiry of the record.
     let expiry: UnixTime
   }
 
@@ -128,9 +138,9 @@ public struct RefreshLedger: Sendable {
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
       // Called before the record is read: in a new epoch, the record may be older than the end of its family.
-      if mayBeFromEarlierEpoch(use, than: epoch), try await restoreEnds(in: epoch, now: now) { continue }
+      if familyMayHaveEnded(use, before: epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
-        // If the epoch has changed meanwhile, the token is from an earlier epoch, and the next check needs the new one.
+        // If the epoch has changed since the loop read it, the next check must compare the token with the new epoch.
         guard store.epoch == epoch else { continue }
         // In an earlier epoch, even the first token of a family may have been used, so a strict ledger refuses it.
         guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
@@ -139,11 +149,12 @@ public struct RefreshLedger: Sendable {
         record.generation = generation
         record.token = digest
         let attempt = makeAttempt(
-          use, &record, of: claimant, in: epoch, recordBefore: nil, isFromEarlierEpoch: use.generation > 0,
+          use, &record, of: claimant, in: epoch, recordBefore: nil, replacesLostRecord: use.generation > 0,
           lease: lease, now: now)
         let existing: [UInt8]?
         do throws(StoreError) {
-          // Only in the epoch in which the record was found missing: in another epoch, it may exist.
+          // The claim is made only in the epoch in which the store had no record: in another epoch, the record may
+          // exist.
           existing = try await store.put(
             key, attempt.record, in: epoch, holder: use.holder, expiry: attempt.expiry, now: now)
         } catch {
@@ -158,7 +169,7 @@ public struct RefreshLedger: Sendable {
         continue
       }
       guard var record = FamilyRecord(parsing: old) else { return .ended(.nothingToRevoke) }
-      var isFromEarlierEpoch = false
+      var replacesLostRecord = false
       var isAfterLease = false
       var isBeforeLeaseEnd = false
       switch record.state {
@@ -183,16 +194,17 @@ public struct RefreshLedger: Sendable {
         record.previous = FamilyRecord.none
         record.token = digest
         record.generation = generation
-        isFromEarlierEpoch = true
+        replacesLostRecord = true
       case .current where record.previous == digest:
         return mayRepeat(use, record, now: now) ? .repeated : .reused
       case .current, .busy: return .reused
       }
-      var settled = record
-      settled.state = .current
+      // `release` restores an earlier claim whose lease has not ended, or otherwise the record without a claim.
+      var unclaimed = record
+      unclaimed.state = .current
       let attempt = makeAttempt(
-        use, &record, of: claimant, in: epoch, recordBefore: isBeforeLeaseEnd ? old : settled.bytes,
-        isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease, isBeforeLeaseEnd: isBeforeLeaseEnd,
+        use, &record, of: claimant, in: epoch, recordBefore: isBeforeLeaseEnd ? old : unclaimed.bytes,
+        replacesLostRecord: replacesLostRecord, isAfterLease: isAfterLease, isBeforeLeaseEnd: isBeforeLeaseEnd,
         lease: lease, now: now)
       do throws(StoreError) {
         if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
@@ -207,8 +219,9 @@ public struct RefreshLedger: Sendable {
     return .busy
   }
 
-  /// Returns true if the token was sealed after the record was written. The gateway has sealed its generation, so the
-  /// store has lost the later records of the family, together with the epoch in which the token was sealed.
+  /// Returns true if the token is from an earlier epoch and newer than the record, and the ledger is not strict. The
+  /// generation in a sealed token cannot be forged. So if it is higher than the record's, the store has lost the later
+  /// records of the family, together with the epoch in which the token was sealed.
   private func isNewer(_ use: RefreshUse, than record: FamilyRecord, in epoch: EpochID) -> Bool {
     !isStrict && use.epoch != epoch && use.generation > Int(record.generation)
   }
@@ -223,14 +236,14 @@ public struct RefreshLedger: Sendable {
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func makeAttempt(
     _ use: RefreshUse, _ record: inout FamilyRecord, of claimant: ClaimantID, in epoch: EpochID,
-    recordBefore: [UInt8]?, isFromEarlierEpoch: Bool, isAfterLease: Bool = false, isBeforeLeaseEnd: Bool = false,
+    recordBefore: [UInt8]?, replacesLostRecord: Bool, isAfterLease: Bool = false, isBeforeLeaseEnd: Bool = false,
     lease: Seconds, now: UnixTime
   ) -> Attempt {
     record.state = .busy
     record.nonce = claimant.bytes + randomBytes(FamilyRecord.digestLength - ClaimantID.length)
     record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
-      family: use.family, isFromEarlierEpoch: isFromEarlierEpoch, isAfterLease: isAfterLease,
+      family: use.family, replacesLostRecord: replacesLostRecord, isAfterLease: isAfterLease,
       isBeforeLeaseEnd: isBeforeLeaseEnd, epoch: epoch, claimant: claimant, record: record.bytes,
       recordBefore: recordBefore, generation: record.generation, token: record.token, started: now,
       network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
@@ -296,8 +309,8 @@ public struct RefreshLedger: Sendable {
   }
 
   /// Makes `successor` the valid token. Returns false if the family has ended in the meantime, or if another request
-  /// took over after the lease. Then the client must not receive `successor`. Throws `.unavailable` if the store has
-  /// begun another epoch, because the record may have been lost with the earlier one.
+  /// has taken over the claim. Then the client must not receive `successor`. Throws `.unavailable` if the store has
+  /// begun another epoch, because the record may have been lost with the earlier epoch.
   public func settle(_ attempt: Attempt, successor: Secret, now: UnixTime) async throws(StoreError) -> Bool {
     defer { store.endHold() }
     var record = FamilyRecord(state: .current)

@@ -22,7 +22,8 @@ public struct RefreshUse: Sendable {
   public var reuseWindow: Seconds = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).
   public var acceptsAnyNetwork = false
-  /// The time at which the request arrived, which decides if it is a repeat; `nil` if it has not waited.
+  /// The time at which the request arrived, before it waited for other requests with the same token. This time decides
+  /// if the request is a repeat; `nil` to use the time of the call.
   public var arrival: UnixTime?
   /// The time until which tokens that the upstream issued before the gateway was installed are accepted.
   public var adoptedUntil: UnixTime = 0

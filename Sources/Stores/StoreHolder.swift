@@ -1,8 +1,10 @@
 public import OAuth
 
-/// The client and network that an entry is charged to: those of the request that created it.
+/// The client and network that an entry of a store is charged to: those of the request that created the entry.
 ///
-/// Networks are IPv4 /24 and IPv6 /56, the usual sizes for one customer or one site.
+/// A store charges each entry to its holder, i.e. counts the entry against the limit of this client and network
+/// (`StoreKind.Row.holderDivisor`), so that none of them can fill the share of a kind alone. Networks are IPv4 /24 and
+/// IPv6 /56, the usual sizes for one customer or one site.
 public struct StoreHolder: Hashable, Sendable {
   /// A hash with a key of this process, so that an attacker cannot choose the holders with which it shares a limit.
   package let fingerprint: UInt64

@@ -75,8 +75,8 @@ extension StoreKind {
       // The requests that create these entries are not authenticated.
       Row(name: "state", size: .upTo(512), percent: 15, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
-      // An authenticated client may push more requests than others; `PushedRequests` limits clients without
-      // authentication.
+      // `PushedRequests` accepts a request of this length only from a client that authenticates. The maximum length for
+      // a public client is lower.
       Row(name: "pushed", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     }
   }

@@ -44,7 +44,7 @@ public struct TokenBucket: Hashable, Sendable {
     return true
   }
 
-  /// Puts back a token that was taken for nothing.
+  /// Puts back a token, because the operation for which it was taken was not performed.
   public mutating func giveBack(_ rate: Rate, now: MonotonicTime) {
     tokens = min(Double(rate.burst), level(rate, now: now) + 1)
     updated = max(updated, now)

@@ -186,7 +186,7 @@ public import Reactor
     if pendingWrite.count > 0,
       count < pendingWrite.count || TLSLayer.hash(of: buffer, pendingWrite.count) != pendingWrite.hash
     {
-      // OpenSSL has not finished an earlier write and must get its bytes again, but these bytes differ.
+      // OpenSSL has not finished an earlier write and must get the bytes of that write again, but `buffer` has others.
       return fail(socket)
     }
     TLSLibrary.clearErrors()
@@ -214,8 +214,9 @@ public import Reactor
     return .wouldBlock
   }
 
-  /// Returns a hash (FNV-1a) by which a repeated write is distinguished from another message. It covers the first 64
-  /// bytes, which are more than an interim response has.
+  /// Returns a hash (FNV-1a) by which a repeated write is distinguished from another message. It covers only the first
+  /// 64 bytes. An interim response, whose write the caller does not repeat, is shorter than that, so the hash of the
+  /// message that follows differs from its hash.
   private static func hash(of buffer: Buffer, _ count: Int) -> UInt64 {
     buffer.withSpan { bytes in
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325

@@ -11,7 +11,7 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case body
   /// The time in which a client must send a header section.
   case headerTimeout = "header_timeout"
-  /// The time in which a body may make no progress, in either direction.
+  /// The maximum time without progress of a body, in either direction.
   case bodyTimeout = "body_timeout"
   /// The time between two requests on a connection.
   case idleTimeout = "idle_timeout"

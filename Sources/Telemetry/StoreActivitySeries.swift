@@ -28,8 +28,8 @@ public struct StoreActivitySeries: Equatable, Sendable {
   /// Creates the numbers of a store.
   ///
   /// - Parameters:
-  ///   - buckets: the number of operations in each bucket, not cumulative. The buckets are those of all histograms of the
-  ///     metrics.
+  ///   - buckets: the number of operations in each bucket, not cumulative. The bounds of the buckets must be those of
+  ///     `LatencyHistogram.bounds`.
   ///   - nanoseconds: the sum of all durations.
   public init(
     engine: String, epoch: String, outage: String?, buckets: [UInt64], nanoseconds: UInt64, failures: [Failure]

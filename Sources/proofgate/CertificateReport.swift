@@ -5,8 +5,9 @@ import Time
 
 /// The messages about the certificates that the gateway presents, for the start of the gateway and for a reload.
 struct CertificateReport {
-  /// One line for each new certificate. A certificate is new if it was not presented before the reload on the same
-  /// listener, or to the upstream.
+  /// One line for each new certificate. A certificate on a listener is new if the gateway did not present it on this
+  /// listener before the reload. A certificate for the upstream is new if the gateway did not present it to the
+  /// upstream before.
   let lines: [String]
   /// The number of certificates and the number of new certificates, as a part of the last message of a reload; empty if
   /// the gateway presents no certificate.

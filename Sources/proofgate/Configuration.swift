@@ -26,6 +26,8 @@ struct Configuration: Sendable {
     _ path: String, environment: [String: String], ephemeralKeyRing: KeyRing
   ) -> Result<Configuration, Failure> {
     let outcome = PolicyFile.load(path: path, environment: environment)
+    // `unsupported` has an error for each valid setting that `serve` does not support. A policy without such an error
+    // is servable.
     var findings = outcome.diagnostics + outcome.unsupported
     var keyRing = ephemeralKeyRing
     if let reference = outcome.sealingKeys {

@@ -38,7 +38,7 @@ struct ConfiguredStore {
   func close(_ clock: WaitClock) async {
     guard let file else { return }
     file.close()
-    // Answered operations are durable already; closing copies the log into the file.
+    // Answered operations are durable already. Closing copies SQLite's write-ahead log into the file.
     _ = await clock.wait(until: { file.isClosed }, atMost: 5_000, step: 10)
   }
 }

@@ -20,7 +20,7 @@ final class LogWriter: Sendable {
 
   /// Creates the log without starting its thread. Throws if the process has no file descriptor left.
   init(workers: Int, metrics: MetricsRegistry) throws(IOError) {
-    log = DecisionLog(workers: workers, signal: LogSignal(descriptor: try ThreadSignal()), metrics: metrics) {
+    log = DecisionLog(workers: workers, signal: LogSignal(threadSignal: try ThreadSignal()), metrics: metrics) {
       SystemClock.timestamp()
     }
   }
@@ -53,17 +53,17 @@ final class LogWriter: Sendable {
   }
 
   private struct LogSignal: WakeSignal {
-    let descriptor: ThreadSignal
+    let threadSignal: ThreadSignal
 
-    func signal() { descriptor.signal() }
+    func signal() { threadSignal.signal() }
 
     func wait() {
-      descriptor.wait()
+      threadSignal.wait()
       // Wait 10 ms for more records, which are then written together: one write and one thread switch for each request
       // would cost more than the decision. The buffers of the workers have room for the records of several such
       // periods. A signal in this time ends the pause. For example, a request to reopen the file must not wait, because
       // later records belong in the new file.
-      descriptor.pause(atMost: LogWriter.batchTime)
+      threadSignal.pause(atMost: LogWriter.batchTime)
     }
   }
 

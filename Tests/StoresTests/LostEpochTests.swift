@@ -51,7 +51,7 @@ struct LostEpochTests {
     }
     #expect(attempt.epoch == epoch)
     let next = try await granted(use(1, sealedIn: attempt.epoch))
-    #expect(next.isFromEarlierEpoch)
+    #expect(next.replacesLostRecord)
     #expect(next.epoch == store.epoch)
     #expect(try await ledger.settle(next, successor: Secret("r2"), now: 0))
     #expect(try await claim(use(1, sealedIn: epoch)) == .reused)
@@ -100,7 +100,7 @@ struct LostEpochTests {
         #expect(claim == .reused)
         continue
       }
-      #expect(attempt.isFromEarlierEpoch)
+      #expect(attempt.replacesLostRecord)
       #expect(try await ledger.settle(attempt, successor: Secret("r4"), now: 0))
       #expect(try await ledger.claim(use(1, sealedIn: epoch), lease: 10, now: 0) == .reused)
       return

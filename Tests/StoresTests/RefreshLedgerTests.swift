@@ -232,7 +232,7 @@ struct FamilyEpochTests {
   func earlierEpoch(generation: Int) async throws {
     let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
     let attempt = try await family.granted(generation)
-    #expect(attempt.isFromEarlierEpoch == (generation > 0))
+    #expect(attempt.replacesLostRecord == (generation > 0))
     #expect(try await family.ledger.settle(attempt, successor: Secret("r\(generation + 1)"), now: 0))
     #expect(try await family.claim(generation) == .reused)
     try await family.rotate(generation + 1)
@@ -263,7 +263,7 @@ struct FamilyEpochTests {
     let family = try FamilyFixture(epoch: EpochID(rawValue: 7))
     try await family.ledger.release(family.granted(3), now: 0)
     #expect(family.store.count == 0)
-    #expect(try await family.granted(3).isFromEarlierEpoch)
+    #expect(try await family.granted(3).replacesLostRecord)
   }
 
   @Test("One token from before the gateway starts one family, whose record stays until the date")

@@ -92,7 +92,7 @@ struct TokenRefresher {
         intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
       switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
       case .granted(let attempt):
-        if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
+        if attempt.replacesLostRecord { intercepted.trail.findings.append("epoch-family") }
         if attempt.isAfterLease { intercepted.trail.findings.append("lease-ended") }
         return try await rotate(grant, attempt, hold)
       case .busy:
