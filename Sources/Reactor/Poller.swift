@@ -206,7 +206,7 @@ import Time
   }
 
   /// Arms `timer` to call `owner` after `time`. For an object that is not a waiting task, e.g. an idle upstream
-  /// connection.
+  /// connection. While the timer is armed, a further call moves the deadline and must pass the same owner.
   public func arm(_ timer: Timer, for owner: any TimerOwner, after time: Milliseconds) {
     if timer.owner == nil { timer.owner = owner }
     wheel.arm(timer, at: deadline(after: time))

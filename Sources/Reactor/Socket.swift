@@ -143,7 +143,7 @@ import CLinux
   ///
   /// - Parameter more: true if more bytes follow at once. The kernel may then hold these bytes back, to send fewer and
   ///   larger packets, until a send without `more` or until `push`. Without `more`, a body that is sent in parts of 16
-  ///   KiB costs a fifth more.
+  ///   KiB takes a fifth more processor time.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
     // The kernel reads `count` bytes from memory, even if the buffer holds fewer.
     precondition(count >= 0 && count <= buffer.count, "a send of more than the buffer holds")

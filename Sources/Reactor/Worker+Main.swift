@@ -12,16 +12,18 @@ extension Worker {
 }
 
 extension Worker {
-  /// Returns true if the runtime enqueues the job of a task that calls `Suspension.enter` synchronously, so that its
-  /// host receives the job before the thread continues. Every wait relies on this, and the language does not guarantee
-  /// it.
+  /// Returns true if the runtime enqueues the job of a task as soon as the task calls `Suspension.enter`, so that the
+  /// host has the job before the code that started or resumed the task continues. Every wait relies on this order, and
+  /// the language does not guarantee it.
   ///
   /// Called on the worker's own thread, once at start, so that a runtime that behaves differently is detected before
   /// the first client.
   public func runtimeEnqueuesJobsSynchronously() -> Bool {
-    runtimeEnqueuesJobsSynchronously { await $0.visit($1) }
+    runtimeEnqueuesJobsSynchronously { await $0.enterSuspension(with: $1) }
   }
 
+  /// Performs the check with `hop`, the call with which the task leaves the worker. Tests pass a call of an actor whose
+  /// executor does not pass the job to the probe, for which the result is false.
   func runtimeEnqueuesJobsSynchronously(
     _ hop: @escaping @Sendable (isolated Worker, EnqueueProbe) async -> Void
   ) -> Bool {
@@ -32,7 +34,8 @@ extension Worker {
     return true
   }
 
-  private func visit(_ probe: EnqueueProbe) async {
+  /// Suspends the calling task with the probe as its host.
+  private func enterSuspension(with probe: EnqueueProbe) async {
     unsafe poller.suspension.executor.host = Unmanaged.passUnretained(probe)
     await poller.suspension.enter()
   }

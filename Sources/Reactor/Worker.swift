@@ -72,13 +72,15 @@ public actor Worker {
 
   /// Registers a descriptor that another worker has accepted for this one, and passes the socket to the `onAccept`
   /// closure of the listener.
-  func adopt(_ descriptor: Int32, _ peer: Address, for listener: Int) {
-    guard let acceptor = acceptors[listener] else { return cl_close(descriptor) }
+  func adopt(_ descriptor: Int32, _ peer: Address, for listenerID: Int) {
+    guard let acceptor = acceptors[listenerID] else { return cl_close(descriptor) }
     acceptor.adopt(descriptor, peer)
     startPending()
   }
 
+  /// The acceptors of this worker by `ListeningSocket.id`.
   private var acceptors: [Int: Acceptor] = [:]
+  /// The acceptors that `beginAccepting` starts.
   private var preparedAcceptors: [Acceptor] = []
 
   /// The number of descriptors reserved for upstream connections and logs when descriptors run out.
@@ -87,7 +89,7 @@ public actor Worker {
   /// Starts to accept connections of `listener`; `onAccept` runs on this worker for each.
   ///
   /// - Parameters:
-  ///   - reserve: the number of descriptors left to other uses; accepting pauses when no more are free.
+  ///   - reserve: the number of descriptors left to other uses. Accepting pauses while fewer descriptors are free.
   ///   - onPauseChange: called with true when accepting pauses and with false when it continues.
   public func accept(
     _ listener: ListeningSocket, group: WorkerGroup, reserve: Int = Worker.descriptorReserve,

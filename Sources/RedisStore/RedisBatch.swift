@@ -8,8 +8,9 @@ internal import Time
 /// has lost its data or is not the primary that the gateway knew, so all commands count as not executed.
 struct RedisBatch {
   let calls: [RedisCall]
-  /// True if a write without effect follows the commands. A repeated command may change nothing because its first copy
-  /// arrived over another connection, and `WAIT` counts the replicas that have the writes of *this* connection.
+  /// True if a write without effect, the fence, follows the commands. `WAIT` counts the replicas that have all writes
+  /// of *this* connection. A repeated command may write nothing on it, because its first copy arrived over another
+  /// connection. A replica that has the fence also has that earlier write.
   let hasFence: Bool
   /// The number of replicas that must have the writes; `nil` if there is no such condition.
   let replicas: Int?
@@ -37,8 +38,8 @@ struct RedisBatch {
   ///
   /// - Parameters:
   ///   - epoch: the expected value of the epoch key.
-  ///   - hasSentinels: true if sentinels may have replaced a primary without enough replicas by another server. The
-  ///     connection is then closed, to ask them again.
+  ///   - hasSentinels: true if the settings name sentinels. If too few replicas have the writes, the sentinels may have
+  ///     made another server the primary. The connection is then closed, so that the next connect asks them again.
   func settle(epoch: [UInt8], hasSentinels: Bool) throws(RedisFailure) {
     if let failure = epochFailure(epoch) {
       fail(failure)

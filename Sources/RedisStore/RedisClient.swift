@@ -103,7 +103,8 @@ final class RedisClient: Activity {
             sendsScript = true
             continue
           }
-          // The server did not execute the command. If it serves no requests, another server may be the primary now.
+          // The server did not execute the command. If it serves no requests, another server may be the primary now, so
+          // the operation is tried again.
           let failure = RedisFailure(reply: text)
           guard case .notServing = failure, poller.now < deadline else { throw failure }
         case .answered(let reply):
@@ -279,7 +280,8 @@ final class RedisClient: Activity {
     guard !batches.isEmpty else { throw .unexpectedReply("to no command") }
     guard batches[0].add(reply) else { return }
     try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
-    // Not reached if the server refuses commands: without the growing pause, the gateway would reconnect immediately.
+    // Not reached if `settle` throws, e.g. because the server refuses all commands. The pause then keeps growing. After
+    // a reset, the gateway would reconnect immediately each time.
     backoff.reset()
   }
 
@@ -302,7 +304,7 @@ final class RedisClient: Activity {
     isSuspended = false
   }
 
-  /// Fails all calls, and keeps those for which no caller waits for the next connection.
+  /// Fails all calls. If no caller waits for a call, keeps its operation and performs it after the next connect.
   private func failCalls(_ failure: RedisFailure) {
     let (sent, waiting) = (batches, calls)
     batches = []

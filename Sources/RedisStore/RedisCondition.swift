@@ -64,7 +64,8 @@ final class RedisCondition: Sendable {
     let id = greeting.epoch.id
     let before = EpochID(rawValue: current.exchange(id.rawValue, ordering: .acquiringAndReleasing))
     let isBack = meter.setOutage(nil)
-    let (wasConnected, warnsOfEviction) = shared.withLock { shared in
+    // The first connection after the start is reported only if the operator knows of an earlier failure.
+    let (reportsReturn, warnsOfEviction) = shared.withLock { shared in
       defer {
         shared.hasConnected = true
         if greeting.evictionPolicy != nil { shared.hasWarnedOfEviction = true }
@@ -72,7 +73,7 @@ final class RedisCondition: Sendable {
       }
       return (shared.hasConnected || !shared.reports.isEmpty, !shared.hasWarnedOfEviction)
     }
-    if isBack, wasConnected { informOperator("the store at \(endpointName) is available") }
+    if isBack, reportsReturn { informOperator("the store at \(endpointName) is available") }
     if before != id, before != .none {
       informOperator(
         "the store at \(endpointName) has begun a new epoch: its primary changed or its data was lost; "

@@ -5,9 +5,10 @@ enum RedisLimits {
   /// The time to connect, to authenticate and to read the epoch. A connection to another continent takes a few
   /// hundred milliseconds, with TLS.
   static let connectTimeout: Milliseconds = 1_000
-  /// The time to ask one sentinel, so that three silent ones leave time for the primary.
+  /// The time to ask one sentinel. After three silent ones, a part of `operationTimeout` remains for the primary.
   static let sentinelTimeout: Milliseconds = 300
-  /// The time after which a reply is overdue. The server executes one command at a time, so all others wait too.
+  /// The time after which a reply is overdue. The server executes one command at a time, so an overdue reply delays all
+  /// later ones.
   static let replyTimeout: Milliseconds = 500
   /// The time for which the server waits for its replicas.
   static let replicaTimeout: Milliseconds = 250
@@ -37,14 +38,14 @@ enum RedisLimits {
   static let presenceLifetime: Milliseconds = 5_000
   /// The time between two writes of this key. If one write fails, two more follow before the key ends.
   static let presenceInterval: Milliseconds = 1_500
-  /// The time for which the key must exist when a claim is sent: longer than an operation with all its repeats, and the
-  /// time that is left for the upstream request to begin (`UpstreamHold.noticeTime`).
+  /// The time for which the key must still exist when a claim is sent. It is longer than `operationTimeout` and the
+  /// time for which the key must exist when the upstream request begins (`UpstreamHold.noticeTime`) together.
   static let presenceReserve: Milliseconds = 3_000
-  /// The time in an epoch before a process without a key counts as gone: longer than `presenceLifetime`, for processes
-  /// that believe in the key of the earlier epoch, and a reconnect.
+  /// The time from the first connection in an epoch until this process may find other processes gone. Another process
+  /// may rely on its key of the earlier epoch for `presenceLifetime`, and then needs time to reconnect.
   static let presenceGrace: Milliseconds = 10_000
-  /// The time for which the key of a process must be missing: longer than the gateway takes to notice a recovered
-  /// server, and to record the ends of claims there.
+  /// The time for which the key of a process must be missing before the process counts as gone. It is longer than the
+  /// gateway takes to notice a recovered server and to record the ends of claims there.
   static let presenceConfirmation: Milliseconds = 3_000
   /// The maximum number of processes whose missing keys are remembered, and the time after which one may be forgotten
   /// to make room.

@@ -3,17 +3,19 @@ internal import Reactor
 
 /// An established connection to a server, which sends commands and receives replies. Only one worker uses it.
 final class RedisLink {
-  /// The number of sent bytes at which they are removed from the front of `output`. An empty `output` of this capacity
-  /// or more is freed.
-  private static let maximumSentPrefix = 1 << 16
+  /// The value of `consumed` at which the consumed bytes are removed from `output`. If `output` is shorter than this
+  /// when all bytes are consumed, its memory is kept for the next commands.
+  private static let maximumConsumed = 1 << 16
 
   private let socket: Socket
   private let poller: Poller
   private let waiter: Waiter
   private let reader = RESPReader()
-  /// The bytes to send, from offset `sent` on.
+  /// The bytes of the appended commands.
   private var output: [UInt8] = []
-  private var sent = 0
+  /// The number of bytes at the start of `output` that `flush` has copied to `sending`.
+  private var consumed = 0
+  /// The bytes that the socket accepts next.
   private let sending = Buffer()
   private let receiving = Buffer()
 
@@ -37,29 +39,30 @@ final class RedisLink {
 
   /// Sends the appended commands, as far as the socket accepts them.
   func flush() throws(RedisFailure) {
-    while sent < output.count || !sending.isEmpty {
+    while consumed < output.count || !sending.isEmpty {
       if sending.isEmpty {
         // A TLS record that was sent in part must be repeated with the same bytes, so nothing is appended to it.
         poller.buffers.ensureBlock(in: sending)
-        let count = min(sending.room, output.count - sent)
-        sending.append(output, in: sent..<sent + count)
-        sent += count
+        let count = min(sending.room, output.count - consumed)
+        sending.append(output, in: consumed..<consumed + count)
+        consumed += count
       }
-      switch socket.send(sending, upTo: sending.count, more: sent < output.count) {
+      switch socket.send(sending, upTo: sending.count, more: consumed < output.count) {
       case .moved: continue
       case .wouldBlock:
-        // Otherwise the sent bytes would stay in memory as long as the socket never accepts all bytes.
-        if sent >= RedisLink.maximumSentPrefix {
-          output.removeFirst(sent)
-          sent = 0
+        // Limits the memory if commands are always appended before the socket has accepted the earlier ones, so that
+        // `flush` always returns here.
+        if consumed >= RedisLink.maximumConsumed {
+          output.removeFirst(consumed)
+          consumed = 0
         }
         return
       case .ended: throw .unreachable("the connection ended")
       case .failed(let error): throw .unreachable("\(error)")
       }
     }
-    output.removeAll(keepingCapacity: output.count < RedisLink.maximumSentPrefix)
-    sent = 0
+    output.removeAll(keepingCapacity: output.count < RedisLink.maximumConsumed)
+    consumed = 0
     poller.buffers.wipeAndGiveBack(sending)
   }
 

@@ -15,15 +15,15 @@ internal import Time
 ///      +----------- the time has passed ----------+  +--+ reply to a later write
 ///
 /// A worker writes the key in front of its commands (`dueWrite`), on the same connection, so the key exists before each
-/// claim. Between them, the workers wait at most until `nextWrite`. If the time passes without a confirmed write, other
-/// processes may take over the claims with this id. The id is then never used again, and `isAlive` is false for it for
-/// ever: its requests do not contact the upstream.
+/// claim. A worker without commands waits at most until `nextWrite`, and then writes the key alone. If the time passes
+/// without a confirmed write, other processes may take over the claims with this id. The process then never uses the id
+/// again, and `isAlive` stays false for it, so that a request with such a claim does not contact the upstream.
 ///
-/// A key may also be missing although its process lives. In a new epoch, the server may lack keys: so this process
-/// finds no other one gone before it has been in the epoch for `RedisLimits.presenceGrace`. A server that was stopped
-/// ends keys that no process could write meanwhile: so a process is gone only if its key is still missing
-/// `RedisLimits.presenceConfirmation` after that was seen first. Meanwhile, processes that live connect again and
-/// record the ends of their claims (`EphemeralStore.replaceLater`).
+/// A key may also be missing although its process lives. In a new epoch, the server may have lost keys. So this process
+/// does not find another one gone before it has itself been in the epoch for `RedisLimits.presenceGrace`. While a
+/// server is stopped, no process can write its key, and the keys end. So another process is gone only if its key is
+/// missing twice, at an interval of at least `RedisLimits.presenceConfirmation`. In this time, processes that live
+/// connect again and record the ends of their claims (`EphemeralStore.replaceLater`).
 final class RedisPresence: Sendable {
   /// A write of the key that has been sent.
   struct Write: Sendable {
@@ -45,8 +45,9 @@ final class RedisPresence: Sendable {
     /// The time of the latest write with this id; `nil` before the first.
     var written: MonotonicTime?
     var epoch = EpochID.none
-    /// The time from which missing keys count in this epoch.
-    var judgesFrom: MonotonicTime?
+    /// The time from which a missing key can show, in this epoch, that its process is gone; `nil` before the first
+    /// connection.
+    var findsGoneFrom: MonotonicTime?
     /// The processes whose keys are missing, and the time at which this was seen first.
     var missing: [ClaimantID: MonotonicTime] = [:]
 
@@ -96,9 +97,10 @@ final class RedisPresence: Sendable {
   /// Returns the write that a worker has to send in front of its next commands; `nil` if none is due.
   ///
   /// - Parameters:
-  ///   - hasCommands: true if commands follow, which may contain claims. Then the key must exist for longer than they
-  ///     take: a write of another worker may not have been executed yet.
-  ///   - now: the present time, or an earlier one.
+  ///   - hasCommands: true if commands follow, which may contain claims. The key must then certainly exist for longer
+  ///     than they take. A recent write that is not confirmed is not enough: another worker may have sent it, and the
+  ///     server may not have executed it yet.
+  ///   - now: the present time or an earlier one, such as the start of the loop's turn.
   func dueWrite(hasCommands: Bool, now: MonotonicTime) -> Write? {
     shared.withLock { shared in
       guard shared.holds > 0 else { return nil }
@@ -113,7 +115,8 @@ final class RedisPresence: Sendable {
 
   private func confirm(_ write: Write, now: MonotonicTime) {
     shared.withLock { shared in
-      // After the confirmed time, the key may have been missing for a while, and this write may have made it again.
+      // A reply that comes after the confirmed time is ignored, even if the write succeeded: the key may have been
+      // missing before the write, and other processes may have taken over claims.
       guard write.claimant == shared.claimant, shared.confirmed.map({ now < $0 }) ?? true else { return }
       let until = write.sent + RedisLimits.presenceLifetime
       shared.confirmed = max(shared.confirmed ?? until, until)
@@ -128,14 +131,15 @@ final class RedisPresence: Sendable {
       shared.missing = [:]
       guard epoch != shared.epoch else { return }
       shared.epoch = epoch
-      shared.judgesFrom = now + RedisLimits.presenceGrace
+      shared.findsGoneFrom = now + RedisLimits.presenceGrace
     }
   }
 
-  /// Returns true if a missing key of the process counts.
+  /// Returns true if a missing key of the process can show that the process is gone. False for this process itself, for
+  /// an epoch other than the latest one, and until this process has been in the epoch for long enough.
   func mayJudge(_ claimant: ClaimantID, in epoch: EpochID, now: MonotonicTime) -> Bool {
     shared.withLock { shared in
-      guard claimant != shared.claimant, epoch == shared.epoch, let from = shared.judgesFrom else { return false }
+      guard claimant != shared.claimant, epoch == shared.epoch, let from = shared.findsGoneFrom else { return false }
       return now >= from
     }
   }

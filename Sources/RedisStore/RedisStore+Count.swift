@@ -8,6 +8,6 @@ extension RedisStore {
   /// The age of `usage`, and the reason why the latest count failed.
   public var latestCount: StoreCount? { count.state(now: SystemClock.monotonicTime()) }
 
-  /// Begins a count if the latest one ended a minute ago or earlier, or continues the present one.
+  /// Begins a count if the latest one ended a minute ago or earlier. Without such calls, a running count is given up.
   public func requestCount() { count.request(now: SystemClock.monotonicTime()) }
 }

@@ -11,8 +11,9 @@ public import Time
 ///
 /// Each worker has one connection on its own loop (`RedisClient`). An operation is one command on one key. It is valid
 /// only in the epoch in which it began: if the server that executes it is in another epoch, the operation fails. The
-/// caller passes only digests and sealed values. Entries expire by the server's clock. There are no shares; each
-/// process limits the holders of the entries that it makes (`HolderBudgets`).
+/// caller passes only digests and sealed values. Entries expire by the server's clock. The kinds of entries have no
+/// shares of the memory (`StoreUsage.share`). Instead, each process limits the number of entries that it makes for one
+/// holder (`HolderBudgets`).
 public final class RedisStore: EphemeralStore {
   let settings: RedisSettings
   let servers: RedisServers
@@ -103,7 +104,8 @@ public final class RedisStore: EphemeralStore {
       of: try await perform(
         .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
     if existing != nil {
-      // A request that waits for the holder of a claim calls `put` many times. Only a stored entry is charged.
+      // Only a stored entry is charged: a request calls `put` many times while it waits for the end of the claim of
+      // another request.
       budgets.giveBack(key.kind, to: holder, lifetime: expiry - now, now: SystemClock.monotonicTime())
     }
     return existing

@@ -32,7 +32,8 @@ internal import CSQLite
     // locked.
     try run("PRAGMA locking_mode=EXCLUSIVE")
     try run("PRAGMA wal_autocheckpoint=0")
-    // The automatic checkpoint uses the same hook, so it must be off before this one is set.
+    // `cs_count_frames` sets the hook that SQLite calls after each commit to the log. The automatic checkpoint uses the
+    // same hook, so it must be off before.
     unsafe cs_count_frames(handle, frames)
   }
 

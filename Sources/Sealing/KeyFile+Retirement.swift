@@ -1,7 +1,8 @@
 public import Time
 
 extension KeyFile {
-  /// The time from which a key can be retired without ending a value that is still in use.
+  /// The time from which a key can be retired without ending a value that is still in use, or the reason why no time is
+  /// known.
   public enum Retirement: Hashable, Sendable {
     /// The file has no key with this id.
     case unknownKey
@@ -11,7 +12,7 @@ extension KeyFile {
     case retired
     /// The key has never sealed a value.
     case unused
-    /// No value of the key is valid from `time` on.
+    /// No value that the key sealed is valid from the time `from` on. `sealedUntil` is that of the key.
     case possible(from: UnixTime, sealedUntil: UnixTime)
     /// The key may have sealed values, but the file does not record until when.
     case unrecorded

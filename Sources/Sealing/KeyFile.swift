@@ -76,8 +76,8 @@ public struct KeyFile: Sendable {
   public mutating func rotate(now: UnixTime) -> Rotation {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
     let waitingKeyIndex = waitingKeyIndex
-    // An earlier version did not record the time for the keys that it replaced. They do not seal now, so the present
-    // time is late enough.
+    // An earlier version of the program did not record `sealedUntil` for the keys that it replaced. These keys ceased
+    // to seal in the past, so the current time is not too early.
     for index in keys.indices where index != waitingKeyIndex && keys[index].state == .opens {
       if keys[index].sealedUntil == nil { keys[index].sealedUntil = max(now, keys[index].created) }
     }
@@ -99,8 +99,9 @@ public struct KeyFile: Sendable {
   /// key.
   var waitingKeyIndex: Int? {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
-    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. It has a time until
-    // which it sealed or, if an earlier version replaced it, is in front of the sealing key in the file, or older.
+    // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. Such a key has
+    // `sealedUntil`. If an earlier version of the program replaced it, it may lack this time. It then is in front of
+    // the sealing key in the file, or was created before it.
     let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
     return keys.indices.last {
       $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].sealedUntil == nil

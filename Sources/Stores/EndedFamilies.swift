@@ -3,16 +3,16 @@ internal import Synchronization
 internal import Time
 
 /// The ends of refresh token families that this process has seen. A store that begins a new epoch may have lost the
-/// records of these ends (`I-renewal`).
+/// records of these ends. Without a record, `RefreshLedger` could accept a token of an ended family.
 ///
-/// Before the process accepts a token of an earlier epoch without a record, it ends these families in the new epoch
+/// Before the process accepts a token of an earlier epoch that has no record, it ends these families in the new epoch
 /// again. The memory is fixed. If it is full, later ends are not remembered: an end is never dropped for a later one,
 /// so that an attacker cannot make the process forget it.
 final class EndedFamilies: Sendable {
   /// The end of a family.
   struct End: Sendable {
     let family: TransactionID
-    /// The tokens of all lower generations have been revoked upstream.
+    /// The generation in the record of the ended family (`FamilyRecord.generation`).
     let generation: UInt32
     /// The latest expiry of any token of the family.
     let expiry: UnixTime

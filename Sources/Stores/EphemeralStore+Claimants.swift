@@ -1,7 +1,7 @@
 public import Time
 
-// The claims of a store that only one process uses at a time: memory, or a file. All claims of another process are of
-// one that has ended, so no process has to show that it lives.
+// The claims of a store that only one process uses at a time: memory, or a file. If a claim is of another process, that
+// process has ended, so no process has to show that it lives.
 
 extension EphemeralStore {
   /// The id of the process.

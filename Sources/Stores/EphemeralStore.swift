@@ -26,9 +26,10 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]?
 
-  /// Stores an entry that is valid only in `epoch`: a code may be redeemed only if it was sealed in the epoch of the
-  /// store that takes its claim. Otherwise like ``put(_:_:holder:expiry:now:)``. Throws `.unavailable` if the store is
-  /// in another epoch; the entry then counts as not stored.
+  /// Stores an entry that is valid only in `epoch`. For the claim of a code, this is the epoch in which the code was
+  /// sealed, so that a code of an earlier epoch cannot be redeemed. Otherwise like ``put(_:_:holder:expiry:now:)``.
+  /// Throws `.unavailable` if the store is in another epoch; the entry then counts as not stored. ``MemoryStore``
+  /// accepts every epoch.
   func put(
     _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]?
@@ -69,11 +70,14 @@ public protocol EphemeralStore: Sendable {
   /// Ends the hold of one `beginHold`: the claim was not made, or its end is recorded.
   func endHold()
 
-  /// Returns true if no other process can find the claimant, which is this process, gone within `time` from now.
+  /// Returns true if no other process can find this process gone within `time` from now.
+  ///
+  /// - Parameter claimant: an id that ``beginHold()`` has returned.
   func isAlive(_ claimant: ClaimantID, for time: Milliseconds) -> Bool
 
   /// Returns true if the process of a claim has ended, or has lost the store for so long that it must not use the claim
-  /// any more. False if this is not known, for example if the store does not answer. Call it after the claim was read.
+  /// any more. False if this is not known, for example if the store does not answer. Call it after the claim was read:
+  /// before the claim, its process may not have shown that it lives.
   func isGone(_ claimant: ClaimantID) async -> Bool
 
   /// The memory use of each kind. For a store that counts its entries in the background, the result of the latest

@@ -78,7 +78,7 @@ public final class RateLimiter: Sendable {
     }
   }
 
-  /// Puts back a token of `key` that was taken at `rate` for nothing.
+  /// Puts back a token of `key` that was taken at `rate`, because the action that it permitted did not take place.
   public func giveBack(_ key: RateKey, at rate: TokenBucket.Rate, now: MonotonicTime) {
     let (shard, range, fingerprint) = locate(key)
     shard.slots.withLock { slots in
