@@ -1,6 +1,7 @@
 import DiskStore
 import Foundation
 import OAuth
+import RedisTestSupport
 import Stores
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import OAuth
+import RedisTestSupport
 import Stores
 import Testing
 import Time

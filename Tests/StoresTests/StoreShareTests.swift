@@ -1,5 +1,6 @@
 import Foundation
 import OAuth
+import RedisTestSupport
 import Stores
 import Synchronization
 import Testing
