@@ -47,6 +47,7 @@ public final class ConnectionLimits: Sendable {
     }
   }
 
+  /// Returns the shard of a key: the first four bits of a multiplicative hash choose one of the 16.
   private func shard(_ key: UInt64) -> Shard {
     shards[Int((key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
   }

@@ -53,6 +53,7 @@ extension Exchange {
       fields.hasLocationOrLink
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
     let added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings)
+    // 256 bytes are enough for the `Date`, framing and `Connection` fields.
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
     }

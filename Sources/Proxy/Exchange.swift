@@ -42,7 +42,8 @@ final class Exchange {
   let toUpstream = Buffer()
   let toClient = Buffer()
 
-  var state = ExchangeState(relayedRequestIsWhole: true)
+  /// The state of the current exchange. The first value is a placeholder: each exchange begins with a state of its own.
+  var state = ExchangeState(relayedRequestAllowsReuse: true)
   private var deadlines: ExchangeDeadlines
   var upload = BodyPump(.none, as: .plain)
   var download = BodyPump(.none, as: .plain)
@@ -137,7 +138,7 @@ final class Exchange {
 
   /// Sends `response`, the head made by a handler, and then streams the body of the upstream's response `answer`.
   func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
-    begin(ExchangeState(relayedRequestIsWhole: answer.hasWholeRequest), began)
+    begin(ExchangeState(relayedRequestAllowsReuse: answer.requestAllowsReuse), began)
     let upstream = answer.takeConnection()
     do throws(Failure) {
       let action = state.step(try begin(response, answer.parsed, head, of: upstream))
@@ -236,6 +237,7 @@ final class Exchange {
         case .retry:
           pool.retire(upstream)
           return .retry
+        // The state returns this action only after a release, to `deliver`.
         case .finishDelivery: throw .state(.upstreamReset)
         case .fail(let failure): throw .state(failure)
         }

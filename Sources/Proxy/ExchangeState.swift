@@ -51,7 +51,7 @@ struct ExchangeState: Equatable {
     /// can be used for another exchange after the body.
     case responding(Flow, mayReuse: Bool)
     /// The response was received completely and the upstream connection was released. The client has not accepted the
-    /// rest of the response, which is in its send buffer.
+    /// rest of the response, which is in the send buffer (`Exchange.toClient`).
     case delivering
     /// Bytes of another protocol move in both directions until the upstream ends its side.
     case tunnel(Tunnel, Flow)
@@ -99,7 +99,8 @@ struct ExchangeState: Equatable {
     /// The head of a response that switches protocols (status 101) was written for the client.
     case switched
     case download(Progress)
-    /// The client accepts no more for now, and the rest of the response is in its send buffer.
+    /// The response was received completely, but the client accepts no more for now. The rest is in the send buffer
+    /// (`Exchange.toClient`).
     case received
     /// The upstream connection ended too early. `hasInput`: received bytes of a head or body are not consumed yet.
     case upstreamReset(hasInput: Bool)
@@ -181,10 +182,11 @@ struct ExchangeState: Equatable {
     phase = .requesting(.open(.ready), isReused: false)
   }
 
-  /// Creates the state of an exchange whose request a handler has sent. `isWhole`: all of it was sent.
-  init(relayedRequestIsWhole isWhole: Bool) {
+  /// Creates the state of an exchange whose request a handler has sent. `allowsReuse`: false if the upstream connection
+  /// must be closed after the response (`UpstreamResponse.requestAllowsReuse`).
+  init(relayedRequestAllowsReuse allowsReuse: Bool) {
     request = .relayed
-    phase = .requesting(isWhole ? .sent : .stopped, isReused: false)
+    phase = .requesting(allowsReuse ? .sent : .stopped, isReused: false)
   }
 
   mutating func step(_ event: Event) -> Action {

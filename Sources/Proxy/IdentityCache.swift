@@ -1,6 +1,6 @@
 import Reactor
 
-/// The identities of the clients that a worker has seen most recently, at most `limit`.
+/// The identities that a worker has created most recently, at most `limit`.
 ///
 /// Connections from one address (a proxy, an office, the other containers of a pod) share one identity: separate copies
 /// would need half as much memory as the rest of an idle connection.

@@ -32,7 +32,7 @@ final class ParkedConnection: TimerEntry, SocketObserver {
     self.state = state
     self.idleDeadline = idleDeadline
     super.init()
-    // The only strong reference to this object until the socket is closed.
+    // The only strong reference to this object. `resume` and the close of the socket remove it.
     socket.observer = self
     worker.poller.arm(self, after: idleDeadline.remainingTime(at: worker.poller.now))
   }

@@ -42,7 +42,7 @@ public final class ProxyServer: Sendable {
     }
     self.addresses = bound.compactMap { $0.first?.address }
     var started: [Worker] = []
-    var accepting = 0
+    var workersWithListeners = 0
     do throws(IOError) {
       var workers: [Worker] = []
       for index in 0..<count { workers.append(try Worker(index: index)) }
@@ -55,7 +55,7 @@ public final class ProxyServer: Sendable {
         let listeners = bound.map { $0[worker.index] }
         let group = group
         // From here on, `prepare` or the worker closes the listeners of this worker.
-        accepting += 1
+        workersWithListeners += 1
         try await worker.perform { (worker: isolated Worker) throws(IOError) in
           let proxy = build(worker)
           worker.keep(proxy)
@@ -65,7 +65,7 @@ public final class ProxyServer: Sendable {
       // Accept only once every worker can adopt connections that another worker has accepted for it.
       for worker in workers { await worker.beginAccepting() }
     } catch {
-      for socket in bound.flatMap({ $0[accepting...] }) { socket.close() }
+      for socket in bound.flatMap({ $0[workersWithListeners...] }) { socket.close() }
       for worker in started {
         await worker.stopAccepting()
         await worker.stop()

@@ -188,8 +188,11 @@ public enum HandshakeOutcome: Sendable {
 
 /// The handling of a request, as metrics count it.
 public enum RequestHandling: Sendable {
+  /// The gateway forwarded the request.
   case passed
+  /// The handler answered the request (`RequestHandler.respond`).
   case intercepted
+  /// The request was answered without the upstream (`Route.answer`).
   case answered
   /// The request was malformed, too slow, too large, or against a rule.
   case refused

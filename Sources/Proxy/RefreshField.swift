@@ -5,8 +5,8 @@ public enum RefreshField {
   /// Returns the URL in the value of a `Location` or `Refresh` field: in a `Refresh`, the text after the delay. The
   /// result is a slice of `field`.
   ///
-  /// The form of the value shows which field it is: an absolute URI does not begin with a number and a
-  /// separator. A relative reference may begin so, but it cannot lead to a redirect URI.
+  /// The form of the value shows which field it is: an absolute URI does not begin with a number and a separator. A
+  /// relative reference may begin so. But it has no scheme and no host, so it cannot lead to another origin.
   public static func target(of field: String) -> Substring {
     let text = field.drop(while: \.isBlank)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }

@@ -152,6 +152,7 @@ public enum ProxyFailure: Error, Equatable, Sendable {
   /// The gateway, or this client, has reached a limit on concurrent work.
   case overloaded(LimitKind)
   case bodyTooLarge
+  /// The request has already passed this gateway.
   case loop
   case upstream(UpstreamFailure)
 }

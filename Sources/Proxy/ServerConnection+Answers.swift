@@ -97,6 +97,8 @@ extension ServerConnection {
   /// Answers a request that cannot be read to its end, or a connection that is not admitted, and closes the connection.
   func refuse(_ failure: ProxyFailure) async {
     recordLimit(of: failure, in: .head)
+    // The head may be incomplete, and the rest of the request is unread. So that `finish` discards the rest before it
+    // closes the connection, the request counts as one whose body is awaited.
     state.receivedHead(hasBody: true, keepsAlive: false)
     if hasSentPreface() { return await refuseHTTP2() }
     // The `Accept` field is unknown here.

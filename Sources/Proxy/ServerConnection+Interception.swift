@@ -91,7 +91,7 @@ extension ServerConnection {
     return true
   }
 
-  /// Ends the charge for the request in progress, because the request has ended.
+  /// Stops counting the bytes that `charge` has counted, because the request has ended.
   func releaseCharge() {
     poller.buffers.release(charged)
     charged = 0

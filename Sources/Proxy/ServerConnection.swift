@@ -13,8 +13,8 @@ import Telemetry
 final class ServerConnection: Activity {
   /// The state of the connection.
   enum Stage {
-    /// The connection is not admitted yet: `admit` reads the PROXY header, checks the limits and performs the TLS
-    /// handshake.
+    /// The task has not started yet. It will first call `admit`, which reads the PROXY header, checks the limits and
+    /// performs the TLS handshake.
     case accepted(speaksProxyProtocol: Bool)
     /// The first bytes will show whether the client uses HTTP/2.
     case undecided
@@ -51,7 +51,8 @@ final class ServerConnection: Activity {
   var addressLimit = AddressLimit.unknown
   /// The settings from which `identity` was derived.
   private var identitySettings: CompiledProxyConfiguration
-  /// The listener's TLS; `nil` for plaintext.
+  /// The listener's TLS; `nil` if this object performs no handshake, because it serves plaintext, streams or a
+  /// connection that was parked.
   let tls: TLSServer?
   let admission: Admission
   var stage: Stage
@@ -164,7 +165,8 @@ final class ServerConnection: Activity {
     if settings !== identitySettings { updateIdentity() }
   }
 
-  /// Updates the identity from the settings: the trusted proxies may have changed since the connection was accepted.
+  /// Derives the identity again, because the client or the TLS layer has become known, or because a reload may have
+  /// changed the trusted proxies.
   func updateIdentity() {
     identitySettings = settings
     addressLimit = .unknown

@@ -46,7 +46,7 @@ public final class Upstream {
         let isWhole = try await send(head, request, to: upstream, client)
         return try await readHead(
           of: upstream, method: request.method == "HEAD" ? .head : .get,
-          hasWholeRequest: isWhole && !Upstream.asksForClose(request), client)
+          requestAllowsReuse: isWhole && !Upstream.asksForClose(request), client)
       } catch {
         let answered = !upstream.input.isEmpty
         worker.pool.retire(upstream)
@@ -177,7 +177,7 @@ public final class Upstream {
   }
 
   private func readHead(
-    of upstream: UpstreamConnection, method: Method, hasWholeRequest: Bool, _ client: Socket?
+    of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
     let began = SystemClock.monotonicNanoseconds()
@@ -188,7 +188,7 @@ public final class Upstream {
         worker.metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
         let response = worker.response(from: head, upstream.input)
         upstream.input.consume(head.length)
-        return UpstreamResponse(response, upstream, head, hasWholeRequest: hasWholeRequest, connection)
+        return UpstreamResponse(response, upstream, head, requestAllowsReuse: requestAllowsReuse, connection)
       }
       try await wait(upstream.socket, .readable, client, until: deadline)
       switch upstream.receive() {

@@ -29,8 +29,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     self.epoch = epoch
   }
 
-  /// Prepares the connection for the pool. Any event then means that the upstream has closed the connection or sent
-  /// unexpected bytes.
+  /// Prepares the connection for the pool. While it is idle, input means that the upstream has closed the connection or
+  /// sent unexpected bytes.
   func park(now: MonotonicTime, timeout: Milliseconds) {
     idleSince = now
     isIdle = true

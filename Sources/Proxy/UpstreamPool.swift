@@ -25,8 +25,8 @@ public final class UpstreamPool {
   /// The intercepted requests that wait for a connection; some connections are reserved for them.
   private var reservedQueue: [Waiter] = []
   private var lookUp: NameLookUp?
-  /// The maximum number of waiting requests in a queue per connection. The requests of a longer queue would not be
-  /// served in time.
+  /// The maximum length of a queue, as a multiple of the maximum number of connections. The last requests of a longer
+  /// queue would not be served in time.
   private static let queueFactor = 8
   /// The lowest limit on the length of a queue, for configurations with few connections.
   private static let minimumQueueLimit = 64
@@ -55,8 +55,8 @@ public final class UpstreamPool {
   /// only a connection that was last used within `freshReuse`.
   ///
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
-  /// response. So the kernel is asked first for a request that must not be sent twice, and for an intercepted request,
-  /// whose response contains codes or tokens. It is not asked for other requests, to save the system call.
+  /// response. So the pool asks the kernel before it returns a connection for a request that must not be sent twice, or
+  /// for an intercepted request, whose response contains codes or tokens. For other requests it saves the system call.
   func takeIdle(isIdempotent: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
     guard mayUseConnection(mayUseReserved) else { return nil }
     while let connection = idle.popLast() {
@@ -84,7 +84,8 @@ public final class UpstreamPool {
 
   // MARK: The share of an address
 
-  /// True if few connections are free for passing requests: at most an eighth of them, or one.
+  /// True if few connections are free for passing requests: at most an eighth of those that passing requests may use,
+  /// and at most one if these are fewer than 16.
   private var isShort: Bool {
     let usable = passingConnections
     return open - idle.count >= usable - max(1, usable / 8)

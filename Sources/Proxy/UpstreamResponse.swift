@@ -11,19 +11,21 @@ public final class UpstreamResponse {
   public let head: Response
   let connection: UpstreamConnection
   let parsed: ResponseHead
-  /// False if the upstream answered before it had the whole request: its connection is not reused.
-  let hasWholeRequest: Bool
+  /// False if the upstream answered before it had the whole request, or may leave the body of the request unread. Then
+  /// the connection is not reused after the response.
+  let requestAllowsReuse: Bool
   private let clientConnection: ServerConnection
+  /// True once `collect` or the caller of `takeConnection` is responsible for the connection.
   private var isTaken = false
 
   init(
-    _ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, hasWholeRequest: Bool,
+    _ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, requestAllowsReuse: Bool,
     _ clientConnection: ServerConnection
   ) {
     self.head = head
     self.connection = connection
     self.parsed = parsed
-    self.hasWholeRequest = hasWholeRequest
+    self.requestAllowsReuse = requestAllowsReuse
     self.clientConnection = clientConnection
   }
 
@@ -86,7 +88,7 @@ public final class UpstreamResponse {
       throw error
     }
     releaseBuffer()
-    let isReusable = parsed.keepsAlive && hasWholeRequest
+    let isReusable = parsed.keepsAlive && requestAllowsReuse
     if isReusable { worker.pool.giveBack(connection) } else { worker.pool.retire(connection) }
     return body
   }

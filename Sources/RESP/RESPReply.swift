@@ -16,6 +16,6 @@ public enum RESPReply: Equatable, Sendable {
 
 /// Bytes that are not RESP, or a reply beyond the limits of ``RESPReader``.
 public struct RESPError: Error, Equatable, Sendable, CustomStringConvertible {
-  /// The problem, in the words of hiredis.
+  /// The problem: the message of hiredis, or the limit that the reply exceeds.
   public let description: String
 }

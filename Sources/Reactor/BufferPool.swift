@@ -81,15 +81,15 @@ import CLinux
     if buffer.room >= count { return }
     let needed = buffer.count + count
     precondition(needed <= Buffer.capacity, "more than a buffer holds")
-    guard buffer.hasBlock else { return fill(buffer, needed, isExact: isExact) }
+    guard buffer.hasBlock else { return attachBlock(to: buffer, for: needed, isExact: isExact) }
     let next = Buffer()
-    fill(next, needed, isExact: isExact)
+    attachBlock(to: next, for: needed, isExact: isExact)
     next.append(from: buffer, offset: 0, count: buffer.count)
     next.exchangeBlocks(with: buffer)
     wipeAndGiveBack(next)
   }
 
-  private func fill(_ buffer: Buffer, _ needed: Int, isExact: Bool) {
+  private func attachBlock(to buffer: Buffer, for needed: Int, isExact: Bool) {
     if needed <= Buffer.smallCapacity {
       unsafe buffer.attach(small.pop(), Buffer.smallCapacity)
     } else if isExact, needed < Buffer.capacity {

@@ -53,7 +53,7 @@ import Time
     do throws(IOError) {
       wakeDescriptor = try IOError.check(cl_eventfd())
     } catch {
-      // `deinit` does not run after a failed init, so close it here.
+      // `deinit` does not run if init throws before all properties are set, so close the descriptor here.
       cl_close(created)
       throw error
     }
@@ -130,15 +130,15 @@ import Time
     let capacity: Int32 = 256
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
     defer { unsafe events.deallocate() }
-    var batch: [UnownedJob] = []
+    var turnJobs: [UnownedJob] = []
     let poller = worker.assumeIsolated { UnsafeTransfer($0.poller) }.value
     unsafe self.poller = Unmanaged.passUnretained(poller)
     defer { unsafe self.poller = nil }
 
     while true {
-      unsafe swap(&batch, &ready)
-      unsafe runReady(batch, serial)
-      batch.removeAll(keepingCapacity: true)
+      unsafe swap(&turnJobs, &ready)
+      unsafe runReady(turnJobs, serial)
+      turnJobs.removeAll(keepingCapacity: true)
       if unsafe !postponed.isEmpty { unsafe runPostponed(serial) }
 
       let isIdle = unsafe ready.isEmpty && postponed.isEmpty
@@ -170,15 +170,16 @@ import Time
     }
   }
 
-  private func runReady(_ batch: [UnownedJob], _ serial: UnownedSerialExecutor) {
-    var batchStart = 0
-    for index in batch.indices {
-      let isLast = index + 1 == batch.count
-      if unsafe sendBatch.isEmpty { batchStart = index }
+  private func runReady(_ jobs: [UnownedJob], _ serial: UnownedSerialExecutor) {
+    // The index of the first job that joined the send batch; without meaning while the batch is empty.
+    var sendBatchStart = 0
+    for index in jobs.indices {
+      let isLast = index + 1 == jobs.count
+      if unsafe sendBatch.isEmpty { sendBatchStart = index }
       unsafe otherJobsRemain = !isLast || !sendBatch.isEmpty
-      unsafe batch[index].runSynchronously(on: serial)
+      unsafe jobs[index].runSynchronously(on: serial)
       guard unsafe !sendBatch.isEmpty else { continue }
-      if isLast || index + 1 - batchStart >= EventLoop.sendBatchJobLimit { unsafe runSendBatch(serial) }
+      if isLast || index + 1 - sendBatchStart >= EventLoop.sendBatchJobLimit { unsafe runSendBatch(serial) }
     }
   }
 
@@ -191,9 +192,9 @@ import Time
 
   private func runPostponed(_ serial: UnownedSerialExecutor) {
     let count = unsafe min(EventLoop.postponedPerTurn, postponed.count)
-    let batch = unsafe Array(postponed[..<count])
+    let jobs = unsafe Array(postponed[..<count])
     unsafe postponed.removeFirst(count)
-    for job in batch { unsafe job.runSynchronously(on: serial) }
+    for job in jobs { unsafe job.runSynchronously(on: serial) }
   }
 }
 

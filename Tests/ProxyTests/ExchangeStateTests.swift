@@ -216,7 +216,7 @@ struct ExchangeStateTests {
     }
     #expect(!after(ExchangeStateTests.idempotent, sent[0], sent[1], .began(upstreamKeepsAlive: true)).0.isHeadInBuffer)
     #expect(!State(ExchangeStateTests.body).isHeadInBuffer)
-    #expect(!State(relayedRequestIsWhole: true).isHeadInBuffer)
+    #expect(!State(relayedRequestAllowsReuse: true).isHeadInBuffer)
     // The error response to a failed request needs it.
     #expect(after(ExchangeStateTests.idempotent, sent[0], sent[1], .expired(.progress)).0.isHeadInBuffer)
   }
@@ -226,7 +226,7 @@ struct ExchangeStateTests {
   @Test("The response to a request of a handler passes down, and its connection is used again if all of it was sent")
   func relayed() {
     for isWhole in [true, false] {
-      var state = State(relayedRequestIsWhole: isWhole)
+      var state = State(relayedRequestAllowsReuse: isWhole)
       #expect(state.step(.began(upstreamKeepsAlive: true)) == .download)
       #expect(state.step(.download(.done)) == .finish(mayReuse: isWhole))
     }
