@@ -29,8 +29,8 @@ extension Rule where Context == AuthorizationContext {
   }
 
   /// RFC 6749, section 4.1.2.1: an error of an unknown client is not redirected. An unknown id may be an upstream id
-  /// for which the gateway holds a secret. With this id, any client could act as the gateway, so the log shows such a
-  /// request under a separate rejection.
+  /// for which the gateway holds a secret. A program that sends this id tries to act as the gateway itself, so the log
+  /// shows its request under a separate rejection.
   static var clientKnown: Rule {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }

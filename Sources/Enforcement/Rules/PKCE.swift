@@ -89,9 +89,9 @@ extension Rule where Context == TokenContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 7636, section 4.6. The challenge method is that of the authorization request. A verifier for a code without a
-  /// challenge is refused, because an attacker may have removed the challenge from the authorization request (RFC 9700,
-  /// section 4.8.2).
+  /// RFC 7636, section 4.6. The challenge method is that of the authorization request. A malformed verifier does not
+  /// match any challenge. A verifier for a code without a challenge is refused, because an attacker may have removed
+  /// the challenge from the authorization request (RFC 9700, section 4.8.2).
   static var verifierMatches: Rule {
     Rule(name: "the verifier matches the challenge") { context in
       switch (context.code.challenge, context.request.verifier) {

@@ -43,8 +43,9 @@ enum RedirectResolution: Sendable {
     return .verified(requested, wasSent: true)
   }
 
-  /// Returns the detail for the log and the error page: the registered URI that is most similar to the requested one,
-  /// and the offset at which they differ, or that only the requested URI uses `localhost`.
+  /// Returns the detail of a mismatch. This is the registered URI that is most similar to the requested one and the
+  /// offset at which they differ, for the decision log only, or the fact that only the requested URI uses `localhost`,
+  /// also for the error page.
   private static func mismatchDetail(of requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
     if case .localhost = requested.kind, !registered.contains(where: \.isLocalhost) { return .localhost }
     var best: (index: Int, offset: Int)?
@@ -119,15 +120,14 @@ extension Rule where Context == AuthorizationContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 6749, section 4.1.3. The URI must equal the one to which the code was sent, including a loopback port. It may
-  /// be omitted if the authorization request omitted it.
+  /// RFC 6749, section 4.1.3. The URI must equal the one to which the code was sent, including a loopback port. A token
+  /// request may omit it if the authorization request omitted it or, under the OAuth 2.1 profile, if the code has a
+  /// challenge (OAuth 2.1 draft, section 10.2).
   static var redirectURIMatchesAuthorizationRequest: Rule {
     Rule(name: "redirect_uri equals that of the authorization request") { context in
       switch context.request.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass
-      // With PKCE, a token request may omit the URI (OAuth 2.1 draft, section 10.2). If it has one, the URI is
-      // compared.
       case .none where context.request.client.profile == .oauth21 && context.code.challenge != nil: .pass
       case .some, .none: .refuse(.codeRedirectURIMismatch)
       }

@@ -40,8 +40,8 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 8252, section 8.9. `state` is recommended but not required, because PKCE also binds the response to the
-  /// client.
+  /// RFC 8252, section 8.9. The RFC only recommends `state`, and PKCE also binds the response to the client. So a
+  /// request without `state` is refused only if the client's policy says `state: require`.
   static var statePresent: Rule {
     Rule(name: "state is present") { context in
       guard let client = context.client, client.state != .off, context.parameters[.state] == nil else { return .pass }

@@ -58,8 +58,8 @@ public final class RedemptionPermit: Sendable {
     credentials = UpstreamCredentials(
       client: client, authentication: request.authentication,
       isProven: request.clientSecretIsVerified || code.challenge != nil)
-    let isSealed = client.kind == .public || credentials.isHeld
-    sealsRefreshToken = isSealed && !client.canRefreshAtUpstream(with: request.authentication)
+    sealsRefreshToken =
+      (client.kind == .public || credentials.isHeld) && !client.canRefreshAtUpstream(with: request.authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),

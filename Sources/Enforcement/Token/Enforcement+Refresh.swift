@@ -117,8 +117,9 @@ extension Enforcement {
     ]
     if let scope = request.upstreamScope(policy) { entries.append(FormParameters.Entry(.scope, scope.text)) }
     entries += policy.allowListed(request.parameters)
-    let isSealed = grant != nil || !request.client.keepsUpstreamRefreshTokens
-    let sealsRefreshToken = isSealed && !request.client.canRefreshAtUpstream(with: request.authentication)
+    let sealsRefreshToken =
+      (grant != nil || !request.client.keepsUpstreamRefreshTokens)
+      && !request.client.canRefreshAtUpstream(with: request.authentication)
     return RefreshPermit(
       client: request.client, grant: grant, scope: request.scope,
       upstream: UpstreamTokenRequest(

@@ -12,7 +12,7 @@ struct TokenContext: FormContext {
     case verified
     /// The client presented credentials that only the upstream can compare.
     case leftToUpstream
-    /// A confidential client presented no credentials, or the request names no client of the policy.
+    /// A confidential client presented no credentials, or `TokenContext.client` is `nil`.
     case missing
     /// The credentials are wrong, or the client may not use credentials of this kind.
     case wrong
@@ -23,6 +23,8 @@ struct TokenContext: FormContext {
   let mode: EnforcementMode
   let authentication: ClientAuthentication?
   let authenticationError: ClientAuthenticationError?
+  /// The client of the request. `nil` if the request does not name a client of the policy, or if the client's
+  /// authentication is ambiguous or malformed (`authenticationError`).
   let client: Client?
   let authenticationResult: AuthenticationResult
 
@@ -199,8 +201,8 @@ extension TokenRequest {
   /// The client ids in the body and in the `Authorization` fields.
   fileprivate var namedClients: [String] { parameters.all(.clientID) + basicUsers }
 
-  /// True if every server finds the same single client id in the request. The id may be repeated in the body, in
-  /// `Authorization` and in a client assertion.
+  /// True if every server finds the same single client id in the request. The body, `Authorization` and a client
+  /// assertion may each contain this id once.
   fileprivate var namesOneClient: Bool {
     guard defect == nil, parameters.all(.clientID).count <= 1, parameters.isUnambiguous(for: definedParameters) else {
       return false

@@ -265,7 +265,7 @@ struct AuthorizationEndpoint {
 extension AuthorizationPermit {
   /// The maximum length of a client's state, in bytes. The client's state is a part of the sealed state in the upstream
   /// request, and a parameter of the redirect to the client. Few servers accept URLs of more than 8 KiB. If the
-  /// upstream accepts only short states, the gateway keeps the client's state in memory.
+  /// upstream accepts only short states, the store keeps the client's state, as a part of the sealed transaction.
   private static let maximumStateLength = 2048
   /// The maximum length of a scope, in bytes. The scope is a part of the sealed state, too. Some legacy servers define
   /// hundreds of scope values.

@@ -95,7 +95,7 @@ struct ConsentEndpoint {
   }
 
   /// Starts the transaction and redirects the browser to the authorization endpoint, with the sealed state of the
-  /// transaction. The gateway forwards the request that the browser then makes to the upstream.
+  /// transaction. The gateway forwards the browser's next request, which follows this redirect, to the upstream.
   private func startTransaction(
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
@@ -203,6 +203,6 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
-  /// True if a secret or a claimed https redirect URI proves the identity of the app.
+  /// The result of `Client.identityIsProven(by:)` for the redirect URI of the request.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }
 }

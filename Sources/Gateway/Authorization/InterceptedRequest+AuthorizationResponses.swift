@@ -73,8 +73,8 @@ extension InterceptedRequest {
     switch detail {
     case .parameter(let name): "the parameter is `\(name)`"
     case .redirectURI(let error): error.description
-    // Any program can send such a request, so the page does not say how similar the guess is to a registered URI. The
-    // decision log contains the position of the first different byte.
+    // Any program can send such a request. It could find a registered URI byte by byte if the page said where the
+    // requested URI differs from it. Only the decision log contains this position.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
       "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one "

@@ -6,11 +6,12 @@ import Proxy
 import Sealing
 import Stores
 
-/// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway stores a pushed request; it
-/// forwards only the pushed requests of observed clients.
+/// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway stores an enforced request, and
+/// forwards an observed request to the upstream (`I-observe`).
 ///
-/// The rules for authorization requests, except the rule on the user agent, run here, so that the app gets error
-/// responses immediately. All rules run again when the browser presents the `request_uri` of the stored request.
+/// The rules for authorization requests, except the rule on the user agent, run before an enforced request is stored,
+/// so that the app gets error responses immediately. All rules run again when the browser presents the `request_uri` of
+/// the stored request.
 struct PushedAuthorizationEndpoint {
   private let intercepted: InterceptedRequest
   private let request: TokenRequest

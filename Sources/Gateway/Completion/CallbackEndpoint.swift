@@ -16,7 +16,7 @@ struct CallbackEndpoint {
 
   func respond() async -> Response {
     // With `callback: in_place` this endpoint refuses every response. If the request has the state of a transaction,
-    // the refusal is sent to the app, which would otherwise wait without a response.
+    // `completeOrRefuse` sends the refusal to the app, which would otherwise wait without a response.
     let acceptsResponses = intercepted.policy.upstream.callback == .atCallback
     let rejection: Rejection = acceptsResponses ? .upstreamResponseUnusable : .callbackClosed
     guard let parameters = parameters() else { return intercepted.respond(with: .withoutRedirect(rejection)) }

@@ -33,7 +33,8 @@ extension Gateway {
     // passes the response if no transaction runs.
     if requestHasHandlerCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
     if let observed = recordObservedResponse(location: location) {
-      // The request was for a path that is not an endpoint, so it has no log line yet.
+      // The request was for a path that is not an endpoint, so it has no log line yet. The line has no address, because
+      // the proxy does not pass the client's address to this function.
       let trail = AuditTrail(requestNumber: requestNumber)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
@@ -74,12 +75,12 @@ extension Gateway {
   /// policy observes no client, or if the location is not an authorization response with a code.
   func recordObservedResponse(location: String) -> ObservedRequest? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
-      let link = ObservedFlow.digests(of: answer)
+      let digests = ObservedFlow.digests(of: answer)
     else { return nil }
-    resources.observedFlows.recordResponse(link.link, code: link.code, now: now)
+    resources.observedFlows.recordResponse(digests.link, code: digests.code, now: now)
     var observed = ObservedRequest()
-    observed.flow = link.link.description
-    observed.codeDigest = link.code.description
+    observed.flow = digests.link.description
+    observed.codeDigest = digests.code.description
     return observed
   }
 }
@@ -134,7 +135,8 @@ struct PassingResponse {
   ) async -> Response {
     let isBound = intercepted.session()?.isBound(to: transaction.browserSecretHash) ?? false
     // A code that the request contained and the upstream only reflected must not be completed. If the gateway kept only
-    // a part of the request, it cannot find such a code, so it refuses the response.
+    // a part of the request, it cannot find such a code, so it refuses the response. If the browser is not the one that
+    // began the transaction, `completeOrRefuse` refuses the response in any case.
     guard withheld.isComplete || !isBound else { return refuse(transaction) }
     return await intercepted.completeOrRefuse(authorizationResponse, transaction, browserMatches: isBound)
   }
@@ -169,8 +171,9 @@ struct PassingResponse {
     intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
   }
 
-  /// Returns the upstream's response with hardened header fields. Omits the body, because browsers do not show the body
-  /// of a redirect, and the cookies, because `respond` adds them.
+  /// Returns the upstream's response with hardened header fields. Omits the body, because the proxy has discarded the
+  /// body of a withheld response, and the cookies, because `respond` adds them. Browsers do not show the body of a
+  /// redirect, but a page that was withheld because of another field, such as `Link`, is empty.
   private func passedResponse(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
     response.headers.remove("Set-Cookie")

@@ -8,8 +8,9 @@ import Proxy
 /// gateway's checks (`I-path`).
 ///
 /// The upstream may send an authorization response from any path. The guard therefore checks the URLs in `Location`,
-/// `Refresh` and `Link` fields of all forwarded responses. A URL with a code or token must not reach a browser
-/// unchecked if it leads to a protected URI: the gateway's callback, or a redirect URI of an enforced client.
+/// `Refresh`, `Content-Location` and `Link` fields of all forwarded responses. A URL with a code or token must not
+/// reach a browser unchecked if it leads to a protected URI: the gateway's callback, or a redirect URI of an enforced
+/// client.
 struct LocationGuard: Sendable {
   /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. For 100,000 clients,
   /// the URIs themselves would need a quarter of the memory that the policy needs. A hash collision can only cause a
@@ -63,7 +64,7 @@ struct LocationGuard: Sendable {
 
   /// Schemes of URLs with which Android opens an app.
   private static let appSchemes = [Array("intent".utf8), Array("android-app".utf8)]
-  private static let tokenNames = ["code=", "access_token=", "id_token="]
+  private static let codeAndTokenNames = ["code=", "access_token=", "id_token="]
   private static let errorNames = ["error="]
   /// The beginnings of a parameter `code` in a query or fragment. Because of the separators, a name such as
   /// `promo_code` does not match.
@@ -74,9 +75,10 @@ struct LocationGuard: Sendable {
   /// redirect URI in any spelling that a browser or an app accepts, a loopback address other than the gateway's own
   /// origin, a URL with which Android opens an app, or a URL whose host is not ASCII.
   ///
-  /// - Parameter field: The value of `Location`, or of `Refresh`, which begins with a delay.
+  /// - Parameter field: The value of `Location`, `Content-Location` or `Refresh` (which begins with a delay), or a
+  ///   target of `Link`.
   func leaksAuthorizationResponse(_ field: String) -> Bool {
-    LocationGuard.containsAny(of: LocationGuard.tokenNames, field.utf8.span) && leadsToProtectedURI(field)
+    LocationGuard.containsAny(of: LocationGuard.codeAndTokenNames, field.utf8.span) && leadsToProtectedURI(field)
   }
 
   /// Returns true if the location contains an error response and leads to a protected URI (see
@@ -124,7 +126,7 @@ struct LocationGuard: Sendable {
   /// does not list the client, every protected URI counts.
   ///
   /// - Parameters:
-  ///   - field: The value of `Location` or `Refresh`, or a target of `Link`.
+  ///   - field: A value as for `leaksAuthorizationResponse(_:)`.
   ///   - client: The client that the request names; `nil` if the policy does not list it.
   func leaksAuthorizationResponse(_ field: String, toObserved client: Client?) -> Bool {
     guard leaksAuthorizationResponse(field) else { return false }
@@ -136,7 +138,7 @@ struct LocationGuard: Sendable {
 
   /// Returns true if a parameter value contains the path of the gateway's callback, or is a redirect URI of an enforced
   /// client that is not also a redirect URI of the observed client. Also returns true if a value is percent-encoded
-  /// more often than `decodingRounds`.
+  /// `decodingRounds` times or more.
   ///
   /// - Parameter client: The observed client that the request names; `nil` if the policy does not list it.
   func containsProtectedURI(_ parameters: FormParameters, observed client: Client?) -> Bool {
@@ -160,11 +162,10 @@ struct LocationGuard: Sendable {
 
   private static let callback = GatewaySettings.ownPath + "callback"
 
-  /// The number of times that a value is percent-decoded. No server is expected to decode a value more often. A value
-  /// that is still encoded afterwards counts as a match.
+  /// The maximum number of times that a value is percent-decoded. No server is expected to decode a value more often.
   private static let decodingRounds = 4
 
-  /// Returns every location to which the value of `Location` or `Refresh` may lead.
+  /// Returns every location to which the value may lead (see `leaksAuthorizationResponse(_:)` for the fields).
   private func locations(of field: String) -> [ResolvedLocation] {
     let target = RefreshField.target(of: LocationGuard.scalarPerByte(field)).unicodeScalars
     return ResolvedLocation.interpretations(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)

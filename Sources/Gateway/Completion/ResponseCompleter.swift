@@ -32,8 +32,9 @@ struct ResponseCompleter {
     self.running = running
   }
 
-  /// Returns the response for the browser: the completed authorization response, a refusal if the upstream's response
-  /// would send a code or token directly to a client, or the upstream's response with hardened header fields.
+  /// Returns the response for the browser: the completed authorization response, a refusal, or the upstream's response
+  /// with hardened header fields. A response is refused if it would send a code or token directly to a client, or a
+  /// code to an origin other than the gateway's and the upstream's.
   ///
   /// - Parameter cookie: The `Set-Cookie` value to add; `nil` for none.
   func relay(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Reply {
@@ -46,7 +47,7 @@ struct ResponseCompleter {
         let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
         return .response(await replace(upstreamResponse, by: refused, adding: cookie))
       }
-      if sendsCodeToOtherOrigin(location) {
+      if leaksCodeToOtherOrigin(location) {
         return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
       }
       response.headers.set("Location", withGatewayOrigin(location))
@@ -55,7 +56,7 @@ struct ResponseCompleter {
       }
     }
     let secondaryDestinations = response.secondaryDestinations
-    if secondaryDestinations.contains(where: sendsCodeToOtherOrigin) {
+    if secondaryDestinations.contains(where: leaksCodeToOtherOrigin) {
       return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
     }
     if secondaryDestinations.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
@@ -83,7 +84,7 @@ struct ResponseCompleter {
   ///
   /// If the request belongs to no transaction, a code for an observed client may pass, because the request may be the
   /// last step of a sign-in to that client in the same browser.
-  private func sendsCodeToOtherOrigin(_ location: String) -> Bool {
+  private func leaksCodeToOtherOrigin(_ location: String) -> Bool {
     guard intercepted.gateway.snapshot.locations.sendsCodeToOtherOrigin(location) else { return false }
     return transaction != nil || !intercepted.leadsToObservedClient(location)
   }

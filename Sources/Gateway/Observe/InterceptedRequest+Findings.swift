@@ -37,8 +37,9 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Records a token request. Also records the refusals that would follow if the request were enforced, because of the
-  /// authorization request for its code or an earlier use of its refresh token.
+  /// Records a token request. Also records the refusals that the request would get in enforce mode and that depend on
+  /// earlier requests: on the authorization request for its code, or on the token requests that issued or superseded
+  /// its refresh token.
   func recordObserved(_ request: TokenRequest) {
     let parameters = request.parameters
     let authentication = try? request.clientAuthentication()

@@ -120,7 +120,8 @@ struct BoundedTable<Value: Sendable>: Sendable {
 
   var count: Int { values.count }
 
-  /// The value of a key. Setting `nil` has no effect: only the oldest entry is removed, to make room for a new one.
+  /// The value of a key. Setting `nil` has no effect: an entry is removed only if it is the oldest one and a new entry
+  /// needs its room.
   subscript(key: ShortDigest) -> Value? {
     get { values[key] }
     set {

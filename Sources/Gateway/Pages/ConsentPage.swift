@@ -16,7 +16,8 @@ public struct ConsentPage: Sendable {
   public var clientID: String
   /// The client's name in the policy or in its registration; `nil` if it has none.
   public var clientName: String?
-  /// True if a secret or a claimed https redirect URI proves the identity of the app.
+  /// True if the operator vouches for the client, and a secret or a claimed https redirect URI proves the identity of
+  /// the app.
   public var identityIsProven: Bool
   /// The destination of the authorization response.
   public var destination: RedirectDestination

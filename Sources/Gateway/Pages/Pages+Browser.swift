@@ -30,9 +30,9 @@ extension Pages {
   /// recognises embedded user agents only by the `User-Agent` field, so the page says that this is a guess.
   ///
   /// - Parameters:
-  ///   - address: The URL of this authorization request at the gateway, which the user copies into a browser. The page
-  ///     shows it as text, because a link would open in the same embedded view. `nil` after the transaction has begun,
-  ///     because it cannot continue in another browser.
+  ///   - address: The URL of the refused request at the gateway, which the user copies into a browser. The page shows
+  ///     it as text, because a link would open in the same embedded view. `nil` for a request for a page of the
+  ///     upstream, because the sign-in to which this page belongs cannot continue in another browser.
   ///   - page: The status, 403, and the text for the developer.
   public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
     let instruction: HTML =
