@@ -206,7 +206,7 @@ public final class HeadIndex {
   /// Reads the `Connection` options and marks the fields that they name (RFC 9110, section 7.6.1).
   ///
   /// An option may name any field that is not in `KnownFieldTable`, and a few fields of that table. All other options
-  /// are rejected, because the sender could make the gateway remove a field for framing, routing, trust or security.
+  /// are rejected. Otherwise the sender could make the gateway remove a field for framing, routing, trust or security.
   func readConnectionOptions(_ bytes: Span<UInt8>) throws(MessageError) -> ConnectionOptions {
     var options = ConnectionOptions()
     guard has(.connection) else { return options }

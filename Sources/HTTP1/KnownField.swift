@@ -59,8 +59,8 @@ extension KnownField {
   /// True for a field whose URL a browser may follow or use as the address of the content; false for `link`.
   public var isLocation: Bool { self == .location || self == .contentLocation || self == .refresh }
 
-  /// The kind of a name with special characters that folds to a name of this kind: `irregular` if this is true,
-  /// `disguised` if it is false.
+  /// True if a name with special characters that folds to a name of this kind is `irregular`; false if such a name is
+  /// `disguised`.
   var isIrregularIfFolded: Bool { self == .none || self == .identity || self == .common }
 }
 

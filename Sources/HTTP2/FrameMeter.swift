@@ -22,8 +22,8 @@ struct FrameMeter {
   }
 
   private static let frameHeaderLength = 9
-  /// The length of the longest padding together with its length field, in bytes. A padded DATA frame may contain no
-  /// data if its payload is not longer.
+  /// The length of the longest padding together with its length field, in bytes. If the payload of a padded DATA frame
+  /// is not longer, it is possible that the frame contains only padding.
   private static let paddingLimit = 256
 
   private let continuationLimit: Int

@@ -8,7 +8,8 @@ extension Pages {
   /// second, because another site could make the user double-click at the position where the button is about to appear.
   ///
   /// The page has `Referrer-Policy: no-referrer`, so the form post has `Origin: null`, and only the token shows that it
-  /// comes from this page. A caller that needs the real `Origin` replaces the field.
+  /// comes from this page. A caller that needs the real `Origin` replaces the field
+  /// `Referrer-Policy`.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"

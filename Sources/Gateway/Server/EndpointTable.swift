@@ -47,8 +47,8 @@ extension Endpoint {
     case .introspection:
       EndpointRow(
         label: .introspection, paths: { $0.upstream.endpoints.introspection },
-        // If the policy enforces no client, reading the request can only cause findings, and only if the gateway holds
-        // the upstream secret of a client.
+        // If the policy enforces no client, the gateway reads the request only to record findings. They are possible
+        // only if the gateway holds the upstream secret of a client.
         handling: .answerIf(
           { $0.policy.isEnforcing || !$0.identifiersIfEnforced.idsWithUpstreamSecret.isEmpty },
           { await IntrospectionEndpoint($0).respond() }))

@@ -209,6 +209,7 @@ public final class Gateway: RequestHandler {
     let reply: Reply
     switch row.handling {
     case .answer(let answer), .answerIf(_, let answer): reply = await answer(intercepted)
+    // Not reached: `route` refuses or passes the requests of such an endpoint and never intercepts them.
     case .refuse(let rejection):
       trail.recordRefusal(rejection)
       reply = .response(pages.error(ErrorPage(rejection)))

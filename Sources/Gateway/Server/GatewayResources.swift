@@ -45,7 +45,8 @@ public struct GatewayResources: Sendable {
   ///
   /// - Parameters:
   ///   - startStore: Prepares the store for use on a worker; `nil` if the store needs no preparation.
-  ///   - isEpochStrict: True if families whose records the store has lost end (`store_epoch: strict`).
+  ///   - isEpochStrict: True if a refresh token family ends when the store loses its record together with an epoch
+  ///     (`store_epoch: strict`).
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   ///   - now: Returns the current time.
   ///   - notice: Informs the operator of a problem that a worker noticed. It may block: it runs on a separate thread.

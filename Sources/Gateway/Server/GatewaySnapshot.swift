@@ -48,8 +48,8 @@ public final class GatewaySnapshot: Sendable {
     authorityWithPort = HostName("\(name):\(origin.port)")
   }
 
-  /// Returns the settings of the proxy for one of `workers` workers. The limits on upstream connections and on buffer
-  /// memory apply to all workers together, so each worker gets its share.
+  /// Returns the settings of the proxy for one of `workers` workers. The limits on upstream connections, on requests
+  /// per address and on buffer memory apply to all workers together, so each worker gets its share.
   ///
   /// - Parameters:
   ///   - tlsServers: The TLS server of each listener; `nil` for a plaintext listener.

@@ -36,7 +36,8 @@ struct CodeRedeemer {
         switch claim {
         case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
-          // The other request may fail without using up the code, so this request waits and is then answered with 503.
+          // The other request may fail without using up the code, so this request waits and claims the code again. It
+          // gets 503 if the claim is still busy at the end of the wait.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
           // A request that arrived before the other one was answered is a repeat, not a replay: nothing is revoked.
@@ -76,8 +77,9 @@ struct CodeRedeemer {
 
   /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
   ///
-  /// Returns true if the client may get the response. If the store is unavailable, it may get it as long as no other
-  /// request can have taken over the claim. The claim then stays in the store, so a second use of the code is refused.
+  /// Returns true if the client may get the response. If the store is unavailable, the client may still get it as long
+  /// as no other request can have taken over the claim. The claim then stays in the store, so a second use of the code
+  /// is refused.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async -> Bool {
     var isSpent = false
     do throws(StoreError) {

@@ -13,8 +13,8 @@ import Time
 /// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
 /// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
 /// the secret of the client, because any program can send the id of the client. Failed attempts to authenticate count
-/// for the pair of client and address. Beyond their limit, the gateway does not compare the secret, so a program that
-/// guesses secrets learns nothing.
+/// for the pair of client and address. After too many failed attempts, the gateway no longer compares the secret, so a
+/// program that guesses secrets learns nothing.
 extension InterceptedRequest {
   /// Parses the request as one of an endpoint that clients call directly, such as the token endpoint (RFC 6749, section
   /// 3.2).

@@ -8,8 +8,7 @@ import Time
 struct ProgressWait {
   private static let firstPauses: [Milliseconds] = [20, 50]
   private static let laterPause: Milliseconds = 100
-  /// The time after which the request is answered with 503. Apps wait at least 10 seconds for a response, and the
-  /// default of `refresh_reuse_window` is longer.
+  /// The time after which the request is answered with 503. Apps wait at least 10 seconds for a response.
   private static let limit: Milliseconds = 10_000
 
   private let deadline: MonotonicTime

@@ -2,8 +2,8 @@ import OAuth
 public import Policy
 public import Time
 
-/// The longest time for which a value is valid after the gateway has sealed it. A key must not be retired earlier than
-/// this time after it last sealed.
+/// The longest time for which a value is valid after the gateway has sealed it. A key may be retired only after this
+/// time has passed since the gateway last sealed a value with the key.
 ///
 /// States, consent forms, cookies and links to start a sign-in again live as long as a transaction, and pushed requests
 /// for a shorter time. Codes, refresh tokens and the answers that are held for repeats live as long as the policy says.

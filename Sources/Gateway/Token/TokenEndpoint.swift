@@ -35,6 +35,7 @@ struct TokenEndpoint {
       return await intercepted.recordRefreshToken(in: intercepted.observe(request, authentication), to: request)
     case .forward(.redeem(let redemption)): return .response(await redeem(redemption))
     case .forward(.refresh(let refreshRequest)): return .response(await refresh(refreshRequest))
+    // The gateway does not support the device grant (RFC 8628), although the rules know its parameters.
     case .forward(.device): return .response(intercepted.tokenRejection(.withoutRedirect(.grantTypeUnsupported)))
     case .forward(.forward(let form, let client)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
@@ -43,8 +44,8 @@ struct TokenEndpoint {
   }
 
   /// True if the request contains a code or refresh token that the gateway sealed (encrypted and authenticated). The
-  /// gateway issued this value, so the request is enforced and never only observed. If the policy observes no client,
-  /// the value is not needed and always false.
+  /// gateway issued this code or token, so the request is enforced and never only observed. Always false if the policy
+  /// observes no client, because every request is then enforced.
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
     let sealer = intercepted.gateway.sealer

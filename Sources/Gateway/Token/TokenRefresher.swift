@@ -34,6 +34,7 @@ struct TokenRefresher {
     intercepted.trail.family = grant.family
     do throws(StoreError) {
       let use = use(of: grant)
+      // `permit.rotates` is true only for sealed tokens. An adopted token of a public client is valid for one use, too.
       if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }
       if let ended = try await families.end(of: use, now: intercepted.now) { return await refuse(grant, ended) }
       return await refreshWithoutRotation(grant)
@@ -191,7 +192,8 @@ struct TokenRefresher {
   /// new token belongs to the family of the old token. It is sealed, except for an observed client that can use the
   /// upstream token without the gateway.
   ///
-  /// - Parameter epoch: The epoch of the store in which the use was claimed.
+  /// - Parameter epoch: The epoch that the new token contains: the epoch of the store in which the use was claimed, or
+  ///   the current epoch if the use was not claimed.
   private func withNewRefreshToken(
     _ members: [String: JSONValue], after old: RefreshGrant, epoch: EpochID
   ) -> (members: [String: JSONValue], grant: RefreshGrant) {

@@ -5,15 +5,17 @@ import Time
 /// The time for which one request may hold a claim in the store while it contacts the upstream.
 ///
 /// After its lease, another request may take over the claim. So a request that has waited too long for the store, e.g.
-/// because its process was stopped, must not contact the upstream any more. The same holds if other processes may find
-/// this one gone (`EphemeralStore.isGone`).
+/// because its process was stopped, must not contact the upstream any more. Nor may a request do so if other processes
+/// may soon treat its process as ended (`EphemeralStore.isGone`) and take over its claims.
 struct UpstreamHold {
   /// The time for which the request may wait for an upstream connection (`ProxyConfiguration.queueTimeout`).
   private static let queueTime: Milliseconds = 5_000
   /// The time between the claim and the upstream request: more than an operation of the store may take.
   private static let storeTime: Seconds = 10
-  /// The time for which other processes must not find this one gone when the upstream request begins: longer than the
-  /// steps between this check and the request, which are in one turn of the loop. Later, the ledger compares the claim.
+  /// The time for which the claim must still be safe from other processes when the caller checks it, just before the
+  /// upstream request (`RedemptionLedger.isHeld`, `RefreshLedger.isHeld`). It is longer than the steps between the
+  /// check and the request, which are in one turn of the loop. After the response, the ledger ends the claim only if no
+  /// other request has taken over the claim meanwhile.
   static let noticeTime: Milliseconds = 1_000
 
   /// The lease of the claim: longer than any upstream request takes. A token request fits into the socket's send

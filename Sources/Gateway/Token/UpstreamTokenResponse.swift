@@ -16,7 +16,7 @@ enum UpstreamTokenResponse {
     self = UpstreamTokenResponse.read(status: status, headers: headers, body: body, screen: nil).answer
   }
 
-  /// Reads a response, and removes the values that the client must not see if `screen` is not `nil`.
+  /// Reads a response. If `screen` is not `nil`, the values that the client must not see are removed.
   ///
   /// - Returns: The converted response, and true if the screen changed it.
   static func read(
@@ -103,7 +103,7 @@ enum UpstreamTokenResponse {
 /// refresh token:
 ///
 /// - `refresh_token` must be a string: a whole number is converted to a string, and a value of another type is removed.
-/// - Another one of these members is removed if its value is the refresh token. An `access_token` stays, because
+/// - Each of the other members is removed if its value is the refresh token. Only an `access_token` stays, because
 ///   without it the response cannot be used.
 struct TokenResponseScreen {
   /// The minimum length, in bytes, of a refresh token that is searched for in parts of texts and in numbers. A shorter
@@ -124,58 +124,59 @@ struct TokenResponseScreen {
   func screen(_ members: inout [String: JSONValue]) -> Bool {
     var isChanged = false
     var refreshToken: String?
-    // The texts in a refresh token that is not a text.
-    var parts: [String] = []
+    // The strings in a `refresh_token` that is an array or an object.
+    var nestedStrings: [String] = []
     if sealsRefreshToken, let token = members["refresh_token"] {
       let text = TokenResponseScreen.tokenText(token)
       // Nearly all servers send a string, which stays as it is.
       if token.text == nil { members["refresh_token"] = text.map(JSONValue.string) }
       isChanged = text == nil && token != .null
       if let text, !text.isEmpty { refreshToken = text }
-      if text == nil { parts = TokenResponseScreen.texts(in: token) }
+      if text == nil { nestedStrings = TokenResponseScreen.strings(in: token) }
     }
-    // Most responses have no other member, and need no search for hidden texts.
-    let others = members.filter { name, value in
+    // The members that may contain a hidden text. Most responses have none, and need no search.
+    let membersToSearch = members.filter { name, value in
       name != "refresh_token"
         && !(TokenResponseScreen.isStandard(name)
-          && TokenResponseScreen.passes(name, value, hiding: refreshToken, parts))
+          && TokenResponseScreen.passes(name, value, hiding: refreshToken, nestedStrings))
     }
-    guard !others.isEmpty else { return isChanged }
-    let refreshTokens = refreshToken.map { parts + [$0] } ?? parts
+    guard !membersToSearch.isEmpty else { return isChanged }
+    let refreshTokens = refreshToken.map { nestedStrings + [$0] } ?? nestedStrings
     let searched = refreshTokens.filter { $0.utf8.count >= TokenResponseScreen.minimumSearchedLength }
     let screen = MemberScreen(
       hiding: request.hiddenTexts.map { $0.reveal() } + searched, refreshTokens: refreshTokens,
       sealsRefreshToken: sealsRefreshToken)
-    for (name, value) in others {
+    for (name, value) in membersToSearch {
       let screened = screen.screened(name, value)
       guard screened != value else { continue }
-      // A standard member with a mask would be a wrong value.
+      // A standard member is removed, because the mask would be a wrong value for it.
       members[name] = TokenResponseScreen.isStandard(name) ? nil : screened
       isChanged = true
     }
     return isChanged
   }
 
-  /// Returns true if a standard member passes unchanged, because its value is not the refresh token or a part of it.
-  /// Returns false for an array or object, which may contain the refresh token.
+  /// Returns true if a standard member passes unchanged, because its value is neither the refresh token nor one of the
+  /// strings in it. Returns false for an array or object, which may contain the refresh token.
   private static func passes(
-    _ name: String, _ value: JSONValue, hiding refreshToken: String?, _ parts: [String]
+    _ name: String, _ value: JSONValue, hiding refreshToken: String?, _ nestedStrings: [String]
   ) -> Bool {
-    guard refreshToken != nil || !parts.isEmpty, name != "access_token" else { return true }
+    guard refreshToken != nil || !nestedStrings.isEmpty, name != "access_token" else { return true }
     return switch value {
-    case .string(let text): text != refreshToken && !parts.contains(text)
+    case .string(let text): text != refreshToken && !nestedStrings.contains(text)
     case .integer(let number): String(number) != refreshToken
     case .null, .bool, .number: true
     case .array, .object: false
     }
   }
 
-  /// Returns the texts in a `refresh_token` that is not a text, without those that could occur by chance elsewhere.
-  private static func texts(in token: JSONValue) -> [String] {
+  /// Returns the strings in a `refresh_token` that is an array or an object. Short strings are left out, because they
+  /// could occur elsewhere by chance.
+  private static func strings(in token: JSONValue) -> [String] {
     switch token {
     case .string(let text): text.utf8.count >= minimumSearchedLength ? [text] : []
-    case .array(let values): values.flatMap(texts)
-    case .object(let members): members.values.flatMap(texts)
+    case .array(let values): values.flatMap(strings)
+    case .object(let members): members.values.flatMap(strings)
     case .null, .bool, .integer, .number: []
     }
   }
@@ -199,12 +200,13 @@ struct TokenResponseScreen {
   }
 }
 
-/// Masks hidden texts in the members that RFC 6749 does not define, and removes members that may contain a secret.
+/// Masks hidden texts in the members of a token response, and removes members that may contain a secret.
 private struct MemberScreen {
   private static let mask = "***"
 
+  /// The texts that are masked wherever they occur.
   private let hidden: [String]
-  /// The texts that are masked only if they are a whole text.
+  /// The texts for which a whole string is masked if it is equal to one of them. They may be too short for `hidden`.
   private let refreshTokens: [String]
   private let sealsRefreshToken: Bool
 
