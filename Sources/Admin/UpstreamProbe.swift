@@ -80,7 +80,7 @@ public final class UpstreamProbe {
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
-        case .abandoned: return "the probe was cancelled"
+        case .clientDisconnected: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }
       }

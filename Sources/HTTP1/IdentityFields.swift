@@ -40,7 +40,7 @@ public final class IdentityFields: Sendable {
   ///
   /// The reason is the field's name if it is a known name, the glob that matches the name, or `irregular` for a name
   /// with characters other than letters, digits and hyphens. So it contains no text that the sender can choose.
-  public func dropReason(
+  public func droppedFieldName(
     for field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
   ) -> String? {
     switch field.known {

@@ -12,7 +12,7 @@ public enum PolicyFile {
     /// All findings, in the order of the files, from top to bottom.
     public let diagnostics: [Diagnostic]
     /// An error for each valid setting that `serve` does not support yet. Such an error does not make `policy` `nil`.
-    public let unsupported: [Diagnostic]
+    public let unsupportedSettings: [Diagnostic]
     /// The key file that the policy names, even if the policy has errors.
     public let sealingKeys: FileReference?
     /// The result of the check against the five points of RFC 8252, appendix A.
@@ -21,7 +21,7 @@ public enum PolicyFile {
     public let files: [String]
 
     /// True if the policy has no errors and `serve` supports every setting of it.
-    public var isServable: Bool { policy != nil && unsupported.isEmpty }
+    public var isServable: Bool { policy != nil && unsupportedSettings.isEmpty }
   }
 
   /// The result of reading several policies and comparing them.
@@ -84,10 +84,10 @@ public enum PolicyFile {
     let selfCheck = SelfCheck(
       redirects: reader.enforcement.redirects, mode: reader.enforcement.defaults.mode,
       unknownClients: reader.enforcement.unknownClients,
-      observedNative: reader.observedNative,
+      nativeClientInObserveMode: reader.nativeClientInObserveMode,
       findings: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
     return Outcome(
-      policy: policy, diagnostics: diagnostics, unsupported: reader.sorted(reader.unsupported),
+      policy: policy, diagnostics: diagnostics, unsupportedSettings: reader.sorted(reader.unsupported),
       sealingKeys: reader.sealingKeys,
       selfCheck: selfCheck, files: reader.files)
   }

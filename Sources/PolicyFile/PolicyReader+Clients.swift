@@ -151,7 +151,9 @@ extension PolicyReader {
     settings.id = id
     settings.redirectURIs = draft.redirectURIs.map(\.value)
     settings.upstream = draft.upstream.settings(for: id)
-    if settings.mode == .observe, settings.application == .native { observedNative = observedNative ?? id }
+    if settings.mode == .observe, settings.application == .native {
+      nativeClientInObserveMode = nativeClientInObserveMode ?? id
+    }
     return Client(settings)
   }
 }

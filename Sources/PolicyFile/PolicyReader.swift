@@ -35,7 +35,7 @@ final class PolicyReader {
     return settings
   }()
   /// The first native client in observe mode.
-  var observedNative: ClientID?
+  var nativeClientInObserveMode: ClientID?
   /// The location of `unlisted_oauth: observe`.
   var unlistedObservedLocation: SourceLocation?
   /// The location of `upstream:` if it has no `pass`, so that the gateway forwards requests for every path.

@@ -31,10 +31,11 @@ public struct SelfCheck: Sendable, Equatable {
   /// Checks a policy.
   ///
   /// - Parameters:
-  ///   - observedNative: A native client in observe mode; `nil` if there is none.
+  ///   - nativeClientInObserveMode: A native client in observe mode; `nil` if there is none.
   ///   - findings: The ids of the errors in the file. A policy with errors meets no point.
   init(
-    redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients, observedNative: ClientID?,
+    redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients,
+    nativeClientInObserveMode: ClientID?,
     findings: Set<DiagnosticID>
   ) {
     func missing(_ kind: RedirectKind) -> String? {
@@ -45,8 +46,8 @@ public struct SelfCheck: Sendable, Equatable {
         "`mode: observe` refuses nothing"
       } else if unknownClients != .reject {
         "`unknown_clients: \(unknownClients.rawValue)` lets apps through that no rule covers"
-      } else if let observedNative {
-        "native client \(quoted(observedNative.rawValue)) is only observed"
+      } else if let nativeClientInObserveMode {
+        "native client \(quoted(nativeClientInObserveMode.rawValue)) is only observed"
       } else {
         nil
       }

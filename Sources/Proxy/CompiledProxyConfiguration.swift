@@ -27,7 +27,7 @@ public struct ProxyConfiguration: Sendable {
   public var upstreamIdleTimeout: Milliseconds = 30_000
   /// The time after its last use for which an idle upstream connection may be used for a request that must not be sent
   /// twice.
-  public var freshReuse: Milliseconds = 1_000
+  public var maximumIdleTimeIfNotRepeatable: Milliseconds = 1_000
   /// The maximum number of upstream connections of one worker.
   public var upstreamConnections = 512
   /// The maximum time that a request waits for an upstream connection if all are in use.

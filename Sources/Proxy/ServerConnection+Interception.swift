@@ -45,7 +45,7 @@ extension ServerConnection {
     guard worker.handler.observesDroppedFields else { return }
     let client = identity.facts(bytes, requestFields, requestNumber: requestNumber)
     for index in requestFields.indices where !requestFields[index].isNamedByConnection {
-      let name = settings.identityFields.dropReason(
+      let name = settings.identityFields.droppedFieldName(
         for: requestFields[index], of: requestFields, bytes, isTrusted: identity.isTrusted)
       if let name { worker.handler.dropped(field: name, client: client) }
     }

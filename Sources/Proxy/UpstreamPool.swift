@@ -52,7 +52,7 @@ public final class UpstreamPool {
   public var openCount: Int { open }
 
   /// Returns an idle connection that the request may use; `nil` without one. A request that must not be sent twice gets
-  /// only a connection that was last used within `freshReuse`.
+  /// only a connection that was last used within `maximumIdleTimeIfNotRepeatable`.
   ///
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
   /// response. So the pool asks the kernel before it returns a connection for a request that must not be sent twice, or
@@ -61,7 +61,7 @@ public final class UpstreamPool {
     guard mayUseConnection(mayUseReserved) else { return nil }
     while let connection = idle.popLast() {
       // The last one is the most recently used: if it is too old, all are.
-      if !isIdempotent, poller.now - connection.idleSince > settings.configuration.freshReuse {
+      if !isIdempotent, poller.now - connection.idleSince > settings.configuration.maximumIdleTimeIfNotRepeatable {
         idle.append(connection)
         return nil
       }
@@ -195,7 +195,7 @@ public final class UpstreamPool {
       } catch {
         switch error {
         case .timedOut: throw .connectTimeout
-        case .abandoned: throw .clientGone(afterSending: false)
+        case .clientDisconnected: throw .clientGone(afterSending: false)
         case .failed: continue
         }
       }
@@ -215,7 +215,7 @@ public final class UpstreamPool {
     } catch {
       socket.close()
       switch error {
-      case .abandoned: throw .clientGone(afterSending: false)
+      case .clientDisconnected: throw .clientGone(afterSending: false)
       case .timedOut: throw .connectTimeout
       default:
         metrics.upstreamHandshakeFailed(error)

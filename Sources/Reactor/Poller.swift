@@ -95,7 +95,7 @@ import Time
     }
     if let client, client.readiness.contains(.broken) {
       socket.close()
-      throw .abandoned
+      throw .clientDisconnected
     }
     if wake == .ready {
       guard let error = socket.connectError() else { return socket }
@@ -236,7 +236,7 @@ public enum ConnectError: Error, Equatable, Sendable {
   /// A system call failed, or the peer refused the connection.
   case failed(IOError)
   /// The client for which the connection was opened has disconnected.
-  case abandoned
+  case clientDisconnected
 }
 
 /// Work that runs as a task of its worker.

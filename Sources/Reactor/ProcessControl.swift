@@ -16,7 +16,7 @@ public enum ProcessControl {
   /// Releases the pages of the program's code. Start-up uses three quarters of them once (the runtime searches all
   /// types for the conformances that parsing a command line and a policy needs). Serving uses a small part, which the
   /// kernel maps again from its cache on demand.
-  public static func releaseCode() {
+  public static func releaseCodePages() {
     cl_release_code()
   }
 

@@ -39,7 +39,7 @@ enum RedisLimits {
   /// The time between two writes of this key. If one write fails, two more follow before the key ends.
   static let presenceInterval: Milliseconds = 1_500
   /// The time for which the key must still exist when a claim is sent. It is longer than `operationTimeout` and the
-  /// time for which the key must exist when the upstream request begins (`UpstreamHold.noticeTime`) together.
+  /// time for which the key must exist when the upstream request begins (`UpstreamHold.claimSafetyTime`) together.
   static let presenceReserve: Milliseconds = 3_000
   /// The time from the first connection in an epoch until this process may find other processes gone. Another process
   /// may rely on its key of the earlier epoch for `presenceLifetime`, and then needs time to reconnect.

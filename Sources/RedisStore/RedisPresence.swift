@@ -137,7 +137,7 @@ final class RedisPresence: Sendable {
 
   /// Returns true if a missing key of the process can show that the process is gone. False for this process itself, for
   /// an epoch other than the latest one, and until this process has been in the epoch for long enough.
-  func mayJudge(_ claimant: ClaimantID, in epoch: EpochID, now: MonotonicTime) -> Bool {
+  func canFindGone(_ claimant: ClaimantID, in epoch: EpochID, now: MonotonicTime) -> Bool {
     shared.withLock { shared in
       guard claimant != shared.claimant, epoch == shared.epoch, let from = shared.findsGoneFrom else { return false }
       return now >= from

@@ -126,8 +126,8 @@ final class RedisServers: Sendable {
           return try await poller.connect(to: target, with: waiter, until: deadline)
         } catch {
           switch error {
-          // `.abandoned` does not occur, because the call of `connect` passes no `abandonedBy`.
-          case .timedOut, .abandoned: throw .unreachable("cannot connect to \(target): no reply in time")
+          // `.clientDisconnected` does not occur, because the call of `connect` passes no `abandonedBy`.
+          case .timedOut, .clientDisconnected: throw .unreachable("cannot connect to \(target): no reply in time")
           case .failed(let error): last = .unreachable("cannot connect to \(target): \(error)")
           }
         }

@@ -20,7 +20,7 @@ extension RedisStore {
   /// soon after another epoch has begun.
   public func isGone(_ claimant: ClaimantID) async -> Bool {
     let epoch = self.epoch
-    guard presence.mayJudge(claimant, in: epoch, now: SystemClock.monotonicTime()) else { return false }
+    guard presence.canFindGone(claimant, in: epoch, now: SystemClock.monotonicTime()) else { return false }
     do throws(StoreError) {
       guard try await perform(.get(key: presenceKey(claimant)), in: epoch) == .null else {
         presence.recordPresent(claimant)

@@ -41,7 +41,8 @@ extension RefreshLedger {
   ///   - adoptedUntil: the time until which tokens that the upstream issued before the gateway was installed are
   ///     accepted.
   public func end(
-    _ family: TransactionID, revoking generations: Int, holder: StoreHolder, expiry: UnixTime, adoptedUntil: UnixTime,
+    _ family: TransactionID, revokingGenerations generations: Int, holder: StoreHolder, expiry: UnixTime,
+    adoptedUntil: UnixTime,
     now: UnixTime
   ) async throws(StoreError) -> Bool {
     let key = RefreshLedger.key(family)
@@ -94,7 +95,8 @@ extension RefreshLedger {
     // Several requests may do this at the same time. Because each uses a random order, they share the work.
     for end in missing.shuffled() where ends.isMissing(end.family, in: epoch) {
       _ = try await self.end(
-        end.family, revoking: Int(end.generation), holder: holder, expiry: end.expiry, adoptedUntil: end.expiry,
+        end.family, revokingGenerations: Int(end.generation), holder: holder, expiry: end.expiry,
+        adoptedUntil: end.expiry,
         now: now)
     }
     return true

@@ -42,10 +42,10 @@ public struct RefreshLedger: Sendable {
     public let replacesLostRecord: Bool
     /// True if this claim took over an earlier claim on the token, because the lease of the earlier claim had ended or
     /// the store had found its process gone. The upstream may have used the token up for the earlier claim.
-    public let isAfterLease: Bool
+    public let tookOverClaim: Bool
     /// True if this claim took over an earlier claim before the lease of the earlier claim had ended. The earlier
     /// process may only have been stopped, and may still receive a new token from the upstream.
-    public let isBeforeLeaseEnd: Bool
+    public let tookOverBeforeLeaseEnd: Bool
     /// The epoch of the store when the use was claimed. The successor of the token must contain it.
     public let epoch: EpochID
     /// The process that holds the claim.
@@ -170,8 +170,8 @@ public struct RefreshLedger: Sendable {
       }
       guard var record = FamilyRecord(parsing: old) else { return .ended(.nothingToRevoke) }
       var replacesLostRecord = false
-      var isAfterLease = false
-      var isBeforeLeaseEnd = false
+      var tookOverClaim = false
+      var tookOverBeforeLeaseEnd = false
       switch record.state {
       case .ended:
         remember(record, of: use, in: epoch, now: now)
@@ -181,9 +181,9 @@ public struct RefreshLedger: Sendable {
       case .busy where record.token == digest:
         if record.leaseEnd > now {
           guard await store.isGone(record.claimant) else { return .busy }
-          isBeforeLeaseEnd = true
+          tookOverBeforeLeaseEnd = true
         }
-        isAfterLease = true
+        tookOverClaim = true
       case .busy where Int(generation) == Int(record.generation) + 1:
         // The client received this token as the successor of the recorded one, but the store could not record it.
         record.previous = record.token
@@ -203,8 +203,9 @@ public struct RefreshLedger: Sendable {
       var unclaimed = record
       unclaimed.state = .current
       let attempt = makeAttempt(
-        use, &record, of: claimant, in: epoch, recordBefore: isBeforeLeaseEnd ? old : unclaimed.bytes,
-        replacesLostRecord: replacesLostRecord, isAfterLease: isAfterLease, isBeforeLeaseEnd: isBeforeLeaseEnd,
+        use, &record, of: claimant, in: epoch, recordBefore: tookOverBeforeLeaseEnd ? old : unclaimed.bytes,
+        replacesLostRecord: replacesLostRecord, tookOverClaim: tookOverClaim,
+        tookOverBeforeLeaseEnd: tookOverBeforeLeaseEnd,
         lease: lease, now: now)
       do throws(StoreError) {
         if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
@@ -236,15 +237,15 @@ public struct RefreshLedger: Sendable {
   /// Makes the record busy with a new nonce and returns the attempt that holds it.
   private func makeAttempt(
     _ use: RefreshUse, _ record: inout FamilyRecord, of claimant: ClaimantID, in epoch: EpochID,
-    recordBefore: [UInt8]?, replacesLostRecord: Bool, isAfterLease: Bool = false, isBeforeLeaseEnd: Bool = false,
+    recordBefore: [UInt8]?, replacesLostRecord: Bool, tookOverClaim: Bool = false, tookOverBeforeLeaseEnd: Bool = false,
     lease: Seconds, now: UnixTime
   ) -> Attempt {
     record.state = .busy
     record.nonce = claimant.bytes + randomBytes(FamilyRecord.digestLength - ClaimantID.length)
     record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
-      family: use.family, replacesLostRecord: replacesLostRecord, isAfterLease: isAfterLease,
-      isBeforeLeaseEnd: isBeforeLeaseEnd, epoch: epoch, claimant: claimant, record: record.bytes,
+      family: use.family, replacesLostRecord: replacesLostRecord, tookOverClaim: tookOverClaim,
+      tookOverBeforeLeaseEnd: tookOverBeforeLeaseEnd, epoch: epoch, claimant: claimant, record: record.bytes,
       recordBefore: recordBefore, generation: record.generation, token: record.token, started: now,
       network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }

@@ -3,7 +3,7 @@ public enum TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// The deadline passed.
   case timedOut
   /// The client for whose request the gateway opened the connection has closed its own connection.
-  case abandoned
+  case clientDisconnected
   /// The peer closed the connection, or the worker stopped.
   case closed
   /// The client speaks HTTP without TLS.
@@ -17,7 +17,7 @@ public enum TLSFailure: Error, Equatable, Sendable, CustomStringConvertible {
   public var description: String {
     switch self {
     case .timedOut: "the TLS handshake took too long"
-    case .abandoned: "the TLS handshake was abandoned because its client left"
+    case .clientDisconnected: "the TLS handshake was abandoned because its client left"
     case .closed: "the connection ended during the TLS handshake"
     case .plainHTTP: "plain HTTP instead of a TLS handshake"
     case .untrusted(let reason): "its certificate is not trusted: \(reason)"

@@ -60,7 +60,7 @@ extension TLSLayer {
   ) async throws(TLSFailure) -> Wake {
     guard let client else { return await waiter.wait(socket, readiness, until: deadline) }
     let wake = await waiter.wait(socket, readiness, client, .broken, until: deadline)
-    if client.readiness.contains(.broken) { throw .abandoned }
+    if client.readiness.contains(.broken) { throw .clientDisconnected }
     return wake
   }
 

@@ -53,13 +53,13 @@ public final class MetricsRegistry: Sendable {
 
   /// Sets the function that returns the state of the count of entries; it returns `nil` for a store that does not count
   /// in the background. It is called whenever metrics are collected.
-  public func measureStoreCount(_ measure: @escaping @Sendable () -> StoreCountSeries?) {
+  public func setStoreCountMeasurement(_ measure: @escaping @Sendable () -> StoreCountSeries?) {
     storeCount.withLock { $0 = measure }
   }
 
   /// Sets the function that returns the operations of the store; it returns `nil` for a store in memory. It is called
   /// whenever metrics are collected or readiness is asked for.
-  public func measureStoreActivity(_ measure: @escaping @Sendable () -> StoreActivitySeries?) {
+  public func setStoreActivityMeasurement(_ measure: @escaping @Sendable () -> StoreActivitySeries?) {
     storeActivity.withLock { $0 = measure }
   }
 

@@ -36,7 +36,7 @@ struct CheckReport {
         }
       }
       return CheckedPolicy(
-        path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupported + keyFindings)
+        path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupportedSettings + keyFindings)
     }
   }
 

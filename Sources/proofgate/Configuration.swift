@@ -26,9 +26,9 @@ struct Configuration: Sendable {
     _ path: String, environment: [String: String], ephemeralKeyRing: KeyRing
   ) -> Result<Configuration, Failure> {
     let outcome = PolicyFile.load(path: path, environment: environment)
-    // `unsupported` has an error for each valid setting that `serve` does not support. A policy without such an error
+    // `unsupportedSettings` has an error for each valid setting that `serve` does not support. A policy without such an error
     // is servable.
-    var findings = outcome.diagnostics + outcome.unsupported
+    var findings = outcome.diagnostics + outcome.unsupportedSettings
     var keyRing = ephemeralKeyRing
     if let reference = outcome.sealingKeys {
       do throws(KeySource.Failure) {

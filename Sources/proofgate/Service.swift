@@ -78,7 +78,7 @@ final class Service {
     poller.start(
       UpstreamNotice(
         poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }, parts.upstreamWatch))
-    ProcessControl.releaseCode()
+    ProcessControl.releaseCodePages()
     ProcessControl.releaseMemory()
     while !isEnding {
       if wantsReload, !isReloading {

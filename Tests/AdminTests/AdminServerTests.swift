@@ -38,7 +38,7 @@ struct AdminServerTests {
   func storeOutage() async throws {
     let admin = try await AdminFixture()
     admin.status.beginServing([])
-    admin.status.metrics.measureStoreActivity {
+    admin.status.metrics.setStoreActivityMeasurement {
       StoreActivitySeries(
         engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
         nanoseconds: 0, failures: [])
@@ -219,7 +219,7 @@ struct AdminServerTests {
     admin.status.metrics.setStoreMeasurement {
       [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: 1_000, evictions: 0, refusals: 2)]
     }
-    admin.status.metrics.measureStoreActivity {
+    admin.status.metrics.setStoreActivityMeasurement {
       StoreActivitySeries(
         engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
         nanoseconds: 0, failures: [])
@@ -233,15 +233,15 @@ struct AdminServerTests {
   @Test("The status page shows the age of counted figures, and why there are none")
   func countOnStatusPage() async throws {
     let admin = try await AdminFixture()
-    admin.status.metrics.measureStoreCount { StoreCountSeries(age: nil, problem: nil) }
+    admin.status.metrics.setStoreCountMeasurement { StoreCountSeries(age: nil, problem: nil) }
     let first = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(first.contains("  unknown: the keys of the server are being counted, see this page again later\n"))
-    admin.status.metrics.measureStoreCount { StoreCountSeries(age: nil, problem: "NOPERM scan") }
+    admin.status.metrics.setStoreCountMeasurement { StoreCountSeries(age: nil, problem: "NOPERM scan") }
     #expect(Fetch.text(try await Fetch.get(admin.port, "/")).contains("  unknown: NOPERM scan\n"))
     admin.status.metrics.setStoreMeasurement {
       [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: nil, evictions: 0, refusals: 0)]
     }
-    admin.status.metrics.measureStoreCount { StoreCountSeries(age: 75, problem: "no reply in time") }
+    admin.status.metrics.setStoreCountMeasurement { StoreCountSeries(age: 75, problem: "no reply in time") }
     let text = Fetch.text(try await Fetch.get(admin.port, "/"))
     #expect(text.contains("  3          claim    240 bytes\n"))
     #expect(text.contains("  counted 1 min 15 s ago; the latest count failed: no reply in time\n"))

@@ -34,7 +34,7 @@ enum Lint {
     try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }
     let outcome = PolicyFile.load(path: path, PolicySources(environment: [:], readsSecrets: false))
-    let lines = (outcome.diagnostics + outcome.unsupported).map(\.description)
+    let lines = (outcome.diagnostics + outcome.unsupportedSettings).map(\.description)
     return Report(
       errors: lines.filter { $0.contains(": error: ") }, warnings: lines.filter { $0.contains(": warning: ") },
       notes: lines.filter { $0.contains(": note: ") }, isServable: outcome.isServable, outcome: outcome)

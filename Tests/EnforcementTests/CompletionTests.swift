@@ -125,7 +125,7 @@ struct CompletionTests {
     #expect(reenter(Self.sent, body: field) == .codeReflectedFromRequest)
     let request = AuthorizationRequest(
       method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(field.utf8))
-    let decision = Enforcement.decideForm(request, hasLiveTransaction: true, policy: Fixture.policy())
+    let decision = Enforcement.decideForm(request, hasRunningTransaction: true, policy: Fixture.policy())
     guard case .reject(let refusal) = decision else {
       Issue.record("a refusal was expected")
       return
@@ -377,7 +377,7 @@ struct CompletionTests {
     func decide(_ body: String, live: Bool) -> Rejection? {
       let request = AuthorizationRequest(
         method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], body: Array(body.utf8))
-      let decision = Enforcement.decideForm(request, hasLiveTransaction: live, policy: Fixture.policy())
+      let decision = Enforcement.decideForm(request, hasRunningTransaction: live, policy: Fixture.policy())
       guard case .reject(let refusal) = decision else { return nil }
       return refusal.rejection
     }

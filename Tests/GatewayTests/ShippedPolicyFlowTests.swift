@@ -48,7 +48,7 @@ struct ShippedPolicyFlowTests {
     let outcome = PolicyFile.load(path: copy + ".yaml", environment: environment)
     return Shipped(
       policy: try #require(outcome.policy, "\(outcome.diagnostics)"),
-      unsupported: outcome.unsupported.map(\.description).joined(separator: "\n"))
+      unsupported: outcome.unsupportedSettings.map(\.description).joined(separator: "\n"))
   }
 
   @Test("There are three shipped policies")

@@ -61,8 +61,9 @@ struct IdentityFieldTests {
   func droppedName(field: String, name: String?) throws {
     let parsed = try #require(try parseRequest("GET / HTTP/1.1\r\nHost: a\r\n\(field): x\r\n\r\n"))
     let fields = IdentityFields(strip: ["x-corp-*"])
-    #expect(fields.dropReason(for: parsed.index[1], of: parsed.index, parsed.bytes.span, isTrusted: false) == name)
-    #expect(fields.dropReason(for: parsed.index[0], of: parsed.index, parsed.bytes.span, isTrusted: false) == nil)
+    #expect(
+      fields.droppedFieldName(for: parsed.index[1], of: parsed.index, parsed.bytes.span, isTrusted: false) == name)
+    #expect(fields.droppedFieldName(for: parsed.index[0], of: parsed.index, parsed.bytes.span, isTrusted: false) == nil)
   }
 
   @Test("Fields without a meaning for the gateway pass, from any sender")

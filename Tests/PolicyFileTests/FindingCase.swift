@@ -65,7 +65,7 @@ struct FindingCase: CustomTestStringConvertible {
     // The base policy names no proxy, no revocation endpoint and no paths to pass. These are findings of their own
     // cases only.
     let common: Set<DiagnosticID> = [.untrustedProxy, .revocationMissing, .everythingPassed]
-    let findings = (outcome.diagnostics + outcome.unsupported).filter { !common.contains($0.id) || id == $0.id }
+    let findings = (outcome.diagnostics + outcome.unsupportedSettings).filter { !common.contains($0.id) || id == $0.id }
     return Result(policy: outcome.policy, text: folder.lines(findings), ids: findings.map(\.id))
   }
 }

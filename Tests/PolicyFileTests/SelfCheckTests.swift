@@ -31,7 +31,7 @@ struct SelfCheckTests {
   }
 
   @Test("A native client that is only observed fails point 5")
-  func observedNative() throws {
+  func nativeClientInObserveMode() throws {
     func failures(_ settings: String) throws -> [String?] {
       let uris = "redirect_uris: [com.example.a:/callback, 'http://127.0.0.1/a']"
       let text = FindingCase.base + "clients:\n  - { id: a, type: public, \(settings)\(uris) }\n"

@@ -40,7 +40,8 @@ extension ProxyTests {
         }
         while peer.socket.isOpen { try await upstream.pause(peer) }
       }
-      try await Bench.Setup(upstream: script, configure: { $0.freshReuse = 60_000 }).run { _, bench in
+      try await Bench.Setup(upstream: script, configure: { $0.maximumIdleTimeIfNotRepeatable = 60_000 }).run {
+        _, bench in
         _ = try await bench.get("/first")
         await bench.eventually("the connection is idle") { await bench.counters().idle == 1 }
         #expect(FailedSendTests.breakSends(to: bench.upstream.address) == 1)

@@ -170,18 +170,19 @@ extension ProxyTests {
         "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc",
         "PATCH / HTTP/1.1\r\nHost: a\r\n\r\n", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\na",
       ] {
-        try await Bench.Setup(upstream: FailureTests.stale, configure: { $0.freshReuse = 60_000 }).run { _, bench in
-          _ = try await bench.get("/")
-          let second = try await bench.exchange(request)
-          #expect(second.status == 502)
-          #expect(bench.upstream.connections == 1)
-        }
+        try await Bench.Setup(upstream: FailureTests.stale, configure: { $0.maximumIdleTimeIfNotRepeatable = 60_000 })
+          .run { _, bench in
+            _ = try await bench.get("/")
+            let second = try await bench.exchange(request)
+            #expect(second.status == 502)
+            #expect(bench.upstream.connections == 1)
+          }
       }
     }
 
     @Test("A request that is not idempotent does not use a connection that was idle for long")
     func freshForPost() async throws {
-      try await Bench.Setup(configure: { $0.freshReuse = 1 }).run { worker, bench in
+      try await Bench.Setup(configure: { $0.maximumIdleTimeIfNotRepeatable = 1 }).run { worker, bench in
         _ = try await bench.get("/")
         await bench.eventually("the connection is idle") { await bench.counters().idle == 1 }
         await worker.poller.pause(10)

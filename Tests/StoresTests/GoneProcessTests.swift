@@ -93,8 +93,8 @@ struct GoneProcessTests {
     first.disappear()
     #expect(!RefreshLedger(store: first).isHeld(attempt, for: 0))
     let retry = try #require(try await refresh(second))
-    #expect(retry.isAfterLease)
-    #expect(retry.isBeforeLeaseEnd)
+    #expect(retry.tookOverClaim)
+    #expect(retry.tookOverBeforeLeaseEnd)
     #expect(try await !RefreshLedger(store: first).settle(attempt, successor: Secret("other"), now: 0))
     #expect(try await RefreshLedger(store: second).settle(retry, successor: Secret("r1"), now: 0))
   }
@@ -112,8 +112,8 @@ struct GoneProcessTests {
   func afterLease() async throws {
     _ = try #require(try await refresh(first))
     let retry = try #require(try await refresh(second, now: UnixTime(seconds: 10) + second.clockTolerance))
-    #expect(retry.isAfterLease)
-    #expect(!retry.isBeforeLeaseEnd)
+    #expect(retry.tookOverClaim)
+    #expect(!retry.tookOverBeforeLeaseEnd)
   }
 
   @Test(

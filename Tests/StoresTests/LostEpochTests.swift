@@ -111,14 +111,14 @@ struct LostEpochTests {
   @Test("A claim ends with its lease and the tolerance for clocks, and the next one says that it did")
   func lease() async throws {
     let epoch = store.epoch
-    #expect(try await !granted(use(0, sealedIn: epoch)).isAfterLease)
+    #expect(try await !granted(use(0, sealedIn: epoch)).tookOverClaim)
     let last = UnixTime(seconds: 9) + store.clockTolerance
     #expect(try await ledger.claim(use(0, sealedIn: epoch), lease: 10, now: last) == .busy)
     guard case .granted(let next) = try await ledger.claim(use(0, sealedIn: epoch), lease: 10, now: last + 1) else {
       Issue.record("the claim has not ended")
       return
     }
-    #expect(next.isAfterLease)
+    #expect(next.tookOverClaim)
   }
 
   @Test("A family that this process has seen ended is ended again before a token of the earlier epoch is accepted")
@@ -128,7 +128,7 @@ struct LostEpochTests {
     #expect(try await ledger.settle(attempt, successor: Secret("r1"), now: 0))
     let holder = StoreHolder(address: "192.0.2.1")
     #expect(
-      try await ledger.end(family, revoking: 1, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+      try await ledger.end(family, revokingGenerations: 1, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     store.loseEntries()
     // A token of another family is the first one after the loss.
     let other = try #require(TransactionID(bytes: Array(2...17)))
@@ -146,7 +146,7 @@ struct LostEpochTests {
     let holder = StoreHolder(address: "192.0.2.1")
     #expect(
       try await RefreshLedger(store: store).end(
-        family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+        family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     #expect(try await claim(use(0, sealedIn: epoch)) == .ended(.revokeToken))
     store.loseEntries()
     #expect(try await ledger.end(of: use(4, sealedIn: epoch), now: 0) == .revokeToken)
@@ -158,7 +158,7 @@ struct LostEpochTests {
     let first = try await granted(use(0, sealedIn: epoch))
     #expect(try await ledger.settle(first, successor: Secret("r1"), now: 0))
     let holder = StoreHolder(address: "192.0.2.1")
-    #expect(try await ledger.end(family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    #expect(try await ledger.end(family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     store.loseEntries()
     // The new primary of the store has the record from before the end.
     let elsewhere = RefreshLedger(store: store)
@@ -175,7 +175,7 @@ struct LostEpochTests {
   func adopted() async throws {
     _ = try await granted(use(0, sealedIn: store.epoch, isAdopted: true))
     let holder = StoreHolder(address: "192.0.2.1")
-    #expect(try await ledger.end(family, revoking: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    #expect(try await ledger.end(family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     store.loseEntries()
     #expect(try await claim(use(0, sealedIn: store.epoch, isAdopted: true)) == .ended(.revokeToken))
   }

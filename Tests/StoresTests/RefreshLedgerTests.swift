@@ -63,7 +63,7 @@ struct FamilyFixture {
 
   func end(revoking generations: Int = 0) async throws -> Bool {
     try await ledger.end(
-      family, revoking: generations, holder: .sample(), expiry: 1_000, adoptedUntil: adoptedUntil, now: 0)
+      family, revokingGenerations: generations, holder: .sample(), expiry: 1_000, adoptedUntil: adoptedUntil, now: 0)
   }
 }
 

@@ -255,7 +255,7 @@ struct StoreConformanceTests {
       let holder = StoreHolder(client: client, address: "192.0.2.1")
       #expect(
         try await ledger.end(
-          family, revoking: 1, holder: holder, expiry: now + 1_000, adoptedUntil: 0, now: now))
+          family, revokingGenerations: 1, holder: holder, expiry: now + 1_000, adoptedUntil: 0, now: now))
       var refusals = 0
       for number in 0..<200 {
         do throws(StoreError) {

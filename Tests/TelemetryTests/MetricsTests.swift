@@ -51,21 +51,21 @@ struct MetricsTests {
     registry.setStoreMeasurement {
       [StoreSeries(kind: "family", entries: 3, bytes: 339, share: nil, evictions: 0, refusals: 0)]
     }
-    registry.measureStoreCount { StoreCountSeries(age: 75, problem: nil) }
+    registry.setStoreCountMeasurement { StoreCountSeries(age: 75, problem: nil) }
     #expect(lines("proofgate_store_entries") == [#"proofgate_store_entries{kind="family"} 3"#])
     #expect(lines("proofgate_store_bytes") == [#"proofgate_store_bytes{kind="family"} 339"#])
     #expect(lines("proofgate_store_count_age_seconds") == ["proofgate_store_count_age_seconds 75"])
     for name in ["share_bytes", "evictions_total", "refusals_total"] {
       #expect(lines("proofgate_store_\(name)").isEmpty)
     }
-    registry.measureStoreCount { StoreCountSeries(age: nil, problem: "NOPERM") }
+    registry.setStoreCountMeasurement { StoreCountSeries(age: nil, problem: "NOPERM") }
     #expect(lines("proofgate_store_count_age_seconds").isEmpty)
   }
 
   @Test("A store in a file or server has its engine, epoch, outage, durations and failures, and memory has no series")
   func storeActivity() {
     #expect(lines("proofgate_store_available").isEmpty)
-    registry.measureStoreActivity {
+    registry.setStoreActivityMeasurement {
       StoreActivitySeries(
         engine: "file", epoch: "00000000000000ff", outage: "the disk is full",
         buckets: [2] + [UInt64](repeating: 0, count: 15) + [1], nanoseconds: 1_500_000_000,

@@ -27,7 +27,7 @@ public final class LoopbackClient {
       switch self {
       case .notLoopback(let address): "\(address) is not an http address on loopback"
       case .connect(.timedOut), .timedOut: "no response in time"
-      case .connect(.abandoned): "the connection attempt was abandoned"
+      case .connect(.clientDisconnected): "the connection attempt was abandoned"
       case .connect(.failed(let error)): error.description
       case .incomplete: "the connection ended before the response was complete"
       case .malformed(let error): error.description

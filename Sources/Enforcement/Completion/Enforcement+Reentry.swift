@@ -94,12 +94,12 @@ extension Enforcement {
   ///
   /// - Parameters:
   ///   - request: The request.
-  ///   - hasLiveTransaction: True if the browser has a transaction that has not expired, according to its cookie.
+  ///   - hasRunningTransaction: True if the browser has a transaction that has not expired, according to its cookie.
   ///   - policy: The current policy.
   public static func decideForm(
-    _ request: AuthorizationRequest, hasLiveTransaction: Bool, policy: Policy
+    _ request: AuthorizationRequest, hasRunningTransaction: Bool, policy: Policy
   ) -> Decision<PassThroughPermit> {
-    guard hasLiveTransaction else {
+    guard hasRunningTransaction else {
       let mayPass = policy.isObserving && !(policy.isEnforcing && (request.hasNonFormBody || request.defect != nil))
       return mayPass ? .pass(PassThroughPermit()) : .reject(.withoutRedirect(.formWithoutTransaction))
     }

@@ -223,7 +223,7 @@ struct AuthorizationEndpoint {
     {
       return .response(intercepted.respond(with: refusal))
     }
-    switch Enforcement.decideForm(request, hasLiveTransaction: hasRunningTransaction, policy: intercepted.policy) {
+    switch Enforcement.decideForm(request, hasRunningTransaction: hasRunningTransaction, policy: intercepted.policy) {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal))
     case .forward: return await relay(nil, state: nil)
     case .pass:

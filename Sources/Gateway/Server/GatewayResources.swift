@@ -81,11 +81,11 @@ public struct GatewayResources: Sendable {
           evictions: $0.evictions, refusals: $0.refusals)
       }
     }
-    metrics.measureStoreCount {
+    metrics.setStoreCountMeasurement {
       store.latestCount.map { StoreCountSeries(age: $0.age.map { Seconds($0) }, problem: $0.problem) }
     }
     store.reportOutages { notices.report($0) }
-    metrics.measureStoreActivity {
+    metrics.setStoreActivityMeasurement {
       store.activity.map { activity in
         StoreActivitySeries(
           engine: activity.engine, epoch: String(activity.epoch, radix: 16), outage: activity.outage,

@@ -44,7 +44,7 @@ struct CodeRedeemer {
           if !wait.hasBegun { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
-          guard hold.permitsRequest, ledger.isHeld(attempt, for: UpstreamHold.noticeTime) else {
+          guard hold.permitsRequest, ledger.isHeld(attempt, for: UpstreamHold.claimSafetyTime) else {
             try await ledger.release(attempt, now: intercepted.now)
             return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
           }

@@ -60,7 +60,7 @@ extension InterceptedRequest {
     _ family: TransactionID, of client: Client, revokedGenerations: Int
   ) async throws(StoreError) -> Bool {
     let wasActive = try await gateway.resources.refreshFamilies.end(
-      family, revoking: revokedGenerations, holder: holder(client), expiry: now + client.refreshIdle,
+      family, revokingGenerations: revokedGenerations, holder: holder(client), expiry: now + client.refreshIdle,
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return wasActive

@@ -94,7 +94,7 @@ struct TokenRefresher {
       switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
       case .granted(let attempt):
         if attempt.replacesLostRecord { intercepted.trail.findings.append("epoch-family") }
-        if attempt.isAfterLease { intercepted.trail.findings.append("lease-ended") }
+        if attempt.tookOverClaim { intercepted.trail.findings.append("lease-ended") }
         return try await rotate(grant, attempt, hold)
       case .busy:
         // Without a reuse window, this request must not wait: after the other one it would count as a reuse and end the
@@ -115,7 +115,7 @@ struct TokenRefresher {
   ) async throws(StoreError) -> Response {
     let held = HeldResponses(intercepted, permit, presented: presented, grant)
     let isReserved = await held.reserve(for: hold.lease)
-    guard hold.permitsRequest, families.isHeld(attempt, for: UpstreamHold.noticeTime) else {
+    guard hold.permitsRequest, families.isHeld(attempt, for: UpstreamHold.claimSafetyTime) else {
       if isReserved { await held.remove() }
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
@@ -131,7 +131,7 @@ struct TokenRefresher {
       guard case .tokens(let members) = received.parsed else {
         if isReserved { await held.remove() }
         try await families.release(attempt, now: intercepted.now)
-        if attempt.isBeforeLeaseEnd, case .error(.invalidGrant, _) = received.parsed {
+        if attempt.tookOverBeforeLeaseEnd, case .error(.invalidGrant, _) = received.parsed {
           // The earlier request may have used the token up, and may still get its response until its lease ends.
           return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
         }

@@ -16,7 +16,7 @@ struct UpstreamHold {
   /// upstream request (`RedemptionLedger.isHeld`, `RefreshLedger.isHeld`). It is longer than the steps between the
   /// check and the request, which are in one turn of the loop. After the response, the ledger ends the claim only if no
   /// other request has taken over the claim meanwhile.
-  static let noticeTime: Milliseconds = 1_000
+  static let claimSafetyTime: Milliseconds = 1_000
 
   /// The lease of the claim: longer than any upstream request takes. A token request fits into the socket's send
   /// buffer, so the time to send it does not count.

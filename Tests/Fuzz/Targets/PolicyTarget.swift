@@ -17,7 +17,7 @@ enum PolicyTarget {
     let again = PolicyFile.load(path: path, environment: ["SECRET": "0123456789abcdef0123456789abcdef"])
     try Violation.unless(again.diagnostics == outcome.diagnostics, "a second reading says something else")
     let lines = input.reduce(1) { $1 == 0x0a ? $0 + 1 : $0 }
-    for diagnostic in outcome.diagnostics + outcome.unsupported {
+    for diagnostic in outcome.diagnostics + outcome.unsupportedSettings {
       try Violation.unless(
         !diagnostic.description.utf8.contains { $0 < 0x20 || $0 == 0x7f }, "a diagnostic of several lines")
       // Other line ends of YAML are not counted here, so the upper bound holds only without them.
