@@ -158,7 +158,8 @@ struct LostEpochTests {
     let first = try await granted(use(0, sealedIn: epoch))
     #expect(try await ledger.settle(first, successor: Secret("r1"), now: 0))
     let holder = StoreHolder(address: "192.0.2.1")
-    #expect(try await ledger.end(family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    #expect(
+      try await ledger.end(family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     store.loseEntries()
     // The new primary of the store has the record from before the end.
     let elsewhere = RefreshLedger(store: store)
@@ -175,7 +176,8 @@ struct LostEpochTests {
   func adopted() async throws {
     _ = try await granted(use(0, sealedIn: store.epoch, isAdopted: true))
     let holder = StoreHolder(address: "192.0.2.1")
-    #expect(try await ledger.end(family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
+    #expect(
+      try await ledger.end(family, revokingGenerations: 0, holder: holder, expiry: 1_000, adoptedUntil: 0, now: 0))
     store.loseEntries()
     #expect(try await claim(use(0, sealedIn: store.epoch, isAdopted: true)) == .ended(.revokeToken))
   }
