@@ -107,7 +107,7 @@ public final class FileStore: EphemeralStore {
   public func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
-    if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
+    if case .upTo(let longest) = key.kind.properties.size, value.count > longest { throw .tooLong }
     return try await self.value(key, .put(value, holder: holder, expiry: expiry), now)
   }
 
@@ -115,7 +115,7 @@ public final class FileStore: EphemeralStore {
   public func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
-    guard case .upTo(let longest) = key.kind.row.size, bytes <= longest else { throw .tooLong }
+    guard case .upTo(let longest) = key.kind.properties.size, bytes <= longest else { throw .tooLong }
     _ = try await answer(key, .reserve(bytes: bytes, holder: holder, expiry: expiry), now)
   }
 
@@ -124,7 +124,7 @@ public final class FileStore: EphemeralStore {
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
-    if case .upTo(let longest) = key.kind.row.size, new.count > longest { throw .tooLong }
+    if case .upTo(let longest) = key.kind.properties.size, new.count > longest { throw .tooLong }
     guard case .flag(let isDone) = try await answer(key, .replace(old, with: new, expiry: expiry), now) else {
       return false
     }

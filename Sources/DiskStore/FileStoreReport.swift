@@ -10,6 +10,6 @@ public struct FileStoreReport: Sendable {
 
   /// The report as lines of text.
   public var lines: [String] {
-    ["epoch \(String(epoch.rawValue, radix: 16))"] + entries.map { "\($0.kind.row.name) \($0.count)" }
+    ["epoch \(String(epoch.rawValue, radix: 16))"] + entries.map { "\($0.kind.properties.name) \($0.count)" }
   }
 }

@@ -31,20 +31,20 @@ final class KindStatements {
   /// is the time at which a sweep examines the entry, at `expiry` or earlier: if an entry gets a later expiry, the
   /// sweep at the old time updates `due`. So most changes touch one row and no index.
   static func schema(_ kind: StoreKind) -> String {
-    let name = kind.row.name
+    let name = kind.properties.name
     return """
       CREATE TABLE \(name) (
         id INTEGER PRIMARY KEY, high INTEGER NOT NULL, low INTEGER NOT NULL, due INTEGER NOT NULL,
         expiry INTEGER NOT NULL, holder INTEGER NOT NULL, room INTEGER NOT NULL, value BLOB NOT NULL) STRICT;
       CREATE UNIQUE INDEX \(name)_key ON \(name) (high, low);
       CREATE INDEX \(name)_due ON \(name) (due);
-      \(kind.row.whenFull == .evict ? "CREATE INDEX \(name)_holder ON \(name) (holder);" : "")
+      \(kind.properties.whenFull == .evict ? "CREATE INDEX \(name)_holder ON \(name) (holder);" : "")
       """
   }
 
   /// Compiles the statements of a kind.
   init(_ kind: StoreKind, in database: Database) throws(SQLiteError) {
-    let name = kind.row.name
+    let name = kind.properties.name
     selectEntry = try database.prepare("SELECT id, expiry, holder, room, value FROM \(name) WHERE high = ? AND low = ?")
     insertEntry = try database.prepare("INSERT INTO \(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     updateEntry = try database.prepare("UPDATE \(name) SET value = ?2, expiry = ?3, room = ?4 WHERE id = ?1")
@@ -54,7 +54,7 @@ final class KindStatements {
     selectDue = try database.prepare("SELECT id, expiry, holder, room FROM \(name) WHERE due <= ? ORDER BY due LIMIT ?")
     updateDue = try database.prepare("UPDATE \(name) SET due = ?2 WHERE id = ?1")
     selectOldest =
-      kind.row.whenFull == .evict
+      kind.properties.whenFull == .evict
       ? try database.prepare("SELECT id, room FROM \(name) WHERE holder = ? ORDER BY id LIMIT 1") : nil
   }
 

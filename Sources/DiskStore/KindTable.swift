@@ -44,31 +44,31 @@ final class KindTable {
   ///   - entries: the maximum number of entries of the kind, in place of the limit from `size`.
   init(_ kind: StoreKind, in database: Database, size: Int, entries: Int?) throws(SQLiteError) {
     self.kind = kind
-    let row = kind.row
+    let properties = kind.properties
     usage = StoreUsage(kind)
-    switch row.size {
+    switch properties.size {
     case .fixed(let length):
       capacity = entries ?? KindTable.capacity(kind, size: size) ?? 0
       usage.share = capacity * (length + KindTable.fixedLengthOverhead)
       usage.capacity = capacity
     case .upTo:
-      usage.share = size / 100 * row.percent
+      usage.share = size / 100 * properties.percent
       capacity = entries ?? Int.max
     }
-    maximumBytesPerHolder = usage.share / row.holderDivisor
-    isEvictable = row.whenFull == .evict
-    chargeLimit = max(EntryTable.protectedEntries, capacity / row.holderDivisor)
+    maximumBytesPerHolder = usage.share / properties.holderDivisor
+    isEvictable = properties.whenFull == .evict
+    chargeLimit = max(EntryTable.protectedEntries, capacity / properties.holderDivisor)
     charges = HolderCharges(limit: chargeLimit)
     statements = try KindStatements(kind, in: database)
-    nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(row.name)")
+    nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(properties.name)")
     firstID = nextID
     try load(from: database)
   }
 
   /// Returns the number of entries that fit into a store of `size` bytes; `nil` for values that vary in length.
   static func capacity(_ kind: StoreKind, size: Int) -> Int? {
-    guard case .fixed(let length) = kind.row.size else { return nil }
-    return size / 100 * kind.row.percent / (length + fixedLengthOverhead)
+    guard case .fixed(let length) = kind.properties.size else { return nil }
+    return size / 100 * kind.properties.percent / (length + fixedLengthOverhead)
   }
 
   /// Counts the entries of the file: at the start, and after a transaction that failed.
@@ -76,11 +76,11 @@ final class KindTable {
     holders = HolderShares()
     charges = HolderCharges(limit: chargeLimit)
     if !isEvictable {
-      usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.row.name)"))
+      usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))
       usage.bytes = usage.entries * recordLength
       // Entries of an earlier process are not charged to a holder.
       let own = try database.prepare(
-        "SELECT holder, count(*) FROM \(kind.row.name) WHERE id >= ? AND holder > 0 GROUP BY holder")
+        "SELECT holder, count(*) FROM \(kind.properties.name) WHERE id >= ? AND holder > 0 GROUP BY holder")
       try own.bind(1, firstID)
       while try own.step() {
         charges.restore(UInt16(truncatingIfNeeded: own.number(0)), count: Int(own.number(1)))
@@ -89,7 +89,7 @@ final class KindTable {
     }
     usage.entries = 0
     usage.bytes = 0
-    let all = try database.prepare("SELECT holder, count(*), sum(room) FROM \(kind.row.name) GROUP BY holder")
+    let all = try database.prepare("SELECT holder, count(*), sum(room) FROM \(kind.properties.name) GROUP BY holder")
     while try all.step() {
       let count = Int(all.number(1))
       let bytes = Int(all.number(2)) + count * KindTable.variableLengthOverhead
@@ -100,7 +100,7 @@ final class KindTable {
   }
 
   private var recordLength: Int {
-    if case .fixed(let length) = kind.row.size {
+    if case .fixed(let length) = kind.properties.size {
       length + KindTable.fixedLengthOverhead
     } else {
       KindTable.variableLengthOverhead
@@ -134,7 +134,7 @@ final class KindTable {
   ) throws(SQLiteError) -> Result<Bool, StoreError> {
     guard let row = try unexpiredRow(of: key, now: now), row.value == old, expiry > now else { return .success(false) }
     var room = new.count
-    if case .fixed(let length) = kind.row.size {
+    if case .fixed(let length) = kind.properties.size {
       guard new.count == length else { return .failure(KindTable.wrongLength) }
       room = 0
     } else {
@@ -193,7 +193,7 @@ final class KindTable {
     guard expiry > now else { return .success(()) }
     var storedHolder = Int64(bitPattern: holder.fingerprint)
     var storedRoom = 0
-    if case .fixed(let length) = kind.row.size {
+    if case .fixed(let length) = kind.properties.size {
       guard value.count == length else { return .failure(KindTable.wrongLength) }
       if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.maximumSweep) }
       guard usage.entries < capacity, let slot = charges.charge(holder) else { return .failure(.full) }

@@ -114,7 +114,7 @@ struct StoreFile {
     return try StoreFile.addingPath(path) { () throws(SQLiteError) in
       var entries: [(kind: StoreKind, count: Int)] = []
       for kind in StoreKind.allCases {
-        entries.append((kind, Int(try database.number("SELECT count(*) FROM \(kind.row.name)"))))
+        entries.append((kind, Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))))
       }
       return entries
     }
@@ -157,8 +157,8 @@ struct StoreFile {
   /// Replaces the file by a new, empty store with a new epoch. A file that is not recognised as a store is kept; the
   /// result is its new name.
   ///
-  /// After a crash during the reset, either the store is missing and its log exists, or the store is complete. An old
-  /// store never exists without its log.
+  /// A crash during the reset leaves the old store with its log, only the log, nothing, or the new store. The old file is
+  /// renamed before its log is removed, so it is never opened without its log.
   static func reset(_ path: String) throws(FileStoreError) -> String? {
     do throws(DatabaseFile.Problem) {
       // Held until the end, so that no gateway uses the file that is removed.

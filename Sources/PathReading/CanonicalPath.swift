@@ -30,8 +30,8 @@ struct CanonicalPath: Hashable, Sendable {
       .map { $0.map(\.lowercasedASCII) }
   }
 
-  /// The maximum number of programs in one path. Each of them adds up to two readings, because each may be the one that
-  /// the server runs.
+  /// The maximum number of programs in one path. Each of them adds one or two readings, because each may be the one
+  /// that the server runs.
   private static let maximumPrograms = 4
 
   /// Returns the spellings of a path (see `PathVariants`) and their readings by programs in the path; `nil` if a
@@ -82,8 +82,8 @@ struct CanonicalPath: Hashable, Sendable {
       && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// Returns the lengths, in segments, of the prefixes of this endpoint path with which a path of `spellings` begins; 0
-  /// is the empty prefix. A program at such a path may read the rest of the endpoint path from the query.
+  /// Returns each number of segments, from 0 to one less than all, such that a path of `spellings` begins with so many
+  /// segments of this endpoint path. A program at such a path may read the rest of the endpoint path from the query.
   func prefixLengths(sharedWith spellings: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in spellings.contains { $0.segments.starts(with: segments[..<count]) } }
   }

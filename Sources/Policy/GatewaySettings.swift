@@ -63,7 +63,7 @@ public struct GatewaySettings: Sendable {
 
   /// The settings of `gateway:`.
   public static let table = SettingTable<GatewaySettings>(
-    "gateway", "The settings of the gateway process.", requiresKeysOfAnyGroup: [["origin"], ["issuer"]],
+    "gateway", "The settings of the gateway process.", alternativeRequiredKeys: [["origin"], ["issuer"]],
     [
       .customReader(
         "origin", .text("https; http on loopback hosts", pattern: "^https?://[^/?#@]+$"),

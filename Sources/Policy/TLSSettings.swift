@@ -79,7 +79,7 @@ public struct ListenerTLS: Sendable {
 
   /// The settings of `tls:` in an item of `listeners:`.
   public static let table = SettingTable<ListenerTLS>(
-    "tls", "TLS of a listener.", requiresKeysOfAnyGroup: [["certificate", "private_key"], ["certificates"]],
+    "tls", "TLS of a listener.", alternativeRequiredKeys: [["certificate", "private_key"], ["certificates"]],
     [
       .customReader(
         "certificate", .text("file name"), "PEM file with the certificate and the chain behind it",

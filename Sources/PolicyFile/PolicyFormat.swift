@@ -6,7 +6,8 @@ enum PolicyFormat {
   struct Table: Sendable {
     let name: String
     let summary: String
-    let requiresKeysOfAnyGroup: [[String]]
+    /// The mapping must have all keys of at least one of these groups; empty if it needs none.
+    let alternativeRequiredKeys: [[String]]
     let requiresExactlyOneKey: Bool
     let rows: [Row]
 
@@ -14,7 +15,7 @@ enum PolicyFormat {
       let defaults = table.defaults()
       name = table.name
       summary = table.summary
-      requiresKeysOfAnyGroup = table.requiresKeysOfAnyGroup
+      alternativeRequiredKeys = table.alternativeRequiredKeys
       requiresExactlyOneKey = table.requiresExactlyOneKey
       rows = table.settings.map { setting in
         Row(
@@ -29,7 +30,7 @@ enum PolicyFormat {
     let key: String
     let form: SettingForm
     let summary: String
-    /// The default value of the property; `nil` if the property is `nil`, or if the setting is not plain.
+    /// The default; `nil` if there is none, or if the parser needs more than `form` to read the setting.
     let defaultValue: SettingValue?
     /// The default in words; `nil` if `defaultValue` is to be shown.
     let defaultText: String?

@@ -10,7 +10,7 @@ struct StoreDraft: SectionDraft {
   var fileSize: Int?
 
   static let table = SettingTable<StoreDraft>(
-    "store", "The store of one process, in its memory or in a file.", requiresKeysOfAnyGroup: [["memory"], ["file"]],
+    "store", "The store of one process, in its memory or in a file.", alternativeRequiredKeys: [["memory"], ["file"]],
     [
       // Below 1 MiB some kinds of entry would have room for only a few entries.
       .number(

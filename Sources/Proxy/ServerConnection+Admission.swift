@@ -20,9 +20,9 @@ extension ServerConnection {
       worker.metrics.recordLimit(.proxyProtocol)
       return .closed
     }
-    guard admission.isWithinTotal else { return refusal(.overloaded(.connections)) }
+    guard admission.isWithinTotal else { return admissionOutcome(refusing: .overloaded(.connections)) }
     guard !isLimitedByAddress || admission.count(peer, limit: limits.connectionsPerAddress) else {
-      return refusal(.overloaded(.connectionsPerAddress))
+      return admissionOutcome(refusing: .overloaded(.connectionsPerAddress))
     }
     return await secure()
   }
@@ -45,7 +45,7 @@ extension ServerConnection {
 
   /// Decides how to refuse the connection: with an error response, or by closing it. Only a limited number of refused
   /// clients gets a response, so that a flood of them does not use up the buffers.
-  func refusal(_ failure: ProxyFailure) -> AdmissionOutcome {
+  func admissionOutcome(refusing failure: ProxyFailure) -> AdmissionOutcome {
     // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
     if !awaitsHandshake, let permit = worker.beginRefusal() {
       refusalPermit = permit

@@ -31,7 +31,7 @@ extension ServerConnection {
         case .http2: return .http2
         // More bytes are needed. The preface of HTTP/2 resembles a request head, so it must not be parsed as one.
         case .undecided: break
-        case .accepted, .http1, .streams, .parked:
+        case .accepted, .http1, .http2Stream, .parked:
           switch parse(&scanner) {
           case .success(let head?): return .head(head)
           case .success(nil): break
@@ -62,7 +62,9 @@ extension ServerConnection {
         }
         switch wake {
         case .ready where !input.hasBlock && !hasMemory:
-          if case .refused(let failure) = refusal(.overloaded(.bufferMemory)) { return .refused(failure) }
+          if case .refused(let failure) = admissionOutcome(refusing: .overloaded(.bufferMemory)) {
+            return .refused(failure)
+          }
           return .closed
         case .ready: break
         case .timedOut where state.requestCount > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
@@ -150,7 +152,7 @@ extension ServerConnection {
   /// the kernel reset the connection, and response bytes that the client has not received yet are lost (RFC 9112,
   /// section 9.6).
   private var closeMayLoseResponse: Bool {
-    if case .streams = stage { return false }
+    if case .http2Stream = stage { return false }
     guard state.hasStartedResponse, !socket.readiness.contains(.broken) else { return false }
     let mayHaveInput = exchange?.state.isTunnel ?? false || !input.isEmpty || socket.satisfies(.readable)
     return mayHaveInput || socket.unacknowledged > 0

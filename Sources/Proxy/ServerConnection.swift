@@ -22,7 +22,7 @@ final class ServerConnection: Activity {
     /// An `HTTP2Connection` uses the socket. This object keeps the client's identity and the received bytes for it.
     case http2
     /// This object serves streams of an HTTP/2 connection, one after the other; `nil` between two streams.
-    case streams(HTTP2StreamTransport?)
+    case http2Stream(HTTP2StreamTransport?)
     /// A `ParkedConnection` has replaced this object.
     case parked
   }
@@ -131,7 +131,7 @@ final class ServerConnection: Activity {
     tls = nil
     admission = connection.admission
     waiter = Waiter(worker.poller)
-    stage = .streams(nil)
+    stage = .http2Stream(nil)
   }
 
   /// Prepares the object for another stream of `connection`: resets the state of the previous stream.
@@ -145,7 +145,7 @@ final class ServerConnection: Activity {
       identitySettings = connection.identitySettings
     }
     state = ConnectionState()
-    stage = .streams(stream)
+    stage = .http2Stream(stream)
   }
 
   /// Releases the exchange and cancels the deadline after the last stream.
@@ -175,7 +175,7 @@ final class ServerConnection: Activity {
       peer = socketPeer
     }
     identity = ServerConnection.identity(of: peer, proxiedClient, carrier, worker)
-    if case .streams = stage { identity = identity.overHTTP2 }
+    if case .http2Stream = stage { identity = identity.overHTTP2 }
   }
 
   private static func identity(
@@ -190,14 +190,14 @@ final class ServerConnection: Activity {
   deinit {
     switch stage {
     case .accepted, .undecided, .http1, .http2: worker.metrics.connectionClosed()
-    case .streams, .parked: break
+    case .http2Stream, .parked: break
     }
   }
 
   /// The HTTP/2 stream that this object serves, if any. The head of a passing response is written to the stream
   /// directly, not in the form of HTTP/1.1.
   var stream: HTTP2StreamTransport? {
-    if case .streams(let stream) = stage { stream } else { nil }
+    if case .http2Stream(let stream) = stage { stream } else { nil }
   }
   var poller: Poller { worker.poller }
   var settings: CompiledProxyConfiguration { worker.settings }
@@ -236,7 +236,7 @@ final class ServerConnection: Activity {
           await finish()
           return
         }
-        if case .streams = stage { return close() }
+        if case .http2Stream = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
         if !input.isEmpty, state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() }
       case .refused(let failure): return await refuse(failure)
@@ -309,8 +309,8 @@ final class ServerConnection: Activity {
     exchange?.release()
     input.clear()
     releaseInput()
-    if case .streams = stage {
-      stage = .streams(nil)
+    if case .http2Stream = stage {
+      stage = .http2Stream(nil)
       refusalPermit = nil
     } else {
       exchange = nil

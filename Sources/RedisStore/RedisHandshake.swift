@@ -68,7 +68,8 @@ struct RedisHandshake {
     switch stored {
     case .bytes(let bytes):
       if let epoch = RedisEpoch(parsing: bytes), epoch.runID == runID { return epoch }
-      change = [Words.eval, Words.script, Words.one, epochKey, bytes, new.bytes, Words.number(-1), Words.zero]
+      // -1: the epoch has no limit of lifetime. 0: the command was not sent before.
+      change = [Words.eval, Words.compareAndSet, Words.one, epochKey, bytes, new.bytes, Words.number(-1), Words.zero]
     case .null: change = [Words.set, epochKey, new.bytes, Words.nx]
     default: throw .unexpectedReply("to GET")
     }

@@ -27,7 +27,7 @@ enum RedisOperation: Sendable {
   ///     ARGV[2]  the new value
   ///     ARGV[3]  the lifetime of the new value in milliseconds; 0: the key is removed; -1: no limit
   ///     ARGV[4]  1 if the command may have been executed before; the new value then counts as written by that command
-  static let script = """
+  static let compareAndSetScript = """
     local value = redis.call('GET', KEYS[1]) \
     if value == ARGV[1] then \
     if ARGV[3] == '0' then redis.call('DEL', KEYS[1]) \
@@ -46,7 +46,7 @@ enum RedisOperation: Sendable {
     lengths[index] = value and #value or -1 end \
     return lengths
     """
-  /// The SHA-1 digest of `script`, by which the server finds it.
+  /// The SHA-1 digest of `compareAndSetScript`, by which the server finds it.
   static let digest = "2679c99486940016370d5fbebe0e82fa413d67a3"
 
   /// True if the command changes the store.
@@ -87,7 +87,7 @@ enum RedisOperation: Sendable {
   private func call(
     _ key: [UInt8], _ old: [UInt8], _ new: [UInt8], _ lifetime: Seconds, isRepeat: Bool, sendsScript: Bool
   ) -> [[UInt8]] {
-    (sendsScript ? [Words.eval, Words.script] : [Words.evalsha, Words.digest])
+    (sendsScript ? [Words.eval, Words.compareAndSet] : [Words.evalsha, Words.digest])
       + [Words.one, key, old, new, Words.number(Milliseconds(lifetime)), isRepeat ? Words.one : Words.zero]
   }
 }
@@ -107,7 +107,7 @@ enum Words {
   static let count = Array("COUNT".utf8)
   static let zero = Array("0".utf8)
   static let one = Array("1".utf8)
-  static let script = Array(RedisOperation.script.utf8)
+  static let compareAndSet = Array(RedisOperation.compareAndSetScript.utf8)
   static let digest = Array(RedisOperation.digest.utf8)
   static let lengthsScript = Array(RedisOperation.lengthsScript.utf8)
 

@@ -116,7 +116,7 @@ public final class RedisStore: EphemeralStore {
   public func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
-    guard case .upTo(let longest) = key.kind.row.size, bytes <= longest else { throw .tooLong }
+    guard case .upTo(let longest) = key.kind.properties.size, bytes <= longest else { throw .tooLong }
     guard expiry > now else {
       _ = try await take(key, now: now)
       return
@@ -217,7 +217,7 @@ public final class RedisStore: EphemeralStore {
   }
 
   private func checkLength(_ value: [UInt8], _ kind: StoreKind) throws(StoreError) {
-    switch kind.row.size {
+    switch kind.properties.size {
     case .upTo(let longest): if value.count > longest { throw .tooLong }
     case .fixed(let length): if value.count != length { throw .unavailable("a value of the wrong length for its kind") }
     }

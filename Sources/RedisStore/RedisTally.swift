@@ -41,7 +41,7 @@ struct RedisTally {
     for case .bytes(let name) in names {
       guard let kind = kind(of: name) else { continue }
       figures[kind.index].entries += 1
-      guard case .upTo = kind.row.size, sampled[kind.index] < RedisLimits.measuredValues else { continue }
+      guard case .upTo = kind.properties.size, sampled[kind.index] < RedisLimits.measuredValues else { continue }
       sampled[kind.index] += 1
       samples.append(Sample(kind: kind, name: name))
     }
@@ -61,7 +61,7 @@ struct RedisTally {
       var usage = StoreUsage(kind)
       usage.entries = counted.entries
       usage.bytes = counted.entries * (prefix.count + RedisStore.nameLength)
-      switch kind.row.size {
+      switch kind.properties.size {
       case .fixed(let length): usage.bytes += counted.entries * length
       case .upTo:
         // Without a measured value, all entries of the kind have expired since they were counted.

@@ -20,8 +20,8 @@ internal import Glibc
 
   /// Opens an existing file for reading and writing, and locks it until this object is freed. Sets its mode to 0600.
   ///
-  /// The lock belongs to the descriptor (`flock`), because SQLite's own locks end when the process closes any
-  /// descriptor of the file. So this descriptor is opened before SQLite's and closed after it.
+  /// The lock is an `flock`, which belongs to this descriptor alone. SQLite's own locks end when the process closes any
+  /// descriptor of the file, so this descriptor is opened before those of SQLite and closed after them.
   public init(locking path: String) throws(Problem) {
     let descriptor = unsafe open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw errno == ENOENT ? .missing : DatabaseFile.problem() }

@@ -28,7 +28,8 @@ struct ClaimRecord: Hashable {
   /// Creates the record of a new claim.
   ///
   /// - Parameters:
-  ///   - nonce: ``nonceLength`` bytes of the request that holds the claim: the id of its process, and random bytes.
+  ///   - nonce: ``nonceLength`` bytes that identify the holder of the claim: first the id of the process, then bytes that
+  ///     are random for each request.
   ///   - leaseEnd: the time at which the claim ends by itself.
   ///   - proof: ``proofLength`` bytes of a digest of client and verifier, which a retry must match.
   init(state: State, nonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {

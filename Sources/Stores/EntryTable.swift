@@ -66,7 +66,7 @@ package struct EntryTable: Sendable {
     self.share = share
     self.perHolder = perHolder
     self.capacity = capacity
-    wheel = ExpiryWheel(tick: kind.row.tick)
+    wheel = ExpiryWheel(tick: kind.properties.tick)
   }
 
   var count: Int { index.count }

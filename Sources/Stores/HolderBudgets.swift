@@ -43,12 +43,14 @@ public final class HolderBudgets: Sendable {
 
   /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size.
   public static func maximumBurst(of kind: StoreKind) -> Int {
-    let row = kind.row
+    let properties = kind.properties
     let length =
-      switch row.size {
+      switch properties.size {
       case .fixed(let length): RecordTable.recordLength(length)
       case .upTo(let longest): min(longest, assumedLength) + EntryTable.overhead
       }
-    return max(EntryTable.protectedEntries, MemoryStore.defaultSize / 100 * row.percent / length / row.holderDivisor)
+    return max(
+      EntryTable.protectedEntries,
+      MemoryStore.defaultSize / 100 * properties.percent / length / properties.holderDivisor)
   }
 }

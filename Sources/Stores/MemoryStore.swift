@@ -45,22 +45,23 @@ public final class MemoryStore: EphemeralStore {
 
     init(_ kind: StoreKind, size: Int, entries: Int?) {
       self.kind = kind
-      let row = kind.row
-      switch row.size {
+      let properties = kind.properties
+      switch properties.size {
       case .fixed(let length):
         let record = RecordTable.recordLength(length)
-        let maximumRecords = entries ?? size / 100 * row.percent / record
+        let maximumRecords = entries ?? size / 100 * properties.percent / record
         share = maximumRecords * record
-        let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / row.holderDivisor))
+        let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor))
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(
           (0..<shards).map { _ in
             Locked(RecordTable(kind, length: length, capacity: maximumRecords / shards, charges: charges))
           })
       case .upTo:
-        share = size / 100 * row.percent
+        share = size / 100 * properties.percent
         table = .entries(
-          Locked(EntryTable(kind, share: share, perHolder: share / row.holderDivisor, capacity: entries ?? Int.max)))
+          Locked(
+            EntryTable(kind, share: share, perHolder: share / properties.holderDivisor, capacity: entries ?? Int.max)))
       }
     }
   }
@@ -92,7 +93,7 @@ public final class MemoryStore: EphemeralStore {
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     let part = part(key)
-    if case .upTo(let longest) = key.kind.row.size, value.count > longest { throw .tooLong }
+    if case .upTo(let longest) = key.kind.properties.size, value.count > longest { throw .tooLong }
     do throws(StoreError) {
       let (existing, fill): ([UInt8]?, Int)
       switch part.table {
@@ -126,7 +127,8 @@ public final class MemoryStore: EphemeralStore {
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     let part = part(key)
-    guard case .entries(let table) = part.table, case .upTo(let longest) = key.kind.row.size, bytes <= longest else {
+    guard case .entries(let table) = part.table, case .upTo(let longest) = key.kind.properties.size, bytes <= longest
+    else {
       throw .tooLong
     }
     do throws(StoreError) {
@@ -212,7 +214,7 @@ public final class MemoryStore: EphemeralStore {
     switch part.table {
     case .records(let shards):
       usage.entries = shards.reduce(0) { $0 + $1.value.withLock { $0.count } }
-      if case .fixed(let length) = part.kind.row.size {
+      if case .fixed(let length) = part.kind.properties.size {
         usage.bytes = usage.entries * RecordTable.recordLength(length)
         usage.capacity = part.share / RecordTable.recordLength(length)
       }

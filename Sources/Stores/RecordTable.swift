@@ -53,7 +53,7 @@ struct RecordTable: Sendable {
     self.length = length
     self.capacity = capacity
     self.charges = charges
-    wheel = ExpiryWheel(tick: kind.row.tick)
+    wheel = ExpiryWheel(tick: kind.properties.tick)
   }
 
   /// Returns the number of bytes of a record: its head and value, its part of the wheel, and its part of the index. The

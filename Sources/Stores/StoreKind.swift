@@ -35,8 +35,8 @@ extension StoreKind {
     case evict
   }
 
-  /// The limits of a kind.
-  public struct Row: Sendable {
+  /// The properties of a kind.
+  public struct Properties: Sendable {
     /// The label in metrics and notices.
     public let name: String
     /// The length of the values.
@@ -51,33 +51,34 @@ extension StoreKind {
     let tick: Seconds
   }
 
-  /// The table of the limits of all kinds.
+  /// The properties of this kind: the table of all kinds.
   ///
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
   /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
   /// a state as long as its transaction, and a pushed request for 90 seconds. Some entries live longer by the tolerance
   /// for differences between clocks.
-  public var row: Row {
+  public var properties: Properties {
     switch self {
     case .claim:
-      Row(name: "claim", size: .fixed(ClaimRecord.length), percent: 5, holderDivisor: 16, whenFull: .refuse, tick: 1)
+      Properties(
+        name: "claim", size: .fixed(ClaimRecord.length), percent: 5, holderDivisor: 16, whenFull: .refuse, tick: 1)
     case .code:
-      Row(name: "code", size: .fixed(16), percent: 8, holderDivisor: 16, whenFull: .refuse, tick: 1)
+      Properties(name: "code", size: .fixed(16), percent: 8, holderDivisor: 16, whenFull: .refuse, tick: 1)
     case .family:
-      Row(
+      Properties(
         name: "family", size: .fixed(FamilyRecord.length), percent: 55, holderDivisor: 32, whenFull: .refuse,
         tick: 8_192)
     case .tokens:
-      Row(name: "tokens", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "tokens", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .answer:
-      Row(name: "answer", size: .upTo(16_384), percent: 7, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "answer", size: .upTo(16_384), percent: 7, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .state:
       // The requests that create these entries are not authenticated.
-      Row(name: "state", size: .upTo(512), percent: 15, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "state", size: .upTo(512), percent: 15, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
       // `PushedRequests` accepts a request of this length only from a client that authenticates. The maximum length for
       // a public client is lower.
-      Row(name: "pushed", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "pushed", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     }
   }
 }

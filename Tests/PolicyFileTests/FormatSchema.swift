@@ -23,9 +23,10 @@ enum FormatSchema {
     ]
     let required = table.rows.filter(\.isRequired).map { JSON.string($0.key) }
     if !required.isEmpty { members.append(("required", .array(required))) }
-    if !table.requiresKeysOfAnyGroup.isEmpty {
+    if !table.alternativeRequiredKeys.isEmpty {
       members.append(
-        ("anyOf", .array(table.requiresKeysOfAnyGroup.map { .object([("required", .array($0.map { .string($0) }))]) })))
+        ("anyOf", .array(table.alternativeRequiredKeys.map { .object([("required", .array($0.map { .string($0) }))]) }))
+      )
     }
     if table.requiresExactlyOneKey { members += [("minProperties", .number(1)), ("maxProperties", .number(1))] }
     return members

@@ -151,7 +151,7 @@ struct StoreConformanceTests {
     try await engine.run { fixture async throws in
       let (store, now) = (fixture.store, fixture.now)
       for kind in StoreKind.allCases {
-        guard case .upTo(let longest) = kind.row.size else { continue }
+        guard case .upTo(let longest) = kind.properties.size else { continue }
         let value = [UInt8](repeating: 1, count: longest + 1)
         #expect(
           await failure {

@@ -9,14 +9,14 @@ import Time
 /// The shares of the kinds, and of the holders within a kind.
 @Suite("6819-4.4.1.11-exhaustion: shares of a store")
 struct StoreShareTests {
-  private static let evictable = StoreKind.allCases.filter { $0.row.whenFull == .evict }
-  private static let kept = StoreKind.allCases.filter { $0.row.whenFull == .refuse }
+  private static let evictable = StoreKind.allCases.filter { $0.properties.whenFull == .evict }
+  private static let kept = StoreKind.allCases.filter { $0.properties.whenFull == .refuse }
 
   @Test("The shares of all kinds add up to the whole store, and their letters and names differ")
   func whole() {
-    #expect(StoreKind.allCases.map(\.row.percent).reduce(0, +) == 100)
+    #expect(StoreKind.allCases.map(\.properties.percent).reduce(0, +) == 100)
     #expect(Set(StoreKind.allCases.map(\.rawValue)).count == StoreKind.allCases.count)
-    #expect(Set(StoreKind.allCases.map(\.row.name)).count == StoreKind.allCases.count)
+    #expect(Set(StoreKind.allCases.map(\.properties.name)).count == StoreKind.allCases.count)
     let size = 64 << 20
     let shares = MemoryStore(size: size).usage.map(\.share)
     #expect(shares.reduce(0, +) <= size)
@@ -62,7 +62,7 @@ struct StoreShareTests {
   @Test("One client and network cannot fill a share that is never evicted", arguments: StoreEngine.withShares, kept)
   func limits(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1_600]) { store async throws in
-      let limit = 1_600 / kind.row.holderDivisor
+      let limit = 1_600 / kind.properties.holderDivisor
       for number in 0..<limit { try await store.add(.sample(kind, number), .sample(7)) }
       #expect(await failure { try await store.add(.sample(kind, limit), .sample(7)) } == .full)
       // Other holders are not affected, nor is another client of the same network.
@@ -89,7 +89,7 @@ struct StoreShareTests {
         puts += 1
         try #require(puts < 10_000)
       }
-      #expect(try store.usage(kind).bytes <= share / kind.row.holderDivisor + 1_000)
+      #expect(try store.usage(kind).bytes <= share / kind.properties.holderDivisor + 1_000)
       for number in 0..<10 { #expect(try await store.get(.sample(kind, number)) == nil) }
       #expect(try await store.get(.sample(kind, 10)) != nil)
       #expect(try await store.get(.sample(kind, 100_000)) != nil)
@@ -192,7 +192,7 @@ struct StoreShareTests {
 
   @Test("A state that any client can create is at most 512 bytes long")
   func stateLength() {
-    #expect(StoreKind.state.row.size == .upTo(512))
+    #expect(StoreKind.state.properties.size == .upTo(512))
   }
 
   @Test(
@@ -238,7 +238,7 @@ struct StoreShareTests {
     let store = MemoryStore(size: 256 << 20, entries: [.family: 1_000_000])
     let usage = try #require(store.usage.first { $0.kind == .family })
     #expect(usage.share <= 160 << 20)
-    guard case .fixed(let length) = StoreKind.family.row.size else {
+    guard case .fixed(let length) = StoreKind.family.properties.size else {
       Issue.record("a family has no fixed length")
       return
     }

@@ -65,7 +65,7 @@ public struct GatewayResources: Sendable {
     self.notices = notices
     upstreamWatch = UpstreamWatch(notices)
     store.reportShortages { usage in
-      let kind = usage.kind.row
+      let kind = usage.kind.properties
       notices.report(
         "the store's share for \(kind.name) entries is 80 % full; "
           + (kind.whenFull == .refuse
@@ -77,7 +77,7 @@ public struct GatewayResources: Sendable {
       store.requestCount()
       return store.usage.map {
         StoreSeries(
-          kind: $0.kind.row.name, entries: $0.entries, bytes: $0.bytes, share: $0.share > 0 ? $0.share : nil,
+          kind: $0.kind.properties.name, entries: $0.entries, bytes: $0.bytes, share: $0.share > 0 ? $0.share : nil,
           evictions: $0.evictions, refusals: $0.refusals)
       }
     }
