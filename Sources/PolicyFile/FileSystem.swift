@@ -43,7 +43,7 @@ enum FileSystem {
       let names = try FileManager.default.contentsOfDirectory(atPath: directory.isEmpty ? "." : directory)
       return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     } catch {
-      throw problem(error, path: directory)
+      throw problem(error)
     }
   }
 
@@ -74,6 +74,10 @@ enum FileSystem {
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory { return .directory }
     let type = try? FileManager.default.attributesOfItem(atPath: path)[.type] as? FileAttributeType
     if let type, type != .typeRegular, type != .typeSymbolicLink { return .special }
+    return problem(error)
+  }
+
+  private static func problem(_ error: any Error) -> Problem {
     switch (error as? CocoaError)?.code {
     case CocoaError.fileReadNoSuchFile?, CocoaError.fileNoSuchFile?: return .missing
     case CocoaError.fileReadNoPermission?: return .denied
