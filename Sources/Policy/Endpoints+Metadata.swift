@@ -4,7 +4,7 @@ extension EndpointPaths {
   ///
   /// The path of the issuer is not known, so each folder above an authorization or token endpoint is tried. OpenID
   /// Connect Discovery appends the well-known path to the issuer's path, RFC 8414 inserts it in front, and some servers
-  /// use the path of one specification with the name of the other.
+  /// append the well-known path of RFC 8414, or insert that of OpenID Connect Discovery.
   public var metadataPaths: [String] {
     let names = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
     var paths: [String] = []

@@ -21,8 +21,8 @@ public struct EnforcementSettings: Sendable {
   public var embeddedUserAgents = EmbeddedUserAgentRule.report
   /// The rule for pushed authorization requests. Default: clients may not push.
   public var pushedAuthorization = PushedAuthorizationPolicy.off
-  /// True if a redirect to an https URI in query mode ends in `#_`, so that no browser attaches the fragment of an
-  /// earlier address (RFC 9700, section 4.1.3). Default: false.
+  /// True if a redirect to an https URI with the response in the query (`response_mode=query`) ends in `#_`, so that no
+  /// browser attaches the fragment of an earlier address (RFC 9700, section 4.1.3). Default: false.
   public var fragmentGuard = false
   /// The lifetime of a code of the gateway (RFC 6749, section 4.1.2). Default: a minute.
   public var codeLifetime: Seconds = 60
@@ -36,8 +36,9 @@ public struct EnforcementSettings: Sendable {
   /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle: Seconds = 90 * 86_400
   /// The time until which the gateway accepts refresh tokens that the upstream issued before the gateway was installed;
-  /// `nil` (default) if it accepts none. A confidential client that authenticates to the upstream always uses the
-  /// upstream's own refresh tokens, without a limit.
+  /// `nil` (default) if it accepts none. The time does not apply to a confidential client that authenticates to the
+  /// upstream with its own credentials: the gateway does not seal the refresh tokens of this client, and accepts those
+  /// of the upstream at any time.
   public var rawRefreshUntil: UnixTime?
 
   /// The longest `refresh_idle` that a policy may set: ten years.
@@ -132,8 +133,8 @@ public struct EnforcementSettings: Sendable {
 
 /// The settings of `enforcement:`: rules for the whole policy, and the defaults of clients.
 public struct PolicyEnforcement: Sendable {
-  /// The treatment of an authorization or token request on a path that `endpoints:` does not list. Default: it is
-  /// refused while at least one client is enforced.
+  /// The treatment of an authorization or token request on a path that `endpoints:` does not list. Default: the request
+  /// is refused while ``Policy/isEnforcing`` is true.
   public var unlistedOAuth = UnlistedOAuth.reject
   /// The treatment of a client id that the policy does not list. Default: it is refused.
   public var unknownClients = UnknownClients.reject

@@ -24,10 +24,10 @@ public struct GatewaySettings: Sendable {
   /// process.
   public var store = StoreLocation.memory()
   /// The number of replicas of a Redis store that must have received a write before the gateway treats the write as
-  /// done; `nil` for 1 with sentinels and 0 otherwise.
+  /// done. If `nil`, the number is 1 if the gateway asks sentinels for the address of the server, and 0 otherwise.
   public var storeMinReplicas: Int?
-  /// The treatment of refresh tokens whose family the store has lost. Default: a lost family may be refreshed once
-  /// more.
+  /// The treatment of refresh tokens whose family (all refresh tokens of one sign-in) the store has lost. Default: a
+  /// lost family may be refreshed once more.
   public var storeEpoch = StoreEpochRule.once
   /// The operator's name and help page for the gateway's pages. Default: neither.
   public var branding = Branding()
@@ -158,7 +158,8 @@ public struct GatewaySettings: Sendable {
     ]
   ) { GatewaySettings() }
 
-  /// Creates the defaults. The origin and the listeners are placeholders until the reader of the policy sets them.
+  /// Creates the defaults. The origin, the issuer and the listeners are placeholders until the reader of the policy
+  /// sets them.
   public init() {
     self.init(
       origin: Origin(scheme: .https, host: ""), issuer: "", listeners: [],
@@ -223,15 +224,15 @@ public struct FileReference: Sendable {
 
 /// The location of the store (`gateway.store`).
 public enum StoreLocation: Equatable, Sendable {
-  /// The default size: 128 MiB. This is enough for the refresh tokens of 650,000 sign-ins.
-  public static let defaultSize = 128 << 20
-  /// The default size of a file: 256 MiB. This is enough for the refresh tokens of 811,000 sign-ins.
+  /// The default size of a store in memory: 128 MiB. This is enough for the refresh tokens of 650,000 sign-ins.
+  public static let defaultMemorySize = 128 << 20
+  /// The default size of a store in a file: 256 MiB. This is enough for the refresh tokens of 811,000 sign-ins.
   public static let defaultFileSize = 256 << 20
 
   /// The memory of this process, which other replicas cannot use.
   ///
   /// - size: The maximum size of all entries together, in bytes.
-  case memory(size: Int = defaultSize)
+  case memory(size: Int = defaultMemorySize)
   /// A file of this machine, which only one gateway can use.
   ///
   /// - size: The maximum size of all entries together, in bytes.
@@ -240,8 +241,8 @@ public enum StoreLocation: Equatable, Sendable {
   case redis(RedisSettings)
 }
 
-/// The treatment of refresh tokens whose family (all refresh tokens of one sign-in) the store has lost
-/// (`gateway.store_epoch`). A new epoch of the store begins when its data was lost or its primary changed.
+/// The treatment of refresh tokens whose family the store has lost (`gateway.store_epoch`). A new epoch of the store
+/// begins when its data was lost or its primary changed.
 public enum StoreEpochRule: String, Sendable, CaseIterable {
   /// A lost family of an earlier epoch may be refreshed once more. The store then records the family again.
   case once

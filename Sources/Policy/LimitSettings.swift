@@ -8,7 +8,7 @@ public struct LimitSettings: Sendable, Equatable {
   public var headerBytes = 16 * 1024
   /// The maximum number of header fields of a request. Default: 100.
   public var headerFields = 100
-  /// The maximum length of a request target, in bytes. It is less than `headerBytes`. Default: 8 KiB.
+  /// The maximum length of a request target, in bytes. It must be less than `headerBytes`. Default: 8 KiB.
   public var targetLength = 8 * 1024
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
@@ -18,7 +18,7 @@ public struct LimitSettings: Sendable, Equatable {
   /// The maximum time without progress of a body. A body that the gateway reads completely must also arrive in this
   /// time. Default: 60 s.
   public var bodyTimeout: Milliseconds = 60_000
-  /// The maximum time until the next request of a connection. Default: 75 s.
+  /// The maximum time that a connection waits for its next request. Default: 75 s.
   public var idleTimeout: Milliseconds = 75_000
   /// The maximum time from a request head to the last byte of its response. Default: 1 hour.
   public var requestTimeout: Milliseconds = 3_600_000
@@ -29,9 +29,9 @@ public struct LimitSettings: Sendable, Equatable {
   public var connections = 65_536
   /// The maximum number of connections of one IPv4 address or one IPv6 /64. Default: 1,024.
   public var connectionsPerAddress = 1_024
-  /// The maximum number of passing requests (those that are not for an OAuth endpoint) in progress of one IPv4 address
-  /// or one IPv6 /64 while few upstream connections are free. If `nil`, the limit is half of the upstream connections
-  /// that passing requests may use, at least 100 for each worker.
+  /// The maximum number of passing requests (those that are not for an OAuth endpoint) that one IPv4 address or one
+  /// IPv6 /64 may have in progress while few upstream connections are free. If `nil`, the limit is half of the upstream
+  /// connections that passing requests may use, but not less than 100 for each worker.
   public var requestsPerAddress: Int?
   /// The number of requests on a connection after which the gateway closes it. Default: 10,000.
   public var requestsPerConnection = 10_000
@@ -44,10 +44,10 @@ public struct LimitSettings: Sendable, Equatable {
   /// 1,000.
   public var controlFrames = 1_000
   /// The maximum total size, in bytes, of all buffers of the process and of all bodies that the gateway reads
-  /// completely. If `nil`, the limit is `defaultBufferMemory`, or a quarter of the control group's memory if that is
-  /// less.
+  /// completely. If `nil`, the limit is `defaultBufferMemory`, or a quarter of the memory limit of the control group if
+  /// this quarter is less.
   public var maxBufferMemory: Int?
-  /// The default of `maxBufferMemory`, unless the memory limit of the control group requires a lower one: 256 MiB.
+  /// The default of `maxBufferMemory` in a control group with enough memory: 256 MiB.
   public static let defaultBufferMemory = 256 * 1024 * 1024
   /// The maximum number of token and revocation requests of one client per minute, and also in one burst; 0 for no
   /// limit. Default: 30,000.

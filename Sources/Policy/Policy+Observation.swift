@@ -11,9 +11,10 @@ extension Policy {
   /// There is one exception: if the policy refuses unknown clients, a request is enforced if it has client ids but the
   /// policy lists none of them.
   ///
-  /// If both are true, a request is observed only if it certainly contains exactly one client id. This id must belong
-  /// to an observed client, or be an unlisted id that the policy observes and that no server can take for the id of an
-  /// enforced client. Otherwise a request could be observed and still act for an enforced client.
+  /// If both are true, a request is observed only if it certainly contains exactly one client id, and if this id
+  /// belongs to an observed client or is an unlisted id. An unlisted id is observed only if `unknownClients` is
+  /// `observe` and no server can take the id for that of an enforced client. Without these conditions, a request could
+  /// be observed and still act for an enforced client.
   ///
   /// - Parameters:
   ///   - ids: The distinct client ids that occur anywhere in the request.
@@ -41,8 +42,9 @@ extension Policy {
 
 /// A set of client ids. Two ids are the same element if some server treats them as equal.
 ///
-/// The set contains hashes. The only effect of a collision is that a request of an unknown client may be enforced
-/// instead of observed.
+/// The set contains hashes. A collision can only make the gateway stricter: it may enforce a request of an unknown
+/// client instead of observing the request, or refuse an observed client a redirect URI that an enforced client also
+/// has.
 struct FoldedIDs: Sendable {
   private var hashes: Set<Int> = []
 
@@ -56,9 +58,9 @@ struct FoldedIDs: Sendable {
     }
   }
 
-  /// True if a server that ignores spaces and the case of letters treats `id` as an element. Also true for every id
-  /// with characters other than printable ASCII, unless the set is empty: such an id is not valid (RFC 6749, appendix
-  /// A.1), and some database may compare it as equal to any id.
+  /// True if a server that ignores spaces and the case of letters treats `id` as equal to an element. Also true for
+  /// every id with characters other than printable ASCII, unless the set is empty: such an id is not valid (RFC 6749,
+  /// appendix A.1), and some database may treat it as equal to any other id.
   func contains(_ id: String) -> Bool {
     guard !hashes.isEmpty else { return false }
     guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return true }

@@ -21,8 +21,8 @@ public final class Policy: Sendable {
   /// A short hash of the files of the policy, which metrics and logs show as its version.
   public let version: String
   /// The upstream ids of the clients whose upstream secret the gateway holds. If a request has such an id and the
-  /// policy lists no client with this id, the request gets a specific rejection instead of that for unknown clients. If
-  /// a client with this upstream id is enforced, the request is refused even if the policy only observes unknown
+  /// policy lists no client with this id, the request gets a specific rejection instead of the one for unknown clients.
+  /// If a client with this upstream id is enforced, the request is refused even if the policy only observes unknown
   /// clients.
   public let gatewayHeldClientIDs: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
@@ -30,8 +30,8 @@ public final class Policy: Sendable {
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
   public let blocksEmbeddedUserAgents: Bool
   /// True if any listed client is enforced. If the policy lists no client: true if its default mode is `enforce` and it
-  /// refuses unknown clients. If false, observed requests pass unchanged, except for the differences that
-  /// `docs/observe.md` lists (invariant `I-observe`).
+  /// refuses unknown clients. If true, the gateway also refuses observed requests that could act for an enforced client
+  /// (invariant `I-observe`).
   public let isEnforcing: Bool
   /// True if the default mode is `observe`, or if a listed client or unknown clients are observed.
   public let isObserving: Bool
@@ -92,7 +92,8 @@ extension Policy {
 public enum EnforcementMode: String, Sendable, CaseIterable {
   /// The gateway carries out a refusal.
   case enforce
-  /// The request and its response pass unchanged. The gateway logs and counts the requests that it would refuse.
+  /// The request and its response pass unchanged, except for the differences that `docs/observe.md` lists. The gateway
+  /// logs and counts the requests that it would refuse.
   case observe
 }
 
@@ -106,7 +107,8 @@ public enum UnknownClients: String, Sendable, CaseIterable {
 
 /// The treatment of an authorization or token request on a path that the policy does not list.
 public enum UnlistedOAuth: String, Sendable, CaseIterable {
-  /// The gateway refuses the request while at least one client is enforced.
+  /// The gateway refuses the request while ``Policy/isEnforcing`` is true. Otherwise the request is treated as in
+  /// `observe`.
   case reject
   /// The request passes, and the gateway logs and counts it.
   case observe

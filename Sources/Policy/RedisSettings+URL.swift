@@ -1,6 +1,6 @@
 /// The reason why a text is not the URL of a Redis server.
 public enum RedisURLError: Error, Hashable, Sendable {
-  /// The text has none of the schemes.
+  /// The text does not begin with a scheme that `RedisSettings.init(url:)` accepts, or lacks the `//` after the scheme.
   case scheme
   /// The URL contains a password, which must be in a file.
   case password

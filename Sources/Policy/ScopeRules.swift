@@ -1,9 +1,10 @@
 public import OAuth
 
-/// The rules by which the gateway changes the scope of a client for the server (`scopes:`).
+/// The rules by which the gateway changes the scope of a client's request before it sends the request to the server
+/// (the mapping `scopes:`).
 ///
-/// This is a class so that a client without rules of its own needs only one pointer. A policy may have very many
-/// clients.
+/// This is a class so that each client, with or without rules, needs only one pointer for them. A policy may have very
+/// many clients.
 public final class ScopeRules: Sendable {
   /// The scope tokens that are not sent to the server; `nil` if the mapping has no `drop`.
   public let drop: Set<String>?

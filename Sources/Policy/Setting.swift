@@ -45,10 +45,11 @@ public struct Setting<Root>: Sendable {
   /// is read by a function in `PolicyFile`, its custom reader.
   public var isPlain: Bool { access != nil }
 
-  /// Returns the value of the property; `nil` if the property is `nil`, or if the setting is not plain.
+  /// Returns the value that the setting has in `root`; `nil` if the property that holds the value is `nil`, or if the
+  /// setting is not plain (see `isPlain`).
   public func value(in root: Root) -> SettingValue? { access?.get(root) }
 
-  /// The function that sets the property to a value; `nil` if the setting is not plain.
+  /// The function that stores a value in the property; `nil` if the setting is not plain.
   public var assign: (@Sendable (inout Root, SettingValue) -> Void)? { access?.set }
 
   /// Returns the row for a type that contains a `Root` in the property at `path`.
@@ -265,7 +266,7 @@ public enum SettingValue: Sendable, Equatable {
   case text(String)
   /// A list of paths, or the words of a list of choices.
   case texts([String])
-  /// The word that a `SettingForm.word` permits in place of another form.
+  /// The word that a `SettingForm.word` permits in place of a value of its other form.
   case word
 
   /// The number of `SettingValue.number`; `nil` for other values.

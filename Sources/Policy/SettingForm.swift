@@ -30,8 +30,8 @@ public indirect enum SettingForm: Sendable {
   case text(_ values: String = "text", pattern: String? = nil, maximumLength: Int? = nil)
   /// A path of the server, or a list of them.
   case paths
-  /// A list with at least `minimumCount` items. With `allowsSingleValue`, a list of one item may also be written as the
-  /// item alone.
+  /// A list with at least `minimumCount` items of this form. With `allowsSingleValue`, a list of one item may also be
+  /// written as the item alone.
   case list(SettingForm, allowsSingleValue: Bool = false, minimumCount: Int = 0)
   /// A YAML mapping. Its keys are the settings of the `SettingTable` with this name.
   case section(String)

@@ -11,7 +11,7 @@ public struct SettingTable<Root>: Sendable {
   public let alternativeRequiredKeys: [[String]]
   /// True if the mapping must have exactly one of its keys.
   public let requiresExactlyOneKey: Bool
-  /// Returns a `Root` in which every plain setting has its default.
+  /// Returns a `Root` in which every plain setting (``Setting/isPlain``) has its default.
   public let defaults: @Sendable () -> Root
 
   /// Creates a table. Only the JSON Schema uses `alternativeRequiredKeys` and `requiresExactlyOneKey`. When a policy is

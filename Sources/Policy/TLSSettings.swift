@@ -148,14 +148,15 @@ public struct StrictTransport: Sendable, Equatable {
   /// True if the field also applies to all subdomains. Default: false.
   public var includesSubdomains: Bool
 
-  private static let maximumAge: Seconds = 10 * 365 * 86_400
+  /// The longest `max_age` that a policy may set: ten years.
+  private static let longestMaxAge: Seconds = 10 * 365 * 86_400
 
   /// The settings of `strict_transport_security:`.
   public static let table = SettingTable<StrictTransport>(
     "strict_transport_security", "The `Strict-Transport-Security` of responses over TLS (RFC 6797).",
     [
       .seconds(
-        "max_age", \.maxAge, 0...maximumAge,
+        "max_age", \.maxAge, 0...longestMaxAge,
         "The time for which browsers remember the field; `0s` makes them forget it"),
       .flag("include_subdomains", \.includesSubdomains, "`true`: the field also applies to all subdomains"),
     ]

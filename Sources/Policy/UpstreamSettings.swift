@@ -27,8 +27,8 @@ public struct UpstreamSettings: Sendable {
   /// The operator's acceptance of the risk that ``CallbackRisk`` describes; `nil` (default) if the operator does not
   /// accept the risk.
   public var callbackRisk: CallbackRisk?
-  /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. It
-  /// never forwards the client's challenge. Default: false.
+  /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. The
+  /// gateway never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?

@@ -54,8 +54,8 @@ enum AddressText {
     return (text[..<start], text[text.utf8.index(start, offsetBy: 2)...])
   }
 
-  /// Returns the bytes of groups of hexadecimal digits between colons, two for each group; `nil` if the text is
-  /// malformed.
+  /// Parses groups of hexadecimal digits that are separated by colons. Returns two bytes for each group; `nil` if the
+  /// text is malformed.
   ///
   /// - Parameter mayEndInIPv4: True if an IPv4 address may replace the last two groups.
   private static func groups(_ text: Substring, mayEndInIPv4: Bool) -> [UInt8]? {

@@ -11,14 +11,14 @@ struct ClientCollection {
     var client: Client?
     /// The location where the client begins.
     let location: SourceLocation
-    /// The location of the `consent` setting; `nil` if the entry has none, so that the reader chooses the value
-    /// (invariant `I-consent`).
+    /// The location of the `consent` setting; `nil` if the entry does not have this setting. The reader then chooses
+    /// the value (invariant `I-consent`).
     let consentLocation: SourceLocation?
     /// The location of the `client_id` in `upstream:`; `nil` if the client has none.
     let upstreamIDLocation: SourceLocation?
   }
 
-  /// A redirect URI of a client, except loopback ones. Only one client should have it.
+  /// A redirect URI of a client that is not a loopback URI. No other client should have the same URI.
   struct RegisteredURI {
     let client: ClientID
     let text: String
@@ -43,11 +43,11 @@ struct ClientCollection {
   /// All redirect URIs except loopback ones, in the order of the files.
   private(set) var registeredURIs: [RegisteredURI] = []
   private(set) var loopbackURIs: [RegisteredLoopbackURI] = []
-  /// The sets of grants of the clients so far, each with the list in the file from which it was created. Clients with
-  /// equal lists share one set in memory, because most clients of a large policy have equal lists.
+  /// Sets of grants, each with the list of grants from which the set was created. Clients with equal lists share one
+  /// set in memory, because most clients of a large policy have equal lists.
   private var grantSets: [(list: [GrantType], set: Set<GrantType>)] = []
   /// The sets of response modes of the clients so far. Clients with equal modes share one set in memory, too.
-  private var modeSets: [Set<ResponseMode>] = []
+  private var responseModeSets: [Set<ResponseMode>] = []
   /// True if an enforced public client has the refresh token grant, so that the gateway seals its refresh tokens.
   private(set) var sealsRefreshTokens = false
 
@@ -95,22 +95,24 @@ struct ClientCollection {
     return shared
   }
 
-  /// Returns, for each URI that shares its text with a URI of an earlier client, this earlier client. The keys are
-  /// positions in `registeredURIs`.
+  /// Compares each URI with the last earlier URI that has the same text. If the two belong to different clients, the
+  /// result contains the client of the earlier URI. The keys are the positions of the later URIs in `registeredURIs`.
   ///
   /// - Parameter text: Returns the text of a URI to compare, such as its scheme, or `nil` to exclude the URI.
   func earlierOwners(comparing text: (RegisteredURI) -> String?) -> [Int: ClientID] {
-    var owners: [String: Int32] = [:]
-    owners.reserveCapacity(registeredURIs.count)
-    var shared: [Int: ClientID] = [:]
+    var lastPositions: [String: Int32] = [:]
+    lastPositions.reserveCapacity(registeredURIs.count)
+    var owners: [Int: ClientID] = [:]
     for (position, uri) in registeredURIs.enumerated() {
-      // The new owner replaces the old one, so that a second URI of the same client with this text gives no second
-      // finding.
-      guard let text = text(uri), let owner = owners.updateValue(Int32(position), forKey: text) else { continue }
-      let client = registeredURIs[Int(owner)].client
-      if client != uri.client { shared[position] = client }
+      // If a client has two URIs with a text of another client, the second of them is compared with the first, so there
+      // is only one finding.
+      guard let text = text(uri), let earlier = lastPositions.updateValue(Int32(position), forKey: text) else {
+        continue
+      }
+      let client = registeredURIs[Int(earlier)].client
+      if client != uri.client { owners[position] = client }
     }
-    return shared
+    return owners
   }
 
   /// Frees the index of ids. No client can be added or looked up afterwards.
@@ -129,8 +131,9 @@ struct ClientCollection {
     return clients
   }
 
-  /// Returns the set of these grants. Calls with equal lists return the same set in memory.
-  mutating func shared(_ grants: [GrantType]) -> Set<GrantType> {
+  /// Returns the set of these grants. Calls with the same list return one set in memory, unless more than 16 different
+  /// lists occur.
+  mutating func sharedSet(of grants: [GrantType]) -> Set<GrantType> {
     if let known = grantSets.first(where: { $0.list == grants }) { return known.set }
     let set = Set(grants)
     // Only the sets of the first 16 lists are kept, because a file could list the grants in many orders.
@@ -139,9 +142,9 @@ struct ClientCollection {
   }
 
   /// Returns a set that equals `modes`. Calls with equal sets return the same set in memory.
-  mutating func shared(_ modes: Set<ResponseMode>) -> Set<ResponseMode> {
-    if let known = modeSets.first(where: { $0 == modes }) { return known }
-    modeSets.append(modes)
+  mutating func sharedSet(of modes: Set<ResponseMode>) -> Set<ResponseMode> {
+    if let known = responseModeSets.first(where: { $0 == modes }) { return known }
+    responseModeSets.append(modes)
     return modes
   }
 }

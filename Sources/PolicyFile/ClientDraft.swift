@@ -33,7 +33,7 @@ final class ClientDraft: SectionDraft {
   static let section = Section<ClientDraft>(
     ClientSettings.table,
     [
-      // `PolicyReader.draft(_:)` has already read the id.
+      // `PolicyReader.readDraft(_:)` has already read the id.
       "id": { _, _, _ in },
       "redirect_uris": { $2.redirectURIs = $0.redirectURIs($1) },
       "grants": { $0.readGrants($1, $2) },
@@ -66,8 +66,10 @@ final class ClientDraft: SectionDraft {
       // not be a native app.
       settings.application = kind == .confidential ? .web : .native
     }
-    if !listsGrants, settings.application == .device { settings.grants = clients.shared([.deviceCode, .refreshToken]) }
-    if fields["response_modes"] != nil { settings.responseModes = clients.shared(settings.responseModes) }
+    if !listsGrants, settings.application == .device {
+      settings.grants = clients.sharedSet(of: [.deviceCode, .refreshToken])
+    }
+    if fields["response_modes"] != nil { settings.responseModes = clients.sharedSet(of: settings.responseModes) }
   }
 }
 
@@ -84,7 +86,7 @@ struct ClientUpstreamDraft: SectionDraft {
       "client_id": { $2.id = $0.clientID($1) },
       "client_secret": { $2.settings.clientSecret = $0.secret($1) },
       "redirect_uri": { $2.redirectURI = $0.upstreamRedirect($1) },
-      "scopes": { $2.settings.scopes = $0.scopes($1, server: $0.upstream?.scopes) },
+      "scopes": { $2.settings.scopes = $0.scopes($1, serverRules: $0.upstream?.scopes) },
     ])
 
   /// True if the entry has a `client_secret`, even if the secret could not be read.

@@ -55,8 +55,8 @@ extension Sequence where Element == Diagnostic {
     return parts.isEmpty ? "no problems" : parts.joined(separator: ", ")
   }
 
-  /// True if there are errors, and each is about a file or an environment variable that is missing or unreadable, not
-  /// about the text of the policy.
+  /// True if there are errors, and each is about a file or an environment variable that is missing, empty or
+  /// unreadable, not about the text of the policy.
   public var errorsAreOnlyUnreadableFiles: Bool {
     hasErrors && allSatisfy { $0.severity != .error || $0.id == .unreadableFile || $0.id == .unreadableSecret }
   }

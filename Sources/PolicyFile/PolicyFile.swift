@@ -85,7 +85,7 @@ public enum PolicyFile {
       redirects: reader.enforcement.redirects, mode: reader.enforcement.defaults.mode,
       unknownClients: reader.enforcement.unknownClients,
       nativeClientInObserveMode: reader.nativeClientInObserveMode,
-      findings: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
+      errors: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
     return Outcome(
       policy: policy, diagnostics: diagnostics, unsupportedSettings: reader.sorted(reader.unsupported),
       sealingKeys: reader.sealingKeys,

@@ -38,6 +38,7 @@ extension PolicyReader {
     var listener = ListenerSettings.table.defaults()
     guard let fields = read(item.node, ListenerSettings.section, into: &listener) else { return nil }
     requireSettings(of: ListenerSettings.section, in: fields, item.node, named: "the listener")
+    // The host is still that of the defaults, an empty text, if the address is missing or invalid.
     return listener.address.host.isEmpty ? nil : listener
   }
 
@@ -81,8 +82,8 @@ extension PolicyReader {
       }
       length = bits + offset
     }
-    let isNetwork = (length..<128).allSatisfy { network[$0 / 8] & (0x80 >> UInt8($0 % 8)) == 0 }
-    guard isNetwork else {
+    let hasOnlyZerosAfterPrefix = (length..<128).allSatisfy { network[$0 / 8] & (0x80 >> UInt8($0 % 8)) == 0 }
+    guard hasOnlyZerosAfterPrefix else {
       return refuseRange(field, text, "it has bits after the prefix; set them to zero")
     }
     if length == offset {
@@ -91,6 +92,7 @@ extension PolicyReader {
     return AddressRange(network: network, prefixLength: length)
   }
 
+  /// Reports an invalid range. The result is always `nil`, so that the caller can return it.
   private func refuseRange(_ field: Field, _ text: String, _ hint: String) -> AddressRange? {
     error(.invalidValue, field.node, "`\(field.name)` cannot hold \(quoted(text)); \(hint)")
     return nil

@@ -133,6 +133,7 @@ extension PolicyReader {
             + "32 hexadecimal digits of `openssl rand -hex 16`")
       }
     }
+    // `lintType(_:_:)` has already reported a native app that is confidential.
     if kind == .confidential, draft.hasDifferentUpstreamID, draft.fields["secret"] == nil,
       draft.settings.application != .native
     {

@@ -35,7 +35,7 @@ extension PolicyReader {
 
   /// Reads one client, reports its problems and adds it to `clients`.
   func readClient(_ node: YAMLNode) {
-    guard let draft = draft(node) else { return }
+    guard let draft = readDraft(node) else { return }
     lint(draft)
     guard let id = draft.id else { return }
     if let first = clients[id] {
@@ -52,7 +52,7 @@ extension PolicyReader {
         upstreamIDLocation: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
   }
 
-  private func draft(_ node: YAMLNode) -> ClientDraft? {
+  private func readDraft(_ node: YAMLNode) -> ClientDraft? {
     var draft = ClientDraft(node: node, settings: clientDefaults)
     suggestedKeys = []
     // The id is read before the other settings, so that every message about the client can contain the id.
@@ -122,7 +122,7 @@ extension PolicyReader {
     reportEmpty(field)
     guard !grants.isEmpty else { return }
     draft.listsGrants = true
-    draft.settings.grants = clients.shared(grants)
+    draft.settings.grants = clients.sharedSet(of: grants)
   }
 
   func readClientUpstream(_ field: Field, _ draft: ClientDraft) {

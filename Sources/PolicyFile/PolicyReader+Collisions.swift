@@ -35,18 +35,18 @@ extension PolicyReader {
 
   private static func isWildcard(_ address: SocketAddress) -> Bool { address.host == "0.0.0.0" || address.host == "::" }
 
-  /// Reports a policy without `sealing_keys`. This is an error if the gateway seals (encrypts) refresh tokens and is
-  /// not on loopback, and otherwise a warning.
+  /// Reports a policy without `sealing_keys`. This is an error if the gateway seals (encrypts) refresh tokens and its
+  /// origin is not on loopback, and otherwise a warning.
   ///
   /// Without `sealing_keys`, the key is only in the memory of the process. After a restart, the gateway cannot open the
   /// refresh tokens that it has sealed with this key, and answers 503 to requests with them. Apps would then retry for
   /// ever instead of signing in again.
   func lintEphemeralKey() {
     guard let location = ephemeralKeyLocation, let gateway else { return }
-    let sealsRefreshTokens = clients.sealsRefreshTokens && !gateway.origin.isLoopback
+    let isError = clients.sealsRefreshTokens && !gateway.origin.isLoopback
     report(
-      .ephemeralKey, sealsRefreshTokens ? .error : .warning, location,
-      sealsRefreshTokens
+      .ephemeralKey, isError ? .error : .warning, location,
+      isError
         ? "without `sealing_keys` every restart signs all users of the apps out; add `sealing_keys: { file: PATH }` "
           + "(`proofgate keys generate --file PATH` creates the file)"
         : "without `sealing_keys` every restart ends the sign-ins in progress; add `sealing_keys: { file: PATH }`")

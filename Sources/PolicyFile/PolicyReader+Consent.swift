@@ -11,7 +11,7 @@ extension PolicyReader {
     let counts = clientCountsByUpstreamClient()
     var seen: [ClientID: Int] = [:]
     // The warning about a shared upstream client is reported at the second of its clients in the file. The loop visits
-    // the clients from last to first, so this is the client at which all except one have been seen.
+    // the clients from last to first, so at this client `seen` counts all of them except the first.
     for position in clients.entries.indices.reversed() {
       let entry = clients.entries[position]
       guard let client = entry.client else { continue }

@@ -68,16 +68,16 @@ extension PolicyReader {
     _ field: Field
   ) {
     let hasSeveralReplicas = gateway.replicas > 1
-    let unshared: String? =
+    let unsharedStore: String? =
       switch gateway.store {
       case .memory: "`store: memory`"
       case .file: "a `store` in a file"
       case .redis: nil
       }
-    if hasSeveralReplicas, let unshared {
+    if hasSeveralReplicas, let unsharedStore {
       error(
         .memoryStore, fields["store"]?.node ?? field.key,
-        "\(gateway.replicas) replicas cannot share \(unshared); use `redis://HOST:PORT/DB` or one replica")
+        "\(gateway.replicas) replicas cannot share \(unsharedStore); use `redis://HOST:PORT/DB` or one replica")
     }
     if fields["sealing_keys"] == nil {
       if hasSeveralReplicas {

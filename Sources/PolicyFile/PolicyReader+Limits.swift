@@ -10,7 +10,8 @@ extension PolicyReader {
   func limits(_ field: Field) -> LimitSettings {
     var limits = LimitSettings()
     let fields = read(field.node, LimitSettings.section, into: &limits)
-    // The request target is a part of the request head, so its limit must be lower.
+    // The request target is a part of the request head, so its limit must be lower. If the policy sets only
+    // `header_bytes`, the default of `target_length` is lowered without an error.
     guard limits.targetLength >= limits.headerBytes else { return limits }
     if let field = fields?["target_length"] {
       error(

@@ -172,9 +172,9 @@ extension PolicyReader {
   }
 
   /// Reports schemes and redirect URIs that two clients share. The operating system cannot distinguish two apps with
-  /// the same scheme, and an app cannot distinguish two servers with the same redirect URI. Apps often have
-  /// the same loopback redirect URI, because each chooses its own port. So a shared one is reported only if one of the
-  /// clients is observed and the other is enforced.
+  /// the same scheme or redirect URI, so the app of one client may get the codes of the other. Apps often have the same
+  /// loopback redirect URI. This is usually no problem, because each app listens on a port of its own. So a shared
+  /// loopback URI is reported only if one of the clients is observed and the other is enforced.
   func lintSharing() {
     let uriOwners = clients.earlierOwners(comparing: \.text)
     let schemeOwners = clients.earlierOwners(comparing: \.scheme)

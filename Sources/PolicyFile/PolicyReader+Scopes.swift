@@ -44,24 +44,24 @@ struct ScopeLists: SectionDraft {
 extension PolicyReader {
   /// Reads `scopes:` of `upstream:`, or of the `upstream:` of a client.
   ///
-  /// - Parameter server: If the field belongs to a client, the rules of the top-level `upstream:`. Each list of the
-  ///   client replaces the list of the same name in these rules.
-  func scopes(_ field: Field, server: ScopeRules? = nil) -> ScopeRules {
+  /// - Parameter serverRules: If the field belongs to a client, the rules of the top-level `upstream:`. Each list of
+  ///   the client replaces the list of the same name in these rules.
+  func scopes(_ field: Field, serverRules: ScopeRules? = nil) -> ScopeRules {
     var lists = ScopeLists()
     read(field.node, ScopeLists.section, into: &lists)
-    lintScopes(lists, server: server)
+    lintScopes(lists, serverRules: serverRules)
     return lists.rules
   }
 
   /// Reports a scope token that is in both lists: the gateway would remove it from requests, but send it to the server
   /// as part of the default.
-  private func lintScopes(_ lists: ScopeLists, server: ScopeRules?) {
-    let drop = lists.drop.map { Set($0.map(\.text)) } ?? server?.drop ?? []
+  private func lintScopes(_ lists: ScopeLists, serverRules: ScopeRules?) {
+    let drop = lists.drop.map { Set($0.map(\.text)) } ?? serverRules?.drop ?? []
     for token in lists.defaults ?? [] where drop.contains(token.text) {
       error(.conflict, token.node, "scope \(quoted(token.text)) is in `drop` and in `default`; remove it from one")
     }
-    guard lists.defaults == nil, let sent = server?.defaultScope?.tokens else { return }
-    for token in lists.drop ?? [] where sent.contains(token.text[...]) {
+    guard lists.defaults == nil, let serverDefaults = serverRules?.defaultScope?.tokens else { return }
+    for token in lists.drop ?? [] where serverDefaults.contains(token.text[...]) {
       error(
         .conflict, token.node,
         "scope \(quoted(token.text)) is in `drop` and in the server's `default`; remove it, or add a `default` for the "

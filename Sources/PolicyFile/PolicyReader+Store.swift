@@ -111,8 +111,9 @@ extension PolicyReader {
   /// Adds the settings of `draft` to those in the URL of the Redis server. Reports settings without effect.
   func apply(_ draft: SharedStoreDraft, _ fields: Fields, to settings: inout GatewaySettings) {
     guard case .redis(var redis) = settings.store else {
-      // The settings are also reported if the value of `store` is invalid, although the operator may have meant a Redis
-      // server: `store` is not plain, so `Fields.valid(_:)` returns it even if its value is invalid.
+      // This condition is always true: `store` is not plain, so `Fields.valid(_:)` returns it even if its value is
+      // invalid. So the settings are also reported if the value of `store` is invalid, although the operator may have
+      // meant a Redis server.
       guard fields["store"] == nil || fields.valid("store") != nil else { return }
       for key in PolicyReader.sharedStoreKeys {
         guard let field = fields[key] else { continue }

@@ -99,6 +99,7 @@ extension PolicyReader {
         tls.certificates.insert(first, at: 0)
       }
     }
+    // If secrets are not read, no certificate is read either, and the listener must not become a plaintext listener.
     return tls.certificates.isEmpty && sources.readsSecrets ? nil : tls
   }
 

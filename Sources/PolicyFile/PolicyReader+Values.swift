@@ -114,8 +114,8 @@ extension PolicyReader {
 
   /// Reads a duration, such as `250ms`, `60s`, `10m` or `1h`.
   ///
-  /// - Parameter advice: The end of the message about a longer duration; `nil` for the usual text, which states the
-  ///   bounds.
+  /// - Parameter advice: The end of the message about a duration above the upper bound; `nil` for the usual text, which
+  ///   states the bounds.
   private func duration(
     _ field: Field, _ range: ClosedRange<Milliseconds>, adviceIfTooLong advice: String? = nil
   ) -> Milliseconds? {

@@ -15,7 +15,8 @@ final class PolicyReader {
   var environment: [String: String] { sources.environment }
   /// The current time, for the check of certificates.
   let now = UnixTime(seconds: Int64(Date().timeIntervalSince1970))
-  /// Returns the authorities for an upstream without `ca`; `nil` if the machine has none.
+  /// Returns the authorities that the machine trusts, which verify an upstream without `ca` and a Redis server without
+  /// `store_ca`; `nil` if the machine has none.
   let systemAuthorities: () -> CertificateChain?
   private(set) var diagnostics: [Diagnostic] = []
   /// An error for each setting that `serve` does not support yet. These errors are not in `diagnostics`, because they

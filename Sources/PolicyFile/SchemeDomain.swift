@@ -1,8 +1,8 @@
 public import OAuth
 public import Policy
 
-/// A private-use scheme and the domain whose reversed name it begins with. Domain registrations expire and change
-/// owners, so operators should check these domains from time to time (RFC 7595, section 3.8).
+/// A private-use scheme that begins with a reversed domain name, and this domain. Domain registrations expire and
+/// change owners, so operators should check these domains from time to time (RFC 7595, section 3.8).
 public struct SchemeDomain: Sendable, Equatable, CustomStringConvertible {
   /// The private-use scheme, such as `com.example.app`.
   public let scheme: String

@@ -7,8 +7,8 @@ enum SecretStrength {
   /// 10.10).
   static let requiredBits = 128.0
 
-  /// Returns the entropy, in bits, of a random text with the length and the alphabet of the secret. If at most an
-  /// eighth of the characters are distinct, the result is one bit for each character.
+  /// Returns the entropy, in bits, of a random text with the length and the alphabet of the secret. If the number of
+  /// different characters is at most an eighth of the length, the result is one bit for each character.
   static func bits(of secret: Secret) -> Double {
     let bytes = Array(secret.reveal().utf8)
     return Double(bytes.count) * bitsPerCharacter(of: bytes)

@@ -10,8 +10,8 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   let name: String
   let settings: [Setting<Draft.Settings>]
-  /// The functions of the settings; `nil` for a plain setting.
-  private let readers: [Read?]
+  /// The functions that read the values, in the order of `settings`; `nil` for a plain setting.
+  private let customReaders: [Read?]
   let keys: [String]
   private let forms: [SettingForm]
   private let assignments: [(@Sendable (inout Draft.Settings, SettingValue) -> Void)?]
@@ -21,16 +21,16 @@ struct Section<Draft: SectionDraft>: Sendable {
 
   /// Creates a parser.
   ///
-  /// - Parameter readers: A function for each setting that is not plain, by its key. The program stops if such a
-  ///   setting has no function, because the setting would be declared but not read. It also stops if `readers` contains
-  ///   any other key.
-  init(_ table: SettingTable<Draft.Settings>, _ readers: [String: Read] = [:]) {
+  /// - Parameter customReaders: A function for each setting that is not plain, by the key of the setting. The program
+  ///   stops if such a setting has no function, because the setting would be declared but not read. It also stops if
+  ///   `customReaders` contains any other key.
+  init(_ table: SettingTable<Draft.Settings>, _ customReaders: [String: Read] = [:]) {
     name = table.name
     settings = table.settings
     precondition(
-      Set(readers.keys) == Set(settings.lazy.filter { !$0.isPlain }.map(\.key)),
+      Set(customReaders.keys) == Set(settings.lazy.filter { !$0.isPlain }.map(\.key)),
       "not all settings of `\(table.name)` are read")
-    self.readers = settings.map { readers[$0.key] }
+    self.customReaders = settings.map { customReaders[$0.key] }
     keys = settings.map(\.key)
     forms = settings.map(\.form)
     assignments = settings.map(\.assign)
@@ -46,7 +46,7 @@ struct Section<Draft: SectionDraft>: Sendable {
   /// - Returns: False if the setting is plain and its value is invalid. The method has then reported the value, and the
   ///   draft keeps its previous value.
   func read(_ position: Int, _ field: Field, by reader: PolicyReader, into draft: inout Draft) -> Bool {
-    if let read = readers[position] {
+    if let read = customReaders[position] {
       read(reader, field, &draft)
       return true
     }
@@ -72,7 +72,7 @@ extension SectionDraft where Settings == Self {
   }
 }
 
-/// The settings that one mapping in a file has, in the order of the file. It contains no unknown keys.
+/// The settings that one mapping in a file has, in the order of the file. Unknown keys of the mapping are left out.
 struct Fields {
   private(set) var all: [Field] = []
   /// The keys of the plain settings with an invalid value. Each of these values has been reported.

@@ -32,16 +32,16 @@ public struct SelfCheck: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - nativeClientInObserveMode: A native client in observe mode; `nil` if there is none.
-  ///   - findings: The ids of the errors in the file. A policy with errors meets no point.
+  ///   - errors: The ids of the errors in the file. A policy with errors meets no point.
   init(
     redirects: Set<RedirectKind>, mode: EnforcementMode, unknownClients: UnknownClients,
     nativeClientInObserveMode: ClientID?,
-    findings: Set<DiagnosticID>
+    errors: Set<DiagnosticID>
   ) {
     func missing(_ kind: RedirectKind) -> String? {
       redirects.contains(kind) ? nil : "`redirects` lacks `\(kind.rawValue)`"
     }
-    let unenforced: String? =
+    let enforcementFailure: String? =
       if mode == .observe {
         "`mode: observe` refuses nothing"
       } else if unknownClients != .reject {
@@ -51,23 +51,23 @@ public struct SelfCheck: Sendable, Equatable {
       } else {
         nil
       }
-    let secrets: String? =
-      if findings.contains(.nativeConfidential) {
+    let secretFailure: String? =
+      if errors.contains(.nativeConfidential) {
         "a native app is recorded as confidential"
-      } else if findings.contains(
+      } else if errors.contains(
         .publicSecret)
       { "a public client has a secret" } else { nil }
-    let pkce: String? =
-      if findings.contains(.pkceNative) { "a native app may leave PKCE out" } else if findings.contains(.pkceOff) {
+    let pkceFailure: String? =
+      if errors.contains(.pkceNative) { "a native app may leave PKCE out" } else if errors.contains(.pkceOff) {
         "a public client may leave PKCE out"
-      } else { unenforced }
-    let errors = findings.isEmpty ? nil : "the policy has errors"
+      } else { enforcementFailure }
+    let errorText = errors.isEmpty ? nil : "the policy has errors"
     items = [
-      Item(number: 1, title: "private-use scheme redirect URIs", failure: missing(.privateUse) ?? errors),
-      Item(number: 2, title: "https redirect URIs of public native apps", failure: missing(.claimedHTTPS) ?? errors),
-      Item(number: 3, title: "loopback redirect URIs on any port", failure: missing(.loopback) ?? errors),
-      Item(number: 4, title: "native apps keep no secret", failure: secrets ?? errors),
-      Item(number: 5, title: "PKCE of public native apps", failure: pkce ?? errors),
+      Item(number: 1, title: "private-use scheme redirect URIs", failure: missing(.privateUse) ?? errorText),
+      Item(number: 2, title: "https redirect URIs of public native apps", failure: missing(.claimedHTTPS) ?? errorText),
+      Item(number: 3, title: "loopback redirect URIs on any port", failure: missing(.loopback) ?? errorText),
+      Item(number: 4, title: "native apps keep no secret", failure: secretFailure ?? errorText),
+      Item(number: 5, title: "PKCE of public native apps", failure: pkceFailure ?? errorText),
     ]
   }
 }

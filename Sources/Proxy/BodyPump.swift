@@ -3,12 +3,13 @@ import Reactor
 
 /// Moves one body from a receive buffer (the source) towards a socket, and changes its framing if necessary.
 ///
-/// Bytes whose framing does not change are sent directly from the source. All others are copied into a send buffer (the
-/// sink), and so is a short body, behind its head.
+/// Bytes whose framing does not change are sent directly from the source (direct bytes). All others are copied into a
+/// send buffer (the sink). If the head of a short body is still in the sink, the body is copied behind the head, too.
 struct BodyPump {
   /// The framing of the outgoing body.
   enum Output {
-    /// The data is sent without framing: the head announced its length, or it ends with the connection.
+    /// The data is sent without framing: the head announced the length of the data, or the end of the connection ends
+    /// the data.
     case plain
     case chunked
   }
@@ -29,14 +30,14 @@ struct BodyPump {
     hasEnded = decoder.isFinished && output == .plain
   }
 
-  /// True if the whole body has been read from the source.
+  /// True if the decoder has read the end of the body. Direct bytes may still be in the source.
   var isDecoded: Bool { decoder.isFinished }
   /// True if all bytes of the outgoing body are in the sink or were sent.
   var isEncoded: Bool { hasEnded && directCount == 0 }
 
   /// The maximum number of bytes that frame a chunk: 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
-  /// The maximum size in bytes of a body that is copied behind its head.
+  /// The maximum number of direct bytes that are copied behind the head of their body.
   private static let copyLimit = 2048
   private static let lastChunk: StaticString = "0\r\n\r\n"
 
@@ -45,8 +46,9 @@ struct BodyPump {
   mutating func advance(from source: Buffer, to sink: Buffer) throws(MessageError) {
     if isDirect {
       if directCount == 0, !source.isEmpty { try decodeDirect(source) }
-      if !sink.isEmpty, directCount <= BodyPump.copyLimit, directCount <= sink.room { joinHead(source, sink) }
+      if !sink.isEmpty, directCount <= BodyPump.copyLimit, directCount <= sink.room { copyBehindHead(source, sink) }
     } else {
+      // The 64 bytes prevent very small chunks, and leave room for the last chunk.
       while !source.isEmpty, !decoder.isFinished, sink.room > BodyPump.chunkOverhead + 64 {
         let consumed = try copyPiece(source, sink)
         if consumed == 0 { break }
@@ -73,7 +75,7 @@ struct BodyPump {
   /// be used for something else. If `sink` is empty and `source` contains only these bytes, the two buffers exchange
   /// their blocks, and nothing is copied.
   ///
-  /// Returns false if the body is not complete in `source`, or if it does not fit into `sink`.
+  /// Returns false if the end of the body has not arrived yet, or if `sink` has too little room.
   mutating func moveRest(from source: Buffer, to sink: Buffer) -> Bool {
     guard decoder.isFinished else { return false }
     if directCount > 0 {
@@ -90,8 +92,8 @@ struct BodyPump {
     return isEncoded
   }
 
-  /// Copies a short body behind its head, which costs less than a send from two buffers.
-  private mutating func joinHead(_ source: Buffer, _ sink: Buffer) {
+  /// Copies the direct bytes into the sink, behind the head. For few bytes, this costs less than a send from two buffers.
+  private mutating func copyBehindHead(_ source: Buffer, _ sink: Buffer) {
     sink.append(from: source, offset: 0, count: directCount)
     source.consume(directCount)
     directCount = 0

@@ -27,6 +27,7 @@ final class ClientIdentity {
     commonPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
   }
 
+  /// True if the connection of the client uses TLS, up to the gateway or to the sender of a PROXY protocol header.
   private let isSecure: Bool
   /// True if the requests of the client arrive as streams of an HTTP/2 connection.
   let isHTTP2: Bool
@@ -64,6 +65,7 @@ final class ClientIdentity {
   struct EffectiveClient {
     var address: String
     var isSecure: Bool
+    /// The host in the `X-Forwarded-Host` of a trusted proxy, if any.
     var host: String?
     /// The value of `X-Forwarded-For`: the last address that a trusted proxy listed, if any, and the address of the
     /// peer.
@@ -116,7 +118,7 @@ final class ClientIdentity {
     String(decoding: range.map { bytes[$0] }, as: UTF8.self)
   }
 
-  /// Appends the forwarding fields of a client's request that passes to the upstream.
+  /// Appends the forwarding fields of a client's request that the gateway forwards.
   func appendFields(to buffer: Buffer, _ bytes: Span<UInt8>, _ head: RequestHead, _ fields: HeadIndex) {
     if !isTrusted {
       buffer.append(commonPrefix)
@@ -154,7 +156,8 @@ final class ClientIdentity {
     lines.append("\r\n")
   }
 
-  /// True if the text consists only of characters that are safe in a quoted string and in a `Host` field.
+  /// True if the text has at most 261 bytes, and each is a letter, a digit or one of `-.:[]`. These characters are safe
+  /// in a quoted string and in a `Host` field.
   private static func isHost(_ text: String) -> Bool {
     text.utf8.count <= 261
       && text.utf8.allSatisfy {

@@ -21,18 +21,18 @@ public struct ProxyConfiguration: Sendable {
   public var connectTimeout: Milliseconds = 5_000
   /// The maximum time from the request's last byte to the response's head.
   public var responseTimeout: Milliseconds = 60_000
-  /// True if a safe request that has no response yet is cancelled when its client ends its sending side.
+  /// True if a safe request that has no response yet is cancelled when the client ends the sending side of its
+  /// connection.
   public var cancelsHalfClosed = true
   /// The time for which an unused upstream connection is kept.
   public var upstreamIdleTimeout: Milliseconds = 30_000
-  /// The time after its last use for which an idle upstream connection may be used for a request that must not be sent
-  /// twice.
+  /// The maximum idle time of an upstream connection that a request may use if the request must not be sent twice.
   public var maximumIdleTimeIfNotRepeatable: Milliseconds = 1_000
   /// The maximum number of upstream connections of one worker.
   public var upstreamConnections = 512
   /// The maximum time that a request waits for an upstream connection if all are in use.
   public var queueTimeout: Milliseconds = 5_000
-  /// The maximum number of body bytes of an upstream response that is read as a whole.
+  /// The maximum size of a body, in bytes, if the gateway reads an upstream response as a whole.
   public var collectedBodyLimit = 1024 * 1024
   /// The limits on clients and requests.
   public var limits = ProxyLimits()
@@ -82,8 +82,10 @@ public final class CompiledProxyConfiguration: Sendable {
   let identityFields: IdentityFields
   /// True if `strippedFields` is empty: then a common field (`KnownField.common`) is forwarded without a check.
   let passesCommonFields: Bool
-  /// The `Host: ...` line and, below, the `Via: ...` lines, ready to be copied.
+  /// The `Host: ...` line of requests to the upstream, ready to be copied.
   let hostLine: [UInt8]
+  /// The `Via: ...` line of a request that arrived over HTTP/1.1, and of a request that the gateway itself makes. The
+  /// next two lines are for the other versions of HTTP.
   let viaLine: [UInt8]
   let viaLineOfHTTP10: [UInt8]
   let viaLineOfHTTP2: [UInt8]
