@@ -13,16 +13,19 @@ public import Time
 ///
 /// Of any number of callers that use the same store, only one gets the claim. A claim is released only if no complete
 /// request was sent upstream. If a request was sent and no usable response came back, the upstream code may be used up,
-/// and the claim becomes unsettled. Then the same client with the same verifier may try again, one request at a time.
-/// If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an error of the client.
+/// and the claim becomes unsettled. Then the same client with the same verifier (the same proof) may try again, one
+/// request at a time. If the upstream refuses such a retry, this counts as a failure of the upstream (502), not as an
+/// error of the client.
 ///
-/// A claim has a lease, i.e. a time limit that is longer than the request that holds it. If the process ends while it
-/// holds a claim, it is unknown if the upstream code was used, so the claim counts as unsettled: as soon as the store
-/// finds the process gone (`EphemeralStore.isGone`), and in any case after the lease. A process that was only stopped
-/// or cut off may return later. So tokens are delivered only if `spend` finds the claim unchanged.
+/// A claim has a lease, i.e. a time limit. The caller chooses a lease that is longer than any upstream request takes.
+/// If a process ends while it holds a claim, it is unknown if the upstream code was used. The claim then counts as
+/// unsettled as soon as the store finds the process gone (`EphemeralStore.isGone`), and at the latest when the lease
+/// has ended. A process that was only stopped or cut off may return after another request has taken over its claim. So
+/// the caller delivers the tokens only if no other request has taken over the claim (`spend`, `isHeld`).
 ///
-/// Each claim contains a nonce of its request: the id of the process and random bytes. The store changes a claim only
-/// if its record still has this nonce, so only the request that holds the claim can change it.
+/// Each claim contains a nonce: the id of the process that holds the claim, and bytes that are random for each request.
+/// The store changes the record of a claim only if the record still has this nonce, so only the request that holds the
+/// claim can change it.
 ///
 /// A claim is made only in the epoch in which the code was sealed. A store that has begun another epoch since then may
 /// have lost the claim of another request for the code.
@@ -52,7 +55,8 @@ public struct RedemptionLedger: Sendable {
     case busy
     /// An attempt of another client or with another verifier is in progress or unsettled.
     case claimedByOther
-    /// Tokens were issued for the code before: this is a replay.
+    /// The claim has ended for good: the upstream has issued tokens for the code, or has refused the code. This use is
+    /// a replay.
     case spent
   }
 
@@ -122,8 +126,8 @@ public struct RedemptionLedger: Sendable {
     store.isAlive(attempt.record.claimant, for: time)
   }
 
-  /// Releases a claim for which no complete request was sent upstream. The code can be redeemed as before the claim:
-  /// the claim of a retry becomes unsettled again.
+  /// Releases a claim for which no complete request was sent upstream. Afterwards, the code is unclaimed, or unsettled
+  /// again if the claim was that of a retry.
   public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
     defer { store.endHold() }
@@ -174,14 +178,15 @@ public struct RedemptionLedger: Sendable {
   // MARK: Tokens of a spent code
 
   /// Stores the sealed tokens that are to be revoked if the code is replayed. Returns false if the store has no room
-  /// for them. Throws `.unavailable`.
+  /// for them or if they are too long. Throws `.unavailable`.
   public func storeTokens(_ sealed: [UInt8], of attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
         StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
       return true
     } catch {
-      // A full store is not an error here: the client gets its tokens, although they cannot be revoked after a replay.
+      // `.full` and `.tooLong` are not errors here: the client gets its tokens, although they cannot be revoked after a
+      // replay.
       if case .unavailable = error { throw error }
       return false
     }

@@ -22,8 +22,8 @@ extension RefreshLedger {
     return .nothingToRevoke
   }
 
-  /// Records that the caller revokes the token of this generation upstream. Returns false if another request has
-  /// changed the record.
+  /// Records in an ended family that the caller of `claim` or `end(of:now:)` revokes the token of `use` upstream.
+  /// Returns false, and changes nothing, if `old` is no longer the value in the store.
   func markRevoked(
     _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: UnixTime
   ) async throws(StoreError) -> Bool {
@@ -73,8 +73,8 @@ extension RefreshLedger {
 
   // MARK: A new epoch
 
-  /// Remembers the end of a family, so that `restoreEnds` can store it again in a new epoch. Another process may have
-  /// ended the family.
+  /// Remembers the end of a family that this process has found in the store, so that `restoreEnds` can store the end
+  /// again in a new epoch. This is necessary because another process may have ended the family.
   func remember(_ record: FamilyRecord, of use: RefreshUse, in epoch: EpochID, now: UnixTime) {
     let expiry = tokenExpiry(use, record, now)
     ends.add(
@@ -82,11 +82,11 @@ extension RefreshLedger {
   }
 
   /// Returns true if the family of the token may have ended in an epoch before `epoch`. This is always possible for an
-  /// adopted token, which contains no epoch.
+  /// adopted token (`RefreshUse.isAdopted`), which contains no epoch.
   func familyMayHaveEnded(_ use: RefreshUse, before epoch: EpochID) -> Bool { use.epoch != epoch || use.isAdopted }
 
-  /// Ends the remembered families again if the store has begun another epoch and may have lost their records or have
-  /// older ones. Returns true if the epoch may have changed meanwhile, so that the caller must begin again.
+  /// Ends again each remembered family whose end the store may have lost when it began another epoch. Returns true if
+  /// there was such a family. The epoch may then have changed meanwhile, so the caller must begin again.
   func restoreEnds(in epoch: EpochID, now: UnixTime) async throws(StoreError) -> Bool {
     let missing = ends.missing(in: epoch, now: now)
     guard !missing.isEmpty else { return false }

@@ -13,35 +13,37 @@ public import Time
 /// two exceptions: a repeat shortly after the first use (`Claim.repeated`), and a token that the client received
 /// although the store could not record it.
 ///
-/// The first refresh creates the record, which contains digests of tokens. So a sign-in without a refresh uses no
-/// memory. A claim reserves all the room that the family ever needs, so a response of the upstream is never lost
-/// because the store is full.
+/// The first refresh of a family creates its record, so a sign-in without a refresh uses no memory. The record contains
+/// digests of tokens. A claim reserves all the room that the family ever needs, so a response of the upstream is never
+/// lost because the store is full.
 ///
 /// A token contains its generation, i.e. the number of refreshes that led to it, and the epoch of the store in which it
 /// was sealed. For a token of the current epoch with a generation of at least 1, a record must exist; otherwise the
 /// token is refused. A token of an earlier epoch may be used once without a record, unless the ledger is strict; this
 /// use creates the record again.
 ///
-/// A store may also lose only the latest changes, together with its epoch. Then the store has an old record of a family
-/// whose token, sealed in the earlier epoch, has a higher generation. A claim with this token replaces the record,
-/// unless the ledger is strict.
+/// A store may also lose only its latest changes, and begin another epoch for this reason. The record of a family may
+/// then have a lower generation than a token of the family that was sealed in the earlier epoch. A claim with this
+/// token replaces the record, unless the ledger is strict.
 ///
-/// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends with its lease and
-/// the tolerance for differences between clocks. Before that, another request may take it over if the store finds the
-/// process gone (`EphemeralStore.isGone`). If that request gets no new token, `release` restores the earlier claim: its
-/// process may only have been stopped, and may still receive a response. If the store does not answer at the end of a
-/// claim, the change is repeated as soon as the store answers again (`EphemeralStore.replaceLater`).
+/// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends when its lease and
+/// the tolerance for differences between clocks have passed. Before that, another request may take over the claim if
+/// the store finds the process gone (`EphemeralStore.isGone`). If that request gets no new token, `release` restores
+/// the earlier claim, because the process of the earlier claim may only have been stopped, and may still receive a
+/// response. If the store does not answer at the end of a claim, the change is repeated as soon as the store answers
+/// again (`EphemeralStore.replaceLater`).
 public struct RefreshLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
     /// The family of the presented token.
     public let family: TransactionID
-    /// True if the store has lost the record of the family, or its latest changes, together with an earlier epoch. This
-    /// claim has then created the record again, or has replaced the old record. False for the first token of a family,
-    /// which needs no record.
+    /// True if the store has begun another epoch and has lost the record of the family, or the latest changes of the
+    /// record. This claim has then created the record again, or has replaced the old record. False for the first token
+    /// of a family, which needs no record.
     public let replacesLostRecord: Bool
     /// True if this claim took over an earlier claim on the token, because the lease of the earlier claim had ended or
-    /// the store had found its process gone. The upstream may have used the token up for the earlier claim.
+    /// the store had found the process of the earlier claim gone. The request of the earlier claim may have used up the
+    /// upstream token.
     public let tookOverClaim: Bool
     /// True if this claim took over an earlier claim before the lease of the earlier claim had ended. The earlier
     /// process may only have been stopped, and may still receive a new token from the upstream.
@@ -68,12 +70,13 @@ public struct RefreshLedger: Sendable {
     let expiry: UnixTime
   }
 
-  /// The duty of the caller that presented a token of an ended family.
+  /// The duty of the caller of `claim` or `end(of:now:)` if the family of the presented token has ended.
   public enum Ended: Hashable, Sendable {
-    /// The caller must revoke the upstream token in the presented token: no token of this or a later generation has
-    /// been presented since the end of the family.
+    /// The caller must revoke the upstream token in the presented token, because no other request has revoked a token
+    /// of this or a later generation since the end of the family.
     case revokeToken
-    /// The caller has nothing to revoke: the upstream tokens up to this generation have already been revoked.
+    /// The caller has nothing to revoke: other requests have revoked the upstream tokens up to this generation, or are
+    /// revoking them.
     case nothingToRevoke
   }
 
@@ -90,7 +93,7 @@ public struct RefreshLedger: Sendable {
     case reused
     /// The family has ended.
     case ended(Ended)
-    /// A token of this epoch and generation must have a record, but the store has none.
+    /// The store has no record of the family, but accepts a token of this epoch and generation only with a record.
     case missing
   }
 
@@ -111,14 +114,15 @@ public struct RefreshLedger: Sendable {
 
   /// Creates a ledger that keeps its entries in `store`.
   ///
-  /// - Parameter isStrict: true if a family ends together with the epoch in which its record was lost
-  ///   (`store_epoch: strict`).
+  /// - Parameter isStrict: true to refuse a token of an earlier epoch if its family has no record, or one with a lower
+  ///   generation (`store_epoch: strict`).
   public init(store: any EphemeralStore, isStrict: Bool = false) {
     self.store = store
     self.isStrict = isStrict
   }
 
-  /// The epoch that new tokens contain if they do not follow from a claim.
+  /// The current epoch of the store. A new token contains this epoch if the presented token was not claimed. After a
+  /// claim, it contains ``Attempt/epoch``.
   public var epoch: EpochID { store.epoch }
 
   /// Claims the use of a token. Call it after all other checks of the request have passed.
@@ -142,7 +146,8 @@ public struct RefreshLedger: Sendable {
       guard let old = try await store.get(key, now: now) else {
         // If the epoch has changed since the loop read it, the next check must compare the token with the new epoch.
         guard store.epoch == epoch else { continue }
-        // In an earlier epoch, even the first token of a family may have been used, so a strict ledger refuses it.
+        // Even the first token of a family may have been used in an earlier epoch. So a strict ledger refuses every
+        // token of an earlier epoch that has no record.
         guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
@@ -227,14 +232,15 @@ public struct RefreshLedger: Sendable {
     !isStrict && use.epoch != epoch && use.generation > Int(record.generation)
   }
 
-  /// Withdraws a claim whose outcome is unknown, as soon as the store answers. The caller of `claim` gets an error, so
-  /// it does not contact the upstream.
+  /// Restores the record from before the claim as soon as the store answers again. Called after a failed operation of
+  /// `claim` or `release`, because it is unknown if the store has performed the operation. If `claim` has failed, its
+  /// caller gets an error and does not contact the upstream.
   private func withdrawLater(_ attempt: Attempt) async {
     await store.replaceLater(
       RefreshLedger.key(attempt.family), attempt.record, with: attempt.recordBefore, expiry: attempt.expiry)
   }
 
-  /// Makes the record busy with a new nonce and returns the attempt that holds it.
+  /// Makes the record busy with a new nonce, and returns the attempt that holds the claim.
   private func makeAttempt(
     _ use: RefreshUse, _ record: inout FamilyRecord, of claimant: ClaimantID, in epoch: EpochID,
     recordBefore: [UInt8]?, replacesLostRecord: Bool, tookOverClaim: Bool = false, tookOverBeforeLeaseEnd: Bool = false,
@@ -310,8 +316,8 @@ public struct RefreshLedger: Sendable {
   }
 
   /// Makes `successor` the valid token. Returns false if the family has ended in the meantime, or if another request
-  /// has taken over the claim. Then the client must not receive `successor`. Throws `.unavailable` if the store has
-  /// begun another epoch, because the record may have been lost with the earlier epoch.
+  /// has taken over the claim. Then the client must not receive `successor`. Throws `.unavailable` if the store no
+  /// longer has the claim and has begun another epoch, because the store may then have lost the claim.
   public func settle(_ attempt: Attempt, successor: Secret, now: UnixTime) async throws(StoreError) -> Bool {
     defer { store.endHold() }
     var record = FamilyRecord(state: .current)

@@ -47,11 +47,11 @@ extension StoreKind {
     public let holderDivisor: Int
     /// The treatment of a request that needs room in a full share.
     public let whenFull: WhenFull
-    /// The length of a slot of the expiry wheel; its 1,024 slots cover the usual lifetime.
+    /// The length of a slot of the expiry wheel. The 1,024 slots of the wheel cover the usual lifetime of an entry.
     let tick: Seconds
   }
 
-  /// The properties of this kind: the table of all kinds.
+  /// The properties of this kind. The `switch` is the table of all kinds.
   ///
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
   /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
@@ -73,7 +73,7 @@ extension StoreKind {
     case .answer:
       Properties(name: "answer", size: .upTo(16_384), percent: 7, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .state:
-      // The requests that create these entries are not authenticated.
+      // The maximum length is low, because any program can send the requests that create these entries.
       Properties(name: "state", size: .upTo(512), percent: 15, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
       // `PushedRequests` accepts a request of this length only from a client that authenticates. The maximum length for

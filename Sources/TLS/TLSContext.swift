@@ -38,7 +38,7 @@ public struct TLSIdentity: Sendable {
     case client
   }
 
-  /// Creates a context. Throws `TLSError` if OpenSSL does not know a cipher suite or cannot create the context.
+  /// Creates a context. Throws `TLSError` if OpenSSL refuses the cipher suites or cannot create the context.
   ///
   /// - Parameter ciphers: The OpenSSL names of cipher suites for TLS 1.2 and 1.3. If the list contains no suite for a
   ///   version, the defaults for that version apply.
@@ -86,7 +86,7 @@ public struct TLSIdentity: Sendable {
   /// Trusts these authorities only. Throws `TLSError` if OpenSSL refuses one of them.
   func trust(_ authorities: CertificateChain) throws(TLSError) {
     guard let store = unsafe X509_STORE_new() else { throw TLSError(TLSLibrary.lastReason()) }
-    // The context takes over the reference.
+    // The context takes over the reference to `store`.
     unsafe SSL_CTX_set_cert_store(pointer, store)
     guard unsafe authorities.certificates.allSatisfy({ unsafe X509_STORE_add_cert(store, $0) == 1 }) else {
       throw TLSError("a trusted certificate cannot be used: \(TLSLibrary.lastReason())")

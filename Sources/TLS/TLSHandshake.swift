@@ -43,7 +43,8 @@ extension TLSLayer {
   ) async throws(TLSFailure) {
     while true {
       await gate.waitForStep(waiter)
-      // While the handshake waited in the queue, the worker may have stopped, or the deadline may have passed.
+      // While the handshake waited in the queue, the worker may have stopped, or the socket may have been closed. A
+      // deadline that has passed meanwhile ends the next wait for the socket.
       if socket.isAborted || !socket.isOpen { throw .closed }
       switch try handshake(socket) {
       case .done:

@@ -125,7 +125,7 @@ public import Reactor
   }
 
   /// Returns true if `receive` would return application data, an end or a failure. Processes the records without
-  /// application data that were received before.
+  /// application data that precede this result.
   public func hasInput(_ socket: Socket) -> Bool {
     guard !isBroken else { return true }
     budget.begin(turn: socket.poller.turn)
@@ -184,7 +184,7 @@ public import Reactor
     guard !isBroken, !hasAnnouncedEnd else { return .failed(.reset) }
     guard count > 0 else { return .wouldBlock }
     if pendingWrite.count > 0,
-      count < pendingWrite.count || TLSLayer.hash(of: buffer, pendingWrite.count) != pendingWrite.hash
+      count < pendingWrite.count || TLSLayer.hash(of: buffer, upTo: pendingWrite.count) != pendingWrite.hash
     {
       // OpenSSL has not finished an earlier write and must get the bytes of that write again, but `buffer` has others.
       return fail(socket)
@@ -210,14 +210,14 @@ public import Reactor
     default:
       return fail(socket)
     }
-    pendingWrite = (count, TLSLayer.hash(of: buffer, count))
+    pendingWrite = (count, TLSLayer.hash(of: buffer, upTo: count))
     return .wouldBlock
   }
 
-  /// Returns a hash (FNV-1a) by which a repeated write is distinguished from another message. It covers only the first
-  /// 64 bytes. An interim response, whose write the caller does not repeat, is shorter than that, so the hash of the
-  /// message that follows differs from its hash.
-  private static func hash(of buffer: Buffer, _ count: Int) -> UInt64 {
+  /// Returns a hash (FNV-1a) of the first `count` bytes, but of at most 64. If a write is pending, the hash shows if
+  /// the caller repeats this write or sends another message. A caller repeats each pending write except that of an
+  /// interim response (`100 Continue`). An interim response has less than 64 bytes, so the hash covers it completely.
+  private static func hash(of buffer: Buffer, upTo count: Int) -> UInt64 {
     buffer.withSpan { bytes in
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325
       for index in 0..<min(64, count) { hash = (hash ^ UInt64(bytes[index])) &* 0x100_0000_01b3 }

@@ -4,8 +4,8 @@ public import Time
 
 /// The configuration of a TLS listener.
 public struct TLSServerSettings: Sendable {
-  /// The certificates, at least one. Clients get the first one if they do not use SNI, or if no certificate matches
-  /// their name.
+  /// The certificates, at least one. Clients get the first one if they do not use SNI, or if no certificate matches the
+  /// host name that they send.
   public var identities: [TLSIdentity]
   /// The lowest accepted version.
   public var minimumVersion = TLSVersion.v12
@@ -41,7 +41,8 @@ public struct TLSServerSettings: Sendable {
   /// The protocols for ALPN as bytes, the preferred one first.
   private let protocols: [[UInt8]]
 
-  /// Creates the configuration. Throws `TLSError` if a certificate, a key or a cipher suite cannot be used.
+  /// Creates the server side of a listener. Throws `TLSError` if OpenSSL refuses a certificate, a key or the cipher
+  /// suites.
   public init(_ settings: TLSServerSettings, tickets: TicketKeys) throws(TLSError) {
     guard let first = settings.identities.first else { throw TLSError("no certificate") }
     handshakeTimeout = settings.handshakeTimeout

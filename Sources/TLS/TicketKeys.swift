@@ -81,9 +81,9 @@ extension TicketKeys {
   /// Prepares the encryption or decryption of a ticket. Returns a number for OpenSSL: 1 to continue, 2 to continue and
   /// replace the ticket, 0 for an unknown key, -1 to fail.
   ///
-  /// `name` points to the name of the key. This function writes the name of the key of a new ticket, and reads the name
-  /// in a received ticket to find its key. OpenSSL documents these sizes: 16 bytes at `name`, and at `vector` room for
-  /// the initialisation vector.
+  /// `name` points to the field of the ticket for the name of the key. For a new ticket, this function writes the name
+  /// of the current key there. For a received ticket, it reads the name to find the key. OpenSSL documents these sizes:
+  /// 16 bytes at `name`, and at `vector` room for the initialisation vector.
   func prepare(
     _ name: UnsafeMutablePointer<UInt8>, _ vector: UnsafeMutablePointer<UInt8>, _ cipher: OpaquePointer,
     _ authentication: OpaquePointer, isEncrypting: Bool

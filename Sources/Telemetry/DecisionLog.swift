@@ -2,7 +2,8 @@ internal import Synchronization
 public import Time
 
 /// The decision log. It contains one JSON line for each judged request (a request to which rules were applied). Other
-/// lines report removed header fields and the number of dropped lines.
+/// lines report removed header fields, authorization responses that were observed on paths that are not endpoints, and
+/// the number of dropped lines.
 ///
 /// Each worker appends records to its own buffer and does not wait. One thread, the writer, empties the buffers and
 /// writes the lines. It sleeps until it is signalled, so an idle process does not wake up. If a buffer is full, new

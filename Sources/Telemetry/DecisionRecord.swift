@@ -8,7 +8,7 @@ public import Time
 /// This type is a class, because the record is copied through a buffer to the writer thread, and each copy of a struct
 /// would retain every string.
 public final class DecisionRecord: Sendable {
-  /// The time at which the record was created, just before the response.
+  /// The time at which the record was created, before the response is sent.
   public let time: Timestamp
   /// The id that all lines about one request share.
   public let request: String?
@@ -16,7 +16,8 @@ public final class DecisionRecord: Sendable {
   public let transaction: String?
   /// The id that the redemption of a code, the refreshes of its tokens and their revocation share.
   public let family: String?
-  /// The endpoint whose rules were applied; `otherPath` for a line about a removed header field.
+  /// The endpoint whose rules were applied; `otherPath` for a line about a removed header field or about an
+  /// authorization response that was observed on a path that is not an endpoint.
   public let endpoint: DecisionEndpoint
   /// The client id in the request, which may be unknown to the policy. The line contains at most 256 bytes of it.
   public let client: String?
@@ -25,7 +26,8 @@ public final class DecisionRecord: Sendable {
   /// The id of the rule that refused the request, or would have refused it in enforce mode; `nil` if there is no such
   /// rule.
   public let rule: String?
-  /// The HTTP status of the response to the client; 0 for a line that is created before the response.
+  /// The HTTP status of the response to the client; 0 if the gateway did not intercept the request, but let it or its
+  /// response pass, e.g. in a line about a removed header field.
   public let status: Int
   /// `enforce` or `observe`.
   public let mode: String

@@ -31,12 +31,13 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case metadata
   /// The consent page of the gateway.
   case consent
-  /// A path that is not an endpoint, but at which the upstream sent an authorization response.
+  /// A path that is not an endpoint, but at which the upstream sent an authorization response that the gateway withheld
+  /// to check it.
   case response
   /// The pushed authorization request endpoint (RFC 9126).
   case pushedAuthorization = "pushed_authorization"
-  /// Any other path that is judged, e.g. one that servers read in different ways, or one that the policy closes. Also
-  /// used in log lines about removed header fields.
+  /// Any other path that is judged, e.g. one that servers read in different ways, or one that the policy closes to all
+  /// requests. Also used in log lines about removed header fields and about observed authorization responses that pass.
   case otherPath = "path"
 }
 

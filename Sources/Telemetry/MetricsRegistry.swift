@@ -12,9 +12,9 @@ public final class MetricsRegistry: Sendable {
   public let workers: [WorkerMetrics]
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
-  private let store = Mutex<@Sendable () -> [StoreSeries]>({ [] })
-  private let storeCount = Mutex<@Sendable () -> StoreCountSeries?>({ nil })
-  private let storeActivity = Mutex<@Sendable () -> StoreActivitySeries?>({ nil })
+  private let measureStore = Mutex<@Sendable () -> [StoreSeries]>({ [] })
+  private let measureStoreCount = Mutex<@Sendable () -> StoreCountSeries?>({ nil })
+  private let measureStoreActivity = Mutex<@Sendable () -> StoreActivitySeries?>({ nil })
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
 
@@ -48,24 +48,24 @@ public final class MetricsRegistry: Sendable {
   /// Sets the function that measures the memory use of the store. The function is called whenever metrics are
   /// collected.
   public func setStoreMeasurement(_ measure: @escaping @Sendable () -> [StoreSeries]) {
-    store.withLock { $0 = measure }
+    measureStore.withLock { $0 = measure }
   }
 
   /// Sets the function that returns the state of the count of entries; it returns `nil` for a store that does not count
   /// in the background. It is called whenever metrics are collected.
   public func setStoreCountMeasurement(_ measure: @escaping @Sendable () -> StoreCountSeries?) {
-    storeCount.withLock { $0 = measure }
+    measureStoreCount.withLock { $0 = measure }
   }
 
   /// Sets the function that returns the operations of the store; it returns `nil` for a store in memory. It is called
-  /// whenever metrics are collected or readiness is asked for.
+  /// whenever metrics are collected or `/readyz` is requested.
   public func setStoreActivityMeasurement(_ measure: @escaping @Sendable () -> StoreActivitySeries?) {
-    storeActivity.withLock { $0 = measure }
+    measureStoreActivity.withLock { $0 = measure }
   }
 
   /// The operations of the store until now; `nil` for a store in memory.
   public var currentStoreActivity: StoreActivitySeries? {
-    let measure = storeActivity.withLock { $0 }
+    let measure = measureStoreActivity.withLock { $0 }
     return measure()
   }
 
@@ -80,9 +80,9 @@ public final class MetricsRegistry: Sendable {
     snapshot.policyVersion = policy.version
     snapshot.policyReloads = policy.reloads
     snapshot.policyReloadFailures = policy.failures
-    let measure = store.withLock { $0 }
+    let measure = measureStore.withLock { $0 }
     snapshot.store = measure()
-    let measureCount = storeCount.withLock { $0 }
+    let measureCount = measureStoreCount.withLock { $0 }
     snapshot.storeCount = measureCount()
     snapshot.storeActivity = currentStoreActivity
     snapshot.certificates = certificates.withLock { $0 }

@@ -91,7 +91,7 @@ public final class WorkerMetrics: Sendable {
   /// called on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
-  /// Counts a judged request, or a log line about a removed header field.
+  /// Counts a record for the decision log (see `MetricsSnapshot.decisions`).
   ///
   /// - Parameters:
   ///   - decision: The decision.

@@ -8,16 +8,16 @@ enum RFC3339 {
     let date = GregorianDate(daysSince1970: days)
     var text: [UInt8] = []
     text.reserveCapacity(24)
-    append(date.year, 4, "-", to: &text)
-    append(date.month, 2, "-", to: &text)
-    append(date.day, 2, "T", to: &text)
-    append(second / 3_600, 2, ":", to: &text)
-    append(second / 60 % 60, 2, ":", to: &text)
+    append(date.year, width: 4, separator: "-", to: &text)
+    append(date.month, width: 2, separator: "-", to: &text)
+    append(date.day, width: 2, separator: "T", to: &text)
+    append(second / 3_600, width: 2, separator: ":", to: &text)
+    append(second / 60 % 60, width: 2, separator: ":", to: &text)
     if let milliseconds {
-      append(second % 60, 2, ".", to: &text)
-      append(milliseconds, 3, "Z", to: &text)
+      append(second % 60, width: 2, separator: ".", to: &text)
+      append(milliseconds, width: 3, separator: "Z", to: &text)
     } else {
-      append(second % 60, 2, "Z", to: &text)
+      append(second % 60, width: 2, separator: "Z", to: &text)
     }
     return String(decoding: text, as: UTF8.self)
   }
@@ -36,7 +36,7 @@ enum RFC3339 {
   }
 
   /// Appends the last `width` digits of a number and the separator that follows them.
-  private static func append(_ value: Int, _ width: Int, _ separator: Unicode.Scalar, to text: inout [UInt8]) {
+  private static func append(_ value: Int, width: Int, separator: Unicode.Scalar, to text: inout [UInt8]) {
     var scale = 1
     for _ in 1..<width { scale *= 10 }
     while scale > 0 {

@@ -2,8 +2,8 @@
 /// stored in pages.
 ///
 /// A tree of objects would need an allocation for each node, and a policy of 100,000 clients has millions of nodes. The
-/// reader builds the policy while it reads the document, so it frees the pages that it has read in order to save
-/// memory.
+/// reader of policies builds the policy while it reads the document. To save memory, it frees each page that it has
+/// read completely.
 public final class YAMLDocument {
   /// A node in 16 bytes.
   struct Record {

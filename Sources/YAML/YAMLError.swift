@@ -1,4 +1,4 @@
-/// The reason why a file is not one plain YAML document, with its position.
+/// The reason why this module does not accept a file, with the position of the problem.
 public struct YAMLError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A feature of YAML that is refused, a syntax error, or a limit that the file exceeds.
   public enum Problem: Equatable, Sendable {

@@ -60,7 +60,7 @@ struct CheckReport {
         let selfCheck = policy.outcome.selfCheck
         text += "\(policy.path): RFC 8252, appendix A: \(selfCheck.isMet ? "met" : "not met")\n"
         for item in selfCheck.items { text += "  \(item)\n" }
-        text += "\(policy.path): \(CheckReport.sentence(loaded.gateway.store))\n"
+        text += "\(policy.path): \(CheckReport.description(of: loaded.gateway.store))\n"
         let count = loaded.clients.count
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }
@@ -74,7 +74,7 @@ struct CheckReport {
   }
 
   /// Describes the store: its place, and how many families of refresh tokens fit into it.
-  private static func sentence(_ store: StoreLocation) -> String {
+  private static func description(of store: StoreLocation) -> String {
     switch store {
     case .memory(let size):
       let families = MemoryStore(size: size).usage.first { $0.kind == .family }?.capacity ?? 0

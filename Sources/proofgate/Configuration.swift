@@ -26,8 +26,8 @@ struct Configuration: Sendable {
     _ path: String, environment: [String: String], ephemeralKeyRing: KeyRing
   ) -> Result<Configuration, Failure> {
     let outcome = PolicyFile.load(path: path, environment: environment)
-    // `unsupportedSettings` has an error for each valid setting that `serve` does not support. A policy without such an error
-    // is servable.
+    // `unsupportedSettings` has an error for each valid setting that `serve` does not support. If neither list has an
+    // error, `outcome.isServable` is true.
     var findings = outcome.diagnostics + outcome.unsupportedSettings
     var keyRing = ephemeralKeyRing
     if let reference = outcome.sealingKeys {

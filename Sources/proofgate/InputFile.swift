@@ -22,7 +22,7 @@ enum InputFile {
     return text
   }
 
-  /// Reads standard input to its end, or to the end of the line with which it exceeds the maximum length.
+  /// Reads standard input to its end, or to the end of the line with which the text exceeds the maximum length.
   static func readStandardInput() -> String {
     var text = ""
     while text.utf8.count <= limit, let line = readLine(strippingNewline: false) { text += line }

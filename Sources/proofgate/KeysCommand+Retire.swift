@@ -28,8 +28,8 @@ extension KeysCommand {
         "The policy whose lifetimes count; default: the longest that any policy may set.", valueName: "file"))
     var policy: String?
 
-    @Flag(help: "Retire the key now. Sign-ins, codes and refresh tokens that it sealed end.")
-    var now = false
+    @Flag(name: .customLong("now"), help: "Retire the key now. Sign-ins, codes and refresh tokens that it sealed end.")
+    var isForced = false
 
     func validate() throws {
       guard KeyID(id) != nil else {
@@ -44,23 +44,23 @@ extension KeysCommand {
       let time = SystemClock.unixTime()
       let sentence: String
       switch keys.retirement(of: key, lifetime: lifetime.duration) {
-      case .unknownKey: throw refusal("there is no key \(key) in \(source.name)")
-      case .sealingKey: throw refusal("key \(key) seals; rotate until another one does, then retire it")
+      case .unknownKey: throw reportRefusal("there is no key \(key) in \(source.name)")
+      case .sealingKey: throw reportRefusal("key \(key) seals; rotate until another one does, then retire it")
       case .retired: sentence = "key \(key) is already retired"
       case .unused: sentence = "key \(key) is retired; it has sealed nothing"
       case .possible(let from, _) where from <= time:
         sentence = "key \(key) is retired; no value that it sealed is valid any more"
-      case .possible where now, .unrecorded where now:
+      case .possible where isForced, .unrecorded where isForced:
         sentence =
           "key \(key) is retired; from the next reload on, sign-ins in progress, codes and refresh tokens that it "
           + "sealed are refused, and their users have to sign in again"
       case .possible(let from, let sealedUntil):
-        throw refusal(
+        throw reportRefusal(
           "key \(key) can be retired from \(from.text) on: it sealed until \(sealedUntil.text), a replica may load "
             + "the next key up to \(Retire.text(KeyFile.reloadTime)) later, and a value is valid for up to "
             + "\(Retire.text(lifetime.duration)) (\(lifetime.origin))", canBeForced: true)
       case .unrecorded:
-        throw refusal(
+        throw reportRefusal(
           "\(source.name) does not record until when key \(key) sealed; add the time of its rotation as the fifth "
             + "field of its line, for example `2026-11-21T08:30:00Z`", canBeForced: true)
       }
@@ -83,8 +83,8 @@ extension KeysCommand {
 
     /// Reports the reason why the key is not retired, and returns the exit code.
     ///
-    /// - Parameter canBeForced: true if `--now` retires the key nevertheless.
-    private func refusal(_ reason: String, canBeForced: Bool = false) -> ExitCode {
+    /// - Parameter canBeForced: true if the command would retire the key with `--now`.
+    private func reportRefusal(_ reason: String, canBeForced: Bool = false) -> ExitCode {
       Console.reportError(reason)
       if canBeForced {
         if policy == nil { Console.inform("`--policy FILE` counts with the lifetimes of that policy") }

@@ -72,7 +72,7 @@ final class Service {
       Console.reportError("cannot start: \(error)")
       return .systemFailure
     }
-    // From here on, this thread handles signals. A blocked write to standard error must not delay it.
+    // From here on, this thread handles signals. A blocked write to standard error must not delay the signals.
     Console.writeInBackground()
     announce(parts)
     poller.start(

@@ -25,7 +25,7 @@ struct StoreCommand: ParsableCommand {
         for line in report.lines { Console.writeOutput("\(line)\n") }
         Console.inform("the store \(path) is not damaged")
       } catch {
-        throw error.exit()
+        throw error.report()
       }
     }
   }
@@ -50,7 +50,7 @@ struct StoreCommand: ParsableCommand {
         Console.inform("the store \(path) is empty and begins an epoch")
         if let old { Console.inform("the old file is kept as \(old), because it is not recognised as a store") }
       } catch {
-        throw error.exit()
+        throw error.report()
       }
     }
   }
@@ -58,7 +58,7 @@ struct StoreCommand: ParsableCommand {
 
 extension FileStoreError {
   /// Shows the error and returns the exit code.
-  fileprivate func exit() -> ExitCode {
+  fileprivate func report() -> ExitCode {
     Console.reportError(description)
     return isDamage ? .policyErrors : .systemFailure
   }
