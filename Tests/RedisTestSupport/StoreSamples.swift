@@ -10,7 +10,7 @@ extension StoreKey {
 extension StoreKind {
   /// A value of the kind's length that depends on the number.
   public func sample(_ number: Int = 1) -> [UInt8] {
-    switch row.size {
+    switch properties.size {
     case .fixed(let length): [UInt8(truncatingIfNeeded: number)] + [UInt8](repeating: 0, count: length - 1)
     case .upTo: [UInt8(truncatingIfNeeded: number)]
     }
