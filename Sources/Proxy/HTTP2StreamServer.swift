@@ -2,9 +2,9 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// A new task for each stream, with everything that a request needs, would cost a third as much as a small request. So
-/// after each stream, the task waits for the next stream of its connection. It serves no other client, and its state is
-/// reset for each stream.
+/// A new task for each stream, with all objects that a request needs, would add a third to the cost of a small request.
+/// So after each stream, the task waits for the next stream of its connection. The task serves no other client, and its
+/// state is reset for each stream.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection

@@ -33,8 +33,8 @@ extension ServerConnection {
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
     case .refusal(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
-    case .relay(let answer, let response):
-      await currentExchange().relay(answer, response, to: head, began: began)
+    case .relay(let upstreamResponse, let response):
+      await currentExchange().relay(upstreamResponse, response, to: head, began: began)
     }
   }
 

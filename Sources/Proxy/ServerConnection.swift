@@ -75,7 +75,7 @@ final class ServerConnection: Activity {
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
-  /// The number of the current or last request among those of its worker.
+  /// The number that the worker has given to the current or last request.
   private(set) var requestNumber: UInt64 = 0
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
@@ -89,7 +89,7 @@ final class ServerConnection: Activity {
     identitySettings = worker.settings
     identity = worker.identities.identity(
       of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isFromProxyProtocol: false)
-    admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
+    admission = Admission(worker.connections, totalLimit: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
     stage = .accepted(speaksProxyProtocol: speaksProxyProtocol)
     worker.metrics.connectionOpened()

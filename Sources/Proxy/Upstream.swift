@@ -19,39 +19,41 @@ public final class Upstream {
   ///
   /// A GET or HEAD request is sent once more, on another connection, if a reused connection turns out to be closed.
   ///
-  /// If the client goes away while the request waits for a connection, the request is not sent. If it goes away later,
-  /// only the wait for the response to a GET or HEAD ends. The response to any other request is awaited in any case,
-  /// because the request may have changed state: then the gateway knows the result when the client repeats its request.
+  /// If the client goes away while the request waits for a connection, the request is not sent. If the client goes away
+  /// later, the wait for the response ends only if `request` is a GET or HEAD. Any other request may have changed state
+  /// at the upstream. So its response is awaited, and the gateway knows the result when the client repeats its own
+  /// request.
   ///
   /// Throws `UpstreamFailure`; its `nothingWasSent` is true if the upstream certainly did not receive the request.
   public func send(_ request: OutboundRequest) async throws(UpstreamFailure) -> UpstreamResponse {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
     let head = try encode(request)
+    // `nil` if the wait for the response must not end when the client goes away.
     let client = isIdempotent ? connection.socket : nil
     // Join the send batch before taking a connection, so that the connection is used as soon as it is taken.
     await waiter.joinSendBatch()
     if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
-    var mayReuse = true
+    var mayUseIdle = true
     while true {
       let upstream: UpstreamConnection
       do throws(UpstreamFailure) {
         upstream = try await worker.pool.take(
-          mayReuse: mayReuse, isIdempotent: isIdempotent, mayUseReserved: true, for: connection)
+          mayUseIdle: mayUseIdle, mayRepeat: isIdempotent, mayUseReserved: true, for: connection)
       } catch {
         recordFailure(error)
         throw error
       }
       let wasReused = upstream.isReused
       do throws(UpstreamFailure) {
-        let isWhole = try await send(head, request, to: upstream, client)
+        let wasSentCompletely = try await send(head, request, to: upstream, client)
         return try await readHead(
           of: upstream, method: request.method == "HEAD" ? .head : .get,
-          requestAllowsReuse: isWhole && !Upstream.asksForClose(request), client)
+          requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), client)
       } catch {
-        let answered = !upstream.input.isEmpty
+        let hasAnswer = !upstream.input.isEmpty
         worker.pool.retire(upstream)
-        if error == .reset, wasReused, isIdempotent, mayReuse, !answered {
-          mayReuse = false
+        if error == .reset, wasReused, isIdempotent, mayUseIdle, !hasAnswer {
+          mayUseIdle = false
           continue
         }
         recordFailure(error)
@@ -162,7 +164,7 @@ public final class Upstream {
     }
   }
 
-  /// Waits for the upstream. Throws if `client` goes away or the deadline passes.
+  /// Waits for the upstream. Throws if `client`, unless `nil`, goes away or if the deadline passes.
   private func wait(
     _ socket: Socket, _ wanted: Readiness, _ client: Socket?, until deadline: Deadline
   ) async throws(UpstreamFailure) {
