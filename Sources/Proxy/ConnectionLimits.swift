@@ -52,8 +52,8 @@ public final class ConnectionLimits: Sendable {
     shards[Int((key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
   }
 
-  /// Returns the part of an address that identifies one customer: an IPv4 address, or the first 64 bits of an IPv6
-  /// address.
+  /// Returns the part of an address by which clients are counted: an IPv4 address, or the first 64 bits of an IPv6
+  /// address, because one client may use all addresses of a /64 prefix.
   static func key(_ address: Address) -> UInt64 {
     let bytes = address.mappedBytes
     let isIPv4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff

@@ -24,7 +24,7 @@ extension Exchange {
   private func end(_ head: RequestHead, upstream error: UpstreamFailure) async {
     metrics.upstreamFailed(error)
     let failure = ProxyFailure.upstream(error)
-    await end(head, with: failure, limit: failure.limit(in: .body))
+    await end(head, with: failure, limit: failure.limit(at: .afterHead))
   }
 
   /// Cuts the response if it has begun. Otherwise answers with `failure`, or sends nothing if `failure` is `nil`

@@ -60,7 +60,7 @@ final class HTTP2Connection: Activity {
   var spareTransports: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
-  /// The number of streams that a task serves.
+  /// The number of tasks that serve a stream.
   var streamTasks = 0
   /// The number of streams that no task serves any more and that are not closed: the response is not sent completely,
   /// or the client has not ended its request.

@@ -11,7 +11,7 @@ final class HTTP2StreamServer: Activity {
   private var stage = Stage.ended
 
   private enum Stage {
-    /// The task serves a stream. With a failure, it refuses the request without reading it.
+    /// The task serves a stream. If there is a failure, the task refuses the request without reading the request.
     case serving(ProxyFailure?)
     /// The task waits for the next stream.
     case spare

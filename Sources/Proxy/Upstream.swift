@@ -65,7 +65,7 @@ public final class Upstream {
   private func recordFailure(_ failure: UpstreamFailure) {
     if case .clientGone = failure { return }
     worker.metrics.upstreamFailed(failure)
-    if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.recordLimit(limit) }
+    if let limit = ProxyFailure.upstream(failure).limit(at: .afterHead) { worker.metrics.recordLimit(limit) }
   }
 
   /// Returns the encoded head. Throws `unsendable` if it cannot be encoded safely.
