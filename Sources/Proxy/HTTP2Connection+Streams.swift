@@ -104,7 +104,8 @@ extension HTTP2Connection {
     for (index, transport) in transports.enumerated() { transport.stream.callerIndex = index }
   }
 
-  /// Keeps a task that has served its stream for another one. Returns false if the task must end.
+  /// Keeps the task, which has served its stream, so that it can serve another stream. Returns false if the task must
+  /// end.
   func keepSpare(_ server: HTTP2StreamServer) -> Bool {
     guard life != .ended, life != .parked, spareServers.count < HTTP2Connection.spareLimit else { return false }
     spareServers.append(server)

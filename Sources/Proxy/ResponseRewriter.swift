@@ -82,7 +82,8 @@ enum ResponseRewriter {
   ///
   /// - Parameters:
   ///   - date: the `Date` field to add; empty if the upstream sent one (RFC 9110, section 6.6.1).
-  ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; or nothing.
+  ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; if empty, the
+  ///     upstream's is kept.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],

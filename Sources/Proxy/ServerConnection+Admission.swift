@@ -69,8 +69,8 @@ extension ServerConnection {
 
   // MARK: PROXY protocol
 
-  /// Reads the header and adopts its client. Returns false if this peer may not send one, or does not send a valid one
-  /// in time.
+  /// Reads the header of the PROXY protocol and adopts the client that it names. Returns false if this peer may not
+  /// send a header, or does not send a valid header in time.
   private func readProxyHeader() async -> Bool {
     guard settings.configuration.trusts(peer) else { return false }
     let deadline = poller.deadline(after: settings.configuration.headerTimeout)

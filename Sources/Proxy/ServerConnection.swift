@@ -7,9 +7,9 @@ import Telemetry
 
 /// One client connection, from its first byte to its close.
 ///
-/// While a request is in progress or the next one is expected soon, it has a task. After that it is parked as a
-/// `ParkedConnection`: registered, with a deadline, but without a task and without a buffer. The next readable event
-/// creates a `ServerConnection` again.
+/// While a request is in progress or the next request is expected soon, the connection has a task. After that, a
+/// `ParkedConnection` replaces this object: its socket is registered and it has a deadline, but no task and no buffer.
+/// The next readable event creates a `ServerConnection` again.
 final class ServerConnection: Activity {
   /// The state of the connection.
   enum Stage {

@@ -96,8 +96,8 @@ public final class Upstream {
     return head
   }
 
-  /// True if the upstream may leave the body of the request unread, as with a passing request. It must then close the
-  /// connection, so that it does not parse the body as a request that no rule has checked.
+  /// True if the upstream may leave the body of the request unread. The upstream must then close the connection, so
+  /// that it does not parse the body as a request that no rule has checked (as in `RequestRewriter.writeEnd`).
   private static func asksForClose(_ request: OutboundRequest) -> Bool {
     !request.body.isEmpty && !Method(request.method).serversReadContent
   }

@@ -64,7 +64,7 @@ public final class UpstreamPool {
   func takeIdle(mayRepeat: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
     guard mayUseConnection(mayUseReserved: mayUseReserved) else { return nil }
     while let connection = idle.popLast() {
-      // The last one is the most recently used: if it is too old, all are.
+      // The last connection was used most recently. If it has been idle for too long, so have all others.
       if !mayRepeat, poller.now - connection.idleSince > settings.configuration.maximumIdleTimeIfNotRepeatable {
         idle.append(connection)
         return nil
