@@ -52,8 +52,8 @@ public final class ConnectionLimits: Sendable {
     shards[Int((key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
   }
 
-  /// Returns the part of an address that identifies one customer: an IPv4 address, or the first 64 bits of an IPv6
-  /// address.
+  /// Returns the part of an address by which clients are counted: an IPv4 address, or the first 64 bits of an IPv6
+  /// address, because one client may use all addresses of a /64 prefix.
   static func key(_ address: Address) -> UInt64 {
     let bytes = address.mappedBytes
     let isIPv4 = bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 0xff && bytes[11] == 0xff
@@ -64,25 +64,26 @@ public final class ConnectionLimits: Sendable {
 /// The entries of one connection in `ConnectionLimits`, which are removed when this object is freed.
 final class Admission {
   private let limits: ConnectionLimits
-  private var counted: Address?
+  /// The client address for which the connection is counted, if any.
+  private var countedAddress: Address?
   /// True if the total number of connections was within its limit when this connection was counted.
   let isWithinTotal: Bool
 
-  init(_ limits: ConnectionLimits, total: Int) {
+  init(_ limits: ConnectionLimits, totalLimit: Int) {
     self.limits = limits
-    isWithinTotal = limits.enter(limit: total)
+    isWithinTotal = limits.enter(limit: totalLimit)
   }
 
   deinit {
-    if let counted { limits.leave(counted) }
+    if let countedAddress { limits.leave(countedAddress) }
     limits.leave()
   }
 
   /// Counts the connection for the address of its client. Returns false if that address has too many connections, or if
   /// this connection is already counted for an address.
   func count(_ address: Address, limit: Int) -> Bool {
-    guard counted == nil, limits.enter(address, limit: limit) else { return false }
-    counted = address
+    guard countedAddress == nil, limits.enter(address, limit: limit) else { return false }
+    countedAddress = address
     return true
   }
 }

@@ -17,8 +17,8 @@ enum CookieFilter {
 
   /// Appends a `Cookie` field with all pairs except those of this name, or no field if no other pair is left.
   ///
-  /// The field is never longer than the original, so it always fits: a space follows a semicolon only where the
-  /// original has one.
+  /// The appended field is never longer than the original, because a space follows a semicolon only where the original
+  /// has one. So a buffer with room for the original field has room for this one.
   static func append(_ value: Range<Int>, of bytes: Span<UInt8>, without name: String, to buffer: Buffer) {
     var isFirst = true
     var position = value.lowerBound

@@ -45,9 +45,9 @@ public enum ErrorForm: Sendable {
     self.init(accept: values)
   }
 
-  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight, and 0 for a malformed one,
-  /// which does not begin with a digit, has other characters than digits and periods, or has more than four digits. A
-  /// weight above 1 counts as 1.
+  /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight, and 0 for a malformed
+  /// weight. A weight is malformed if it does not begin with a digit, has other characters than digits and periods, or
+  /// has more than four digits. A weight above 1 counts as 1.
   private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
     let digits = text.filter { $0 != "." }

@@ -7,16 +7,16 @@ import Telemetry
 extension Exchange {
   func fail(_ failure: Failure, _ head: RequestHead) async {
     switch failure {
-    case .state(.clientGone): await end(head, nil, nil)
-    case .state(.clientTimeout): await end(head, .timeout, .bodyTimeout)
-    case .state(.tooSlow): await end(head, .timeout, .minimumRate)
+    case .state(.clientGone): await end(head, with: nil, limit: nil)
+    case .state(.clientTimeout): await end(head, with: .timeout, limit: .bodyTimeout)
+    case .state(.tooSlow): await end(head, with: .timeout, limit: .minimumRate)
     case .state(.tooLong):
-      await end(head, state.isUploading ? .timeout : .upstream(.responseTimeout), .requestTimeout)
+      await end(head, with: state.isUploading ? .timeout : .upstream(.responseTimeout), limit: .requestTimeout)
     case .state(.responseTimeout): await end(head, upstream: .responseTimeout)
     case .state(.upstreamReset): await end(head, upstream: .reset)
     case .upstream(let error): await end(head, upstream: error)
-    case .request(let error): await end(head, .request(error), nil)
-    case .tooManyRequests: await end(head, .overloaded(.requestsPerAddress), .requestsPerAddress)
+    case .request(let error): await end(head, with: .request(error), limit: nil)
+    case .tooManyRequests: await end(head, with: .overloaded(.requestsPerAddress), limit: .requestsPerAddress)
     case .withheld(let response): await answer(withheld: response, head)
     }
   }
@@ -24,12 +24,14 @@ extension Exchange {
   private func end(_ head: RequestHead, upstream error: UpstreamFailure) async {
     metrics.upstreamFailed(error)
     let failure = ProxyFailure.upstream(error)
-    await end(head, failure, failure.limit(in: .body))
+    await end(head, with: failure, limit: failure.limit(at: .afterHead))
   }
 
   /// Cuts the response if it has begun. Otherwise answers with `failure`, or sends nothing if `failure` is `nil`
   /// because the client has gone.
-  private func end(_ head: RequestHead, _ failure: ProxyFailure?, _ limit: LimitKind?) async {
+  ///
+  /// - Parameter limit: the limit to count in the metrics, if the client or the upstream has exceeded one.
+  private func end(_ head: RequestHead, with failure: ProxyFailure?, limit: LimitKind?) async {
     let form = clientConnection.state.hasStartedResponse ? .page : errorForm(head)
     if let limit { metrics.recordLimit(limit) }
     clear()
@@ -55,8 +57,8 @@ extension Exchange {
 
   // MARK: Withheld responses
 
-  /// Copies the parts of a request with a body that the handler needs if the response is withheld: the head and, if the
-  /// request carries the handler's own cookie, the body.
+  /// Copies the parts of the request that the handler needs if the response is withheld: the head and, if the request
+  /// carries the handler's own cookie, the body. Called only for a request with a body.
   func hold(_ head: RequestHead) {
     held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasHandlerCookie ? head.body : nil)
   }
@@ -98,9 +100,10 @@ extension Exchange {
   }
 }
 
-/// The parts of a passing request with a body that are needed if its response is withheld (`WithheldResponse`).
+/// A copy of the parts of a passing request that the handler needs if the response is withheld (`WithheldResponse`).
 ///
-/// A request without a body needs no copy: its head stays at the front of the receive buffer until a response begins.
+/// Only a request with a body is copied. The head of any other request stays at the front of the receive buffer until a
+/// response begins.
 struct HeldRequest {
   /// The head; its storage is reused for each request of the connection.
   private(set) var head: [UInt8] = []

@@ -5,8 +5,8 @@ import Reactor
 extension Exchange {
   // MARK: Upload
 
-  /// Moves bytes from the client to the upstream until that would need a wait or the exchange has used its share.
-  /// Returns the result as an event.
+  /// Moves bytes from the client to the upstream until no more can move without a wait, or the exchange has used its
+  /// share. Returns the result as an event.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) -> ExchangeState.Event {
     while true {
       if !fromClient.isEmpty, upload.directCount == 0, !upload.isDecoded { try encodeUpload() }
@@ -74,8 +74,8 @@ extension Exchange {
 
   // MARK: Download
 
-  /// Moves bytes from the upstream to the client until that would need a wait or the exchange has used its share.
-  /// Returns the result as an event.
+  /// Moves bytes from the upstream to the client until no more can move without a wait, or the exchange has used its
+  /// share. Returns the result as an event.
   func stepDownload(_ upstream: UpstreamConnection, _ head: RequestHead) throws(Failure) -> ExchangeState.Event {
     while true {
       if !state.hasResponse {
@@ -158,8 +158,8 @@ extension Exchange {
   /// Returns the framing in which a chunked body is sent to the upstream: a length if the body is already complete,
   /// because many old servers do not accept chunks, otherwise chunks. Returns `.none` for a complete body without data.
   ///
-  /// If servers may ignore content with the method, and the client does not wait for 100 (Continue), waits for data or
-  /// the end of the body. So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
+  /// With a method whose content servers may ignore, first waits for data or the end of the body, unless the client
+  /// waits for 100 (Continue). So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
   func outgoingFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
     let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
     while true {

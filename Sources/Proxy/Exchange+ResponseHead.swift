@@ -38,7 +38,7 @@ extension Exchange {
       }
       worker.handler.editPassing(&edited)
       input.consume(parsed.length)
-      return try begin(edited, parsed, head)
+      return try beginFromValue(edited, parsed, head)
     } else {
       return try beginFromBytes(parsed, input, head)
     }
@@ -61,13 +61,13 @@ extension Exchange {
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = recordStart(framing)
-    let (settings, field, minorVersion) = (worker.settings, framing.field, head.minorVersion)
+    let (settings, framingField, minorVersion) = (worker.settings, framing.field, head.minorVersion)
     let date = fields.has(.date) ? [] : worker.dateLine
     let strictTransport = clientConnection.strictTransport
     func write(to sink: some ResponseHeadSink) {
       input.withSpan { bytes in
         ResponseRewriter.write(
-          parsed, bytes, fields, field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
+          parsed, bytes, fields, framingField, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
           date: date, strictTransport: strictTransport, settings, to: sink)
       }
     }
@@ -111,11 +111,11 @@ extension Exchange {
   }
 
   /// Begins to relay a response to an intercepted request. Closes the upstream connection if that is not possible.
-  func begin(
+  func beginRelay(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
   ) throws(Failure) -> ExchangeState.Event {
     do throws(Failure) {
-      return try begin(response, parsed, head)
+      return try beginFromValue(response, parsed, head)
     } catch {
       pool.retire(upstream)
       throw error
@@ -123,7 +123,7 @@ extension Exchange {
   }
 
   /// Begins a response whose head is a `Response` value.
-  private func begin(
+  private func beginFromValue(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead
   ) throws(Failure) -> ExchangeState.Event {
     guard let fields = ResponseEncoder.fields(response.headers, strictTransport: clientConnection.strictTransport),
@@ -159,7 +159,8 @@ extension Exchange {
 
   /// Records that the response begins. Returns true if the client's connection stays open after it.
   private func recordStart(_ framing: ResponseRewriter.Framing) -> Bool {
-    // The worker drains soon during `drain_delay`, in which it still accepts connections, and drains afterwards.
+    // `drainsSoon` is true during `drain_delay`, while the worker still accepts connections; `isDraining` is true
+    // afterwards.
     if framing.needsClose || poller.isDraining || worker.drainsSoon { clientConnection.state.refuseFurtherRequests() }
     let keepsAlive = clientConnection.state.announcesKeepAlive
     if !keepsAlive { clientConnection.state.refuseFurtherRequests() }

@@ -115,20 +115,24 @@ final class Exchange {
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
       if head.body != .none { upload = BodyPump(head.body, as: body == .chunked ? .chunked : .plain) }
       let headCount = toUpstream.count
-      var mayReuse = true
+      var mayUseIdle = true
       while true {
         if clientConnection.isAbandoned { throw .state(.clientGone) }
         if pool.holdsTooMany(clientConnection) { throw .tooManyRequests }
         let upstream: UpstreamConnection
-        if let idle = idleConnection(mayReuse) { upstream = idle } else { upstream = try await connect(mayReuse) }
+        if mayUseIdle, let idle = idleConnection() {
+          upstream = idle
+        } else {
+          upstream = try await connect(mayUseIdle: mayUseIdle)
+        }
         upstream.holder = clientConnection.limitedAddress
         let outcome = try await transfer(connected(upstream, head), upstream, head)
         if outcome == .released { try await deliver() }
         if outcome != .retry { break }
-        mayReuse = false
+        mayUseIdle = false
         // The first attempt has sent or dropped bytes of the head: make all of them readable again.
         toUpstream.rewind(to: headCount)
-        deadlines.restart()
+        deadlines.restartResponseTimeout()
       }
     } catch {
       await fail(error, head)
@@ -136,12 +140,12 @@ final class Exchange {
     clear()
   }
 
-  /// Sends `response`, the head made by a handler, and then streams the body of the upstream's response `answer`.
-  func relay(_ answer: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
-    begin(ExchangeState(relayedRequestAllowsReuse: answer.requestAllowsReuse), began)
-    let upstream = answer.takeConnection()
+  /// Sends `response`, the head made by a handler, and then streams the body of `upstreamResponse`.
+  func relay(_ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
+    begin(ExchangeState(relayedRequestAllowsReuse: upstreamResponse.requestAllowsReuse), began)
+    let upstream = upstreamResponse.takeConnection()
     do throws(Failure) {
-      let action = state.step(try begin(response, answer.parsed, head, of: upstream))
+      let action = state.step(try beginRelay(response, upstreamResponse.parsed, head, of: upstream))
       await clientConnection.waiter.joinSendBatch()
       if try await transfer(action, upstream, head) == .released { try await deliver() }
     } catch {
@@ -179,20 +183,21 @@ final class Exchange {
     case retry
   }
 
-  private func idleConnection(_ mayReuse: Bool) -> UpstreamConnection? {
-    mayReuse ? pool.takeIdle(isIdempotent: state.mayRepeat, mayUseReserved: false) : nil
+  private func idleConnection() -> UpstreamConnection? {
+    pool.takeIdle(mayRepeat: state.mayRepeat, mayUseReserved: false)
   }
 
-  private func connect(_ mayReuse: Bool) async throws(Failure) -> UpstreamConnection {
+  private func connect(mayUseIdle: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      return try await pool.take(mayReuse: mayReuse, isIdempotent: state.mayRepeat, for: clientConnection)
+      return try await pool.take(mayUseIdle: mayUseIdle, mayRepeat: state.mayRepeat, for: clientConnection)
     } catch {
       if case .clientGone = error { throw .state(.clientGone) }
       throw .upstream(error)
     }
   }
 
-  /// Returns the first action after `upstream` was obtained.
+  /// Sends 100 (Continue) if the client waits for it before it sends the body. Returns the first action after
+  /// `upstream` was obtained.
   private func connected(_ upstream: UpstreamConnection, _ head: RequestHead) -> ExchangeState.Action {
     if head.expectsContinue, fromClient.isEmpty { clientConnection.sendContinue() }
     return state.step(isClientGone ? .clientGone : .connected(isReused: upstream.isReused))
@@ -283,7 +288,7 @@ final class Exchange {
   private func yieldShare() async -> ExchangeState.Event {
     await clientConnection.waiter.yieldShare()
     // If bytes always moved, there was no wait that could check the deadline.
-    if deadlines.isOver(state, now: poller.now) { return .expired(.request) }
+    if deadlines.requestHasTimedOut(state, now: poller.now) { return .expired(.request) }
     return isClientGone ? .clientGone : .yielded
   }
 

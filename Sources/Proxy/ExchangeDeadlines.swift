@@ -31,7 +31,7 @@ struct ExchangeDeadlines {
 
   private let requestDeadline: Deadline
   /// The deadline for the start of the response; `nil` before the first wait for it.
-  private var responseStart: Deadline?
+  private var responseStartDeadline: Deadline?
   private var stall = WriteStallDetector()
   private var rateMeter = MinimumRateMeter()
   /// The start of the wait in progress.
@@ -46,8 +46,8 @@ struct ExchangeDeadlines {
   }
 
   /// Restarts the response timeout, because the request is sent again.
-  mutating func restart() {
-    responseStart = nil
+  mutating func restartResponseTimeout() {
+    responseStartDeadline = nil
   }
 
   /// Begins a wait and returns its deadline.
@@ -73,8 +73,8 @@ struct ExchangeDeadlines {
   }
 
   private mutating func responseDeadline(_ settings: Settings, _ now: MonotonicTime) -> Deadline {
-    let deadline = responseStart ?? now + settings.responseTimeout
-    responseStart = deadline
+    let deadline = responseStartDeadline ?? now + settings.responseTimeout
+    responseStartDeadline = deadline
     return deadline
   }
 
@@ -92,16 +92,16 @@ struct ExchangeDeadlines {
       return .rate
     }
     guard wake == .timedOut else { return nil }
-    if isOver(state, now: now) { return .request }
+    if requestHasTimedOut(state, now: now) { return .request }
     let timeout = settings.bodyTimeout
     if stall.deadline(timeout).hasPassed(at: now) {
-      return stall.isOver(timeout, now: now, clientBytes: clientBytes) ? .stall : nil
+      return stall.hasTimedOut(timeout, now: now, clientBytes: clientBytes) ? .stall : nil
     }
     return progressDeadline.hasPassed(at: now) ? .progress : nil
   }
 
   /// Returns true if the request as a whole takes too long.
-  func isOver(_ state: ExchangeState, now: MonotonicTime) -> Bool {
+  func requestHasTimedOut(_ state: ExchangeState, now: MonotonicTime) -> Bool {
     !state.isSwitching && requestDeadline.hasPassed(at: now)
   }
 }

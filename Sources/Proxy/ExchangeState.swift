@@ -10,6 +10,8 @@ import Reactor
 /// the exchange waits for both sockets at once. No event follows the actions `finish`, `finishDelivery`,
 /// `closeQuietTunnel` and `fail`.
 ///
+/// In the diagram, the text at an arrow is the event. After a colon follows the new state of the upload, or the action.
+///
 ///                upload(.done): sent
 ///                upstreamRefused: stopped
 ///     requesting(open) ----------------------> requesting(sent | stopped)
@@ -146,6 +148,7 @@ struct ExchangeState: Equatable {
     case yield
     /// Send the request again, on a new connection.
     case retry
+    /// End the exchange. `mayReuse`: the upstream connection can be used for another exchange.
     case finish(mayReuse: Bool)
     /// Release the upstream connection. The next event is `download(.waiting(.client))`.
     case release(mayReuse: Bool)

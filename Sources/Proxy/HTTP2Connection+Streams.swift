@@ -41,7 +41,8 @@ extension HTTP2Connection {
   }
 
   private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
-    // The client may already have closed a stream whose task still runs, so tasks are counted as well as streams.
+    // The session limits the open streams. The streams with a task are limited here, because a task can still serve a
+    // stream that the client has already closed.
     guard streamTasks < session.limits.concurrentStreams else {
       worker.metrics.recordLimit(.concurrentStreams)
       return session.reset(stream, .refusedStream)
@@ -71,7 +72,7 @@ extension HTTP2Connection {
     }
   }
 
-  /// Records that the task of the stream has ended.
+  /// Records that the task no longer serves the stream.
   func served(_ transport: HTTP2StreamTransport) {
     streamTasks -= 1
     if transport.stream.isClosed || life == .ended {
@@ -96,13 +97,15 @@ extension HTTP2Connection {
     spareTransports.append(transport)
   }
 
-  /// Removes the streams without a task, because the connection has ended; streams with a task end by themselves.
+  /// Removes the streams that no task serves, because the connection has ended. `served` removes the others when their
+  /// tasks have finished.
   func removeUnserved() {
     transports.removeAll { $0.socket == nil }
     for (index, transport) in transports.enumerated() { transport.stream.callerIndex = index }
   }
 
-  /// Keeps a task that has served its stream for another one. Returns false if the task must end.
+  /// Keeps the task, which has served its stream, so that it can serve another stream. Returns false if the task must
+  /// end.
   func keepSpare(_ server: HTTP2StreamServer) -> Bool {
     guard life != .ended, life != .parked, spareServers.count < HTTP2Connection.spareLimit else { return false }
     spareServers.append(server)

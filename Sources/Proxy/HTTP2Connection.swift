@@ -16,8 +16,8 @@ final class HTTP2Connection: Activity {
   enum Life {
     /// The task of the connection runs, or waits for an event.
     case active
-    /// The next step parks the connection unless there is work, because it had no stream for a second or because idle
-    /// connections must release their memory.
+    /// The connection had no stream for a second, or idle connections must release their memory. The next step parks
+    /// the connection unless there is work.
     case aboutToPark
     /// The connection has neither task nor buffers; an event of the socket or the timer starts a task again.
     case parked
@@ -27,8 +27,9 @@ final class HTTP2Connection: Activity {
   /// The graceful end (RFC 9113, section 6.8).
   enum Shutdown {
     case none
-    /// The client was asked to open no more streams. Once the worker drains or the maximum number of requests is
-    /// reached, the final GOAWAY follows when the client has acknowledged this, at the latest at the deadline.
+    /// The first GOAWAY, which asks the client to open no more streams, was queued. Once the worker drains or the
+    /// maximum number of requests is reached, the final GOAWAY follows when the client has acknowledged the first one,
+    /// at the latest at the deadline.
     case announced(until: Deadline)
     /// The final GOAWAY, which names the last stream that is served, was queued.
     case final
@@ -59,10 +60,10 @@ final class HTTP2Connection: Activity {
   var spareTransports: [HTTP2StreamTransport] = []
   /// Tasks that wait for a new stream.
   var spareServers: [HTTP2StreamServer] = []
-  /// The number of streams that have a task.
+  /// The number of tasks that serve a stream.
   var streamTasks = 0
-  /// The number of streams whose task has ended but which are not closed: the response is not sent completely, or the
-  /// client has not ended its request.
+  /// The number of streams that no task serves any more and that are not closed: the response is not sent completely,
+  /// or the client has not ended its request.
   var streamsWithoutTask = 0
   var life = Life.active
   var shutdown = Shutdown.none
@@ -226,7 +227,7 @@ final class HTTP2Connection: Activity {
 
   /// Throws if the client has accepted nothing for too long.
   private func checkStall() throws(HTTP2Failure) {
-    guard stall.isOver(configuration.bodyTimeout, now: poller.now, clientBytes: clientBytes) else { return }
+    guard stall.hasTimedOut(configuration.bodyTimeout, now: poller.now, clientBytes: clientBytes) else { return }
     worker.metrics.recordLimit(.bodyTimeout)
     throw .broken
   }
@@ -252,7 +253,7 @@ final class HTTP2Connection: Activity {
   // MARK: Waiting
 
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
-    deadlines.awaitFields(session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
+    deadlines.update(awaitsFields: session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
     let wake: Wake
     if transports.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
       let parkTime = poller.deadline(after: HTTP2Connection.parkDelay)

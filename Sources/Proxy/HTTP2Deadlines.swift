@@ -24,11 +24,11 @@ struct HTTP2Deadlines {
     if case .awaited = fields { true } else { false }
   }
 
-  /// Sets the deadline for the rest of a field section when the wait for it begins, and removes it at the end.
-  mutating func awaitFields(_ isAwaited: Bool, until deadline: Deadline) {
+  /// Records whether the rest of a field section is awaited. Keeps the deadline of a wait that has already begun.
+  mutating func update(awaitsFields: Bool, until deadline: Deadline) {
     switch fields {
-    case .complete: if isAwaited { fields = .awaited(until: deadline) }
-    case .awaited: if !isAwaited { fields = .complete }
+    case .complete: if awaitsFields { fields = .awaited(until: deadline) }
+    case .awaited: if !awaitsFields { fields = .complete }
     case .missed: break
     }
   }

@@ -2,16 +2,16 @@ import Reactor
 
 /// A task that serves streams of one HTTP/2 connection, one after the other.
 ///
-/// A new task for each stream, with everything that a request needs, would cost a third as much as a small request. So
-/// after each stream, the task waits for the next stream of its connection. It serves no other client, and its state is
-/// reset for each stream.
+/// A new task for each stream, with all objects that a request needs, would add a third to the cost of a small request.
+/// So after each stream, the task waits for the next stream of its connection. The task serves no other client, and its
+/// state is reset for each stream.
 final class HTTP2StreamServer: Activity {
   private let connection: HTTP2Connection
   private let server: ServerConnection
   private var stage = Stage.ended
 
   private enum Stage {
-    /// The task serves a stream. With a failure, it refuses the request without reading it.
+    /// The task serves a stream. If there is a failure, the task refuses the request without reading the request.
     case serving(ProxyFailure?)
     /// The task waits for the next stream.
     case spare

@@ -12,12 +12,12 @@ final class HTTP2StreamTransport: StreamTransport {
   private(set) var stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
-  /// The socket of the task that serves the stream; `nil` once the task has ended.
+  /// The socket of the task that serves the stream; `nil` once no task serves it.
   private(set) var socket: Socket?
   /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
-  /// The deadline of a stream whose task has ended: for the client to accept more of the response, or to complete its
-  /// request (`awaitsRequestEnd`).
+  /// The deadline of a stream that no task serves any more: for the client to accept more of the response, or to
+  /// complete its request (`awaitsRequestEnd`).
   private(set) var deadline = Deadline.never
   /// The number of response bytes that were waiting for flow-control credit when `deadline` was set.
   private var outboundBytesAtDeadline = 0
@@ -62,8 +62,8 @@ final class HTTP2StreamTransport: StreamTransport {
     socket?.signal(.broken)
   }
 
-  /// Handles a change of the stream that the session has reported: signals the socket, or updates the deadline if the
-  /// task has ended.
+  /// Handles a change of the stream that the session has reported: signals the socket, or updates the deadline if no
+  /// task serves the stream.
   func update() {
     guard let socket else { return extendDeadline() }
     if isBroken { return socket.signal(.broken) }
@@ -122,8 +122,8 @@ final class HTTP2StreamTransport: StreamTransport {
     return connection.block
   }
 
-  /// Starts a response whose fields are in the block of `emptyBlock` and whose body follows in this framing. Returns
-  /// false if the client has gone or the fields are too large.
+  /// Starts a response whose fields are in the block that `emptyBlock` has returned, and whose body follows in this
+  /// framing. Returns false if the client has gone or the fields are too large.
   func respond(_ framing: BodyFraming) -> Bool {
     let block = connection.block
     defer { block.clear() }

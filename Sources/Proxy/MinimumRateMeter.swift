@@ -2,9 +2,9 @@ import Time
 
 /// Measures the rate at which a client reads or sends bytes, but only while the gateway waits for this client alone.
 ///
-/// A client that reads or sends a few bytes now and then makes progress forever, and holds an upstream connection and
-/// buffers meanwhile. So progress is compared with a minimum rate, over windows that are long enough for a link to
-/// stall and recover.
+/// A client that reads or sends only a few bytes from time to time could make progress forever, and hold an upstream
+/// connection and buffers meanwhile. So progress is compared with a minimum rate, over windows that are long enough for
+/// a link to stall and recover.
 struct MinimumRateMeter {
   /// The time that was spent waiting in this window.
   private var waited: Milliseconds = 0

@@ -1,16 +1,17 @@
 import HTTP1
 import Telemetry
 
-/// The part of an exchange in which a request failed: `head` while the request head was awaited, `body` afterwards,
-/// until the end of the response.
-enum MessagePart {
-  case head
-  case body
+/// The stage in which a request failed.
+enum FailureStage {
+  /// The request head was awaited.
+  case awaitingHead
+  /// The request head had been received, and the response had not ended.
+  case afterHead
 }
 
 extension ProxyFailure {
   /// Returns the limit that caused the failure, if any.
-  func limit(in part: MessagePart) -> LimitKind? {
+  func limit(at stage: FailureStage) -> LimitKind? {
     switch self {
     case .request(let error):
       switch error.limit {
@@ -19,7 +20,7 @@ extension ProxyFailure {
       case .target: .targetLength
       case nil: nil
       }
-    case .timeout: part == .head ? .headerTimeout : .bodyTimeout
+    case .timeout: stage == .awaitingHead ? .headerTimeout : .bodyTimeout
     case .bodyTooLarge: .body
     case .overloaded(let limit): limit
     case .upstream(.poolExhausted): .upstreamConnections

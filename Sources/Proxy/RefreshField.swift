@@ -5,8 +5,9 @@ public enum RefreshField {
   /// Returns the URL in the value of a `Location` or `Refresh` field: in a `Refresh`, the text after the delay. The
   /// result is a slice of `field`.
   ///
-  /// The form of the value shows which field it is: an absolute URI does not begin with a number and a separator. A
-  /// relative reference may begin so. But it has no scheme and no host, so it cannot lead to another origin.
+  /// The form of the value shows which field it is: a `Refresh` begins with a number and a separator, and an absolute
+  /// URI does not. A relative reference may begin in the same way, but then it names no scheme and no host, so it
+  /// cannot lead to another origin.
   public static func target(of field: String) -> Substring {
     let text = field.drop(while: \.isBlank)
     guard let first = text.first, first.isASCII, first.isNumber || first == "." else { return text }

@@ -161,7 +161,8 @@ public enum ProxyFailure: Error, Equatable, Sendable {
 public enum UpstreamFailure: Error, Equatable, Sendable {
   /// Name resolution failed or no address accepted the connection. Nothing was sent.
   case unreachable
-  /// All connections are in use, and none became free in time or too many requests already wait. Nothing was sent.
+  /// All connections are in use, and the request has waited too long for one or has found the queue full. Nothing was
+  /// sent.
   case poolExhausted
   /// The connection was not established in time. Nothing was sent.
   case connectTimeout

@@ -82,7 +82,8 @@ enum ResponseRewriter {
   ///
   /// - Parameters:
   ///   - date: the `Date` field to add; empty if the upstream sent one (RFC 9110, section 6.6.1).
-  ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; or nothing.
+  ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; if empty, the
+  ///     upstream's is kept.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
@@ -142,7 +143,7 @@ protocol ResponseHeadSink {
   func appendField(_ name: StaticString, _ value: [UInt8])
   /// Appends a field given in HTTP/1.1 form with its line end. Does nothing if `line` is empty.
   func appendLine(_ line: [UInt8])
-  /// Appends the framing of the body and the `Connection` field.
+  /// Ends the head: appends the framing field and, in HTTP/1.1 form, the `Connection` field and the empty line.
   func appendEnd(_ framing: ResponseRewriter.Framing.Field, status: Int, keepsAlive: Bool, minorVersion: Int)
 }
 
@@ -233,8 +234,8 @@ enum LocationRewriter {
 
   /// Returns the value with the gateway's origin in place of the upstream's; `nil` if its URL has another origin.
   ///
-  /// Without this, a legacy server that builds absolute URLs from its own name would redirect the browser past the
-  /// gateway.
+  /// If the origin were not replaced, a legacy server that builds absolute URLs from its own name would redirect the
+  /// browser past the gateway.
   static func replacingOrigin(in value: String, _ configuration: ProxyConfiguration) -> String? {
     let origin = configuration.upstreamOrigin
     let target = RefreshField.target(of: value)

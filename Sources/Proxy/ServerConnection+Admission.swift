@@ -8,8 +8,9 @@ import Telemetry
 extension ServerConnection {
   enum AdmissionOutcome {
     case admitted
+    /// The client gets an error response, and then the connection is closed.
     case refused(ProxyFailure)
-    /// Closed without a response.
+    /// The connection is closed without a response.
     case closed
   }
 
@@ -20,9 +21,9 @@ extension ServerConnection {
       worker.metrics.recordLimit(.proxyProtocol)
       return .closed
     }
-    guard admission.isWithinTotal else { return admissionOutcome(refusing: .overloaded(.connections)) }
+    guard admission.isWithinTotal else { return chooseRefusal(for: .overloaded(.connections)) }
     guard !isLimitedByAddress || admission.count(peer, limit: limits.connectionsPerAddress) else {
-      return admissionOutcome(refusing: .overloaded(.connectionsPerAddress))
+      return chooseRefusal(for: .overloaded(.connectionsPerAddress))
     }
     return await secure()
   }
@@ -43,9 +44,9 @@ extension ServerConnection {
     }
   }
 
-  /// Decides how to refuse the connection: with an error response, or by closing it. Only a limited number of refused
-  /// clients gets a response, so that a flood of them does not use up the buffers.
-  func admissionOutcome(refusing failure: ProxyFailure) -> AdmissionOutcome {
+  /// Decides how to refuse the connection: with an error response (`refused`), or by closing it (`closed`). Only a
+  /// limited number of refused clients gets a response, so that a flood of them does not use up the buffers.
+  func chooseRefusal(for failure: ProxyFailure) -> AdmissionOutcome {
     // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
     if !awaitsHandshake, let permit = worker.beginRefusal() {
       refusalPermit = permit
@@ -68,8 +69,8 @@ extension ServerConnection {
 
   // MARK: PROXY protocol
 
-  /// Reads the header and adopts its client. Returns false if this peer may not send one, or does not send a valid one
-  /// in time.
+  /// Reads the header of the PROXY protocol and adopts the client that it names. Returns false if this peer may not
+  /// send a header, or does not send a valid header in time.
   private func readProxyHeader() async -> Bool {
     guard settings.configuration.trusts(peer) else { return false }
     let deadline = poller.deadline(after: settings.configuration.headerTimeout)

@@ -96,7 +96,7 @@ extension ServerConnection {
 
   /// Answers a request that cannot be read to its end, or a connection that is not admitted, and closes the connection.
   func refuse(_ failure: ProxyFailure) async {
-    recordLimit(of: failure, in: .head)
+    recordLimit(of: failure, at: .awaitingHead)
     // The head may be incomplete, and the rest of the request is unread. So that `finish` discards the rest before it
     // closes the connection, the request counts as one whose body is awaited.
     state.receivedHead(hasBody: true, keepsAlive: false)
@@ -107,7 +107,7 @@ extension ServerConnection {
   }
 
   /// Counts the limit that caused a failure.
-  func recordLimit(of failure: ProxyFailure, in part: MessagePart) {
-    if let limit = failure.limit(in: part) { worker.metrics.recordLimit(limit) }
+  func recordLimit(of failure: ProxyFailure, at stage: FailureStage) {
+    if let limit = failure.limit(at: stage) { worker.metrics.recordLimit(limit) }
   }
 }

@@ -22,7 +22,7 @@ extension ServerConnection {
     do throws(ProxyFailure) {
       request.body = try await readBody(head, limit: bodyLimit)
     } catch {
-      recordLimit(of: error, in: .body)
+      recordLimit(of: error, at: .afterHead)
       return await answer(
         worker.handler.failure(error, as: ErrorForm(request.headers)), to: head.method,
         minorVersion: head.minorVersion, began: began, .refused)
@@ -33,8 +33,8 @@ extension ServerConnection {
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
     case .refusal(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
-    case .relay(let answer, let response):
-      await currentExchange().relay(answer, response, to: head, began: began)
+    case .relay(let upstreamResponse, let response):
+      await currentExchange().relay(upstreamResponse, response, to: head, began: began)
     }
   }
 
@@ -134,7 +134,7 @@ extension ServerConnection {
       if input.readRoom == 0 { input.compact() }
       if body.decoder.isFinished || body.isBroken || input.readRoom == 0 { return routeForm(head, body.data) }
       if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
-        recordLimit(of: .timeout, in: .body)
+        recordLimit(of: .timeout, at: .afterHead)
         return .answer(worker.handler.failure(.timeout, as: errorForm(head)))
       }
       switch receive() {

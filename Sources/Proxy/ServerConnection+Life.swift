@@ -56,16 +56,16 @@ extension ServerConnection {
           wake = await waiter.wait(socket, .readable, until: until)
         } else {
           if idleDeadline == .never { idleDeadline = poller.deadline(after: settings.configuration.idleTimeout) }
-          // After `parkDelay` the connection parks, even if few others are idle.
+          // `waitIdle` ends even earlier if too many connections are idle or memory is short.
           let parkTime = poller.deadline(after: ServerConnection.parkDelay)
           wake = await waiter.waitIdle(socket, until: min(parkTime, idleDeadline))
         }
         switch wake {
         case .ready where !input.hasBlock && !hasMemory:
-          if case .refused(let failure) = admissionOutcome(refusing: .overloaded(.bufferMemory)) {
-            return .refused(failure)
+          switch chooseRefusal(for: .overloaded(.bufferMemory)) {
+          case .refused(let failure): return .refused(failure)
+          case .admitted, .closed: return .closed
           }
-          return .closed
         case .ready: break
         case .timedOut where state.requestCount > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
           // If the socket is readable by now, no further event would wake a parked connection.

@@ -7,9 +7,9 @@ import Telemetry
 
 /// One client connection, from its first byte to its close.
 ///
-/// While a request is in progress or the next one is expected soon, it has a task. After that it is parked as a
-/// `ParkedConnection`: registered, with a deadline, but without a task and without a buffer. The next readable event
-/// creates a `ServerConnection` again.
+/// While a request is in progress or the next request is expected soon, the connection has a task. After that, a
+/// `ParkedConnection` replaces this object: its socket is registered and it has a deadline, but no task and no buffer.
+/// The next readable event creates a `ServerConnection` again.
 final class ServerConnection: Activity {
   /// The state of the connection.
   enum Stage {
@@ -75,7 +75,7 @@ final class ServerConnection: Activity {
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
-  /// The number of the current or last request among those of its worker.
+  /// The number that the worker has given to the current or last request.
   private(set) var requestNumber: UInt64 = 0
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
@@ -89,7 +89,7 @@ final class ServerConnection: Activity {
     identitySettings = worker.settings
     identity = worker.identities.identity(
       of: peer, isTrusted: worker.settings.configuration.trusts(peer), isSecure: false, isFromProxyProtocol: false)
-    admission = Admission(worker.connections, total: worker.settings.configuration.limits.connections)
+    admission = Admission(worker.connections, totalLimit: worker.settings.configuration.limits.connections)
     waiter = Waiter(worker.poller)
     stage = .accepted(speaksProxyProtocol: speaksProxyProtocol)
     worker.metrics.connectionOpened()

@@ -19,39 +19,41 @@ public final class Upstream {
   ///
   /// A GET or HEAD request is sent once more, on another connection, if a reused connection turns out to be closed.
   ///
-  /// If the client goes away while the request waits for a connection, the request is not sent. If it goes away later,
-  /// only the wait for the response to a GET or HEAD ends. The response to any other request is awaited in any case,
-  /// because the request may have changed state: then the gateway knows the result when the client repeats its request.
+  /// If the client goes away while the request waits for a connection, the request is not sent. If the client goes away
+  /// later, the wait for the response ends only if `request` is a GET or HEAD. Any other request may have changed state
+  /// at the upstream. So its response is awaited, and the gateway knows the result when the client repeats its own
+  /// request.
   ///
   /// Throws `UpstreamFailure`; its `nothingWasSent` is true if the upstream certainly did not receive the request.
   public func send(_ request: OutboundRequest) async throws(UpstreamFailure) -> UpstreamResponse {
     let isIdempotent = request.method == "GET" || request.method == "HEAD"
     let head = try encode(request)
+    // `nil` if the wait for the response must not end when the client goes away.
     let client = isIdempotent ? connection.socket : nil
     // Join the send batch before taking a connection, so that the connection is used as soon as it is taken.
     await waiter.joinSendBatch()
     if client != nil, connection.isAbandoned { throw .clientGone(afterSending: false) }
-    var mayReuse = true
+    var mayUseIdle = true
     while true {
       let upstream: UpstreamConnection
       do throws(UpstreamFailure) {
         upstream = try await worker.pool.take(
-          mayReuse: mayReuse, isIdempotent: isIdempotent, mayUseReserved: true, for: connection)
+          mayUseIdle: mayUseIdle, mayRepeat: isIdempotent, mayUseReserved: true, for: connection)
       } catch {
         recordFailure(error)
         throw error
       }
       let wasReused = upstream.isReused
       do throws(UpstreamFailure) {
-        let isWhole = try await send(head, request, to: upstream, client)
+        let wasSentCompletely = try await send(head, request, to: upstream, client)
         return try await readHead(
           of: upstream, method: request.method == "HEAD" ? .head : .get,
-          requestAllowsReuse: isWhole && !Upstream.asksForClose(request), client)
+          requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), client)
       } catch {
-        let answered = !upstream.input.isEmpty
+        let hasAnswer = !upstream.input.isEmpty
         worker.pool.retire(upstream)
-        if error == .reset, wasReused, isIdempotent, mayReuse, !answered {
-          mayReuse = false
+        if error == .reset, wasReused, isIdempotent, mayUseIdle, !hasAnswer {
+          mayUseIdle = false
           continue
         }
         recordFailure(error)
@@ -63,7 +65,7 @@ public final class Upstream {
   private func recordFailure(_ failure: UpstreamFailure) {
     if case .clientGone = failure { return }
     worker.metrics.upstreamFailed(failure)
-    if let limit = ProxyFailure.upstream(failure).limit(in: .body) { worker.metrics.recordLimit(limit) }
+    if let limit = ProxyFailure.upstream(failure).limit(at: .afterHead) { worker.metrics.recordLimit(limit) }
   }
 
   /// Returns the encoded head. Throws `unsendable` if it cannot be encoded safely.
@@ -94,8 +96,8 @@ public final class Upstream {
     return head
   }
 
-  /// True if the upstream may leave the body of the request unread, as with a passing request. It must then close the
-  /// connection, so that it does not parse the body as a request that no rule has checked.
+  /// True if the upstream may leave the body of the request unread. The upstream must then close the connection, so
+  /// that it does not parse the body as a request that no rule has checked (as in `RequestRewriter.writeEnd`).
   private static func asksForClose(_ request: OutboundRequest) -> Bool {
     !request.body.isEmpty && !Method(request.method).serversReadContent
   }
@@ -162,7 +164,7 @@ public final class Upstream {
     }
   }
 
-  /// Waits for the upstream. Throws if `client` goes away or the deadline passes.
+  /// Waits for the upstream. Throws if `client`, unless `nil`, goes away or if the deadline passes.
   private func wait(
     _ socket: Socket, _ wanted: Readiness, _ client: Socket?, until deadline: Deadline
   ) async throws(UpstreamFailure) {

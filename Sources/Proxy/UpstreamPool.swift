@@ -57,15 +57,19 @@ public final class UpstreamPool {
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
   /// response. So the pool asks the kernel before it returns a connection for a request that must not be sent twice, or
   /// for an intercepted request, whose response contains codes or tokens. For other requests it saves the system call.
-  func takeIdle(isIdempotent: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
-    guard mayUseConnection(mayUseReserved) else { return nil }
+  ///
+  /// - Parameters:
+  ///   - mayRepeat: false if the request must not be sent twice.
+  ///   - mayUseReserved: true if the request is an intercepted one, which may use the reserved connections.
+  func takeIdle(mayRepeat: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
+    guard mayUseConnection(mayUseReserved: mayUseReserved) else { return nil }
     while let connection = idle.popLast() {
-      // The last one is the most recently used: if it is too old, all are.
-      if !isIdempotent, poller.now - connection.idleSince > settings.configuration.maximumIdleTimeIfNotRepeatable {
+      // The last connection was used most recently. If it has been idle for too long, so have all others.
+      if !mayRepeat, poller.now - connection.idleSince > settings.configuration.maximumIdleTimeIfNotRepeatable {
         idle.append(connection)
         return nil
       }
-      if mayUseReserved || !isIdempotent, connection.socket.inputHasArrived() {
+      if mayUseReserved || !mayRepeat, connection.socket.inputHasArrived() {
         retire(connection)
         continue
       }
@@ -76,7 +80,7 @@ public final class UpstreamPool {
   }
 
   /// True if the request may use a connection now. Passing requests may not use the reserved connections.
-  private func mayUseConnection(_ mayUseReserved: Bool) -> Bool {
+  private func mayUseConnection(mayUseReserved: Bool) -> Bool {
     mayUseReserved
       || open - idle.count < settings.configuration.upstreamConnections
         - settings.configuration.limits.reservedUpstreamConnections
@@ -84,9 +88,8 @@ public final class UpstreamPool {
 
   // MARK: The share of an address
 
-  /// True if few connections are free for passing requests: at most an eighth of those that passing requests may use,
-  /// and at most one if these are fewer than 16.
-  private var isShort: Bool {
+  /// True if few connections are free for passing requests: at most one, or at most an eighth of `passingConnections`.
+  private var hasFewFree: Bool {
     let usable = passingConnections
     return open - idle.count >= usable - max(1, usable / 8)
   }
@@ -101,31 +104,34 @@ public final class UpstreamPool {
   ///
   /// While enough connections are free, no address is limited, so that many users behind one address are not refused.
   func holdsTooMany(_ client: ServerConnection) -> Bool {
-    guard isShort, let address = client.limitedAddress else { return false }
+    guard hasFewFree, let address = client.limitedAddress else { return false }
     let limit =
       settings.configuration.limits.requestsPerAddress
       ?? max(ProxyLimits.minimumRequestsPerAddress, passingConnections / 2)
-    // Counted only here: a count that is kept for each address would cost more per request than this costs while
-    // connections are short.
+    // Counted only while few connections are free. To keep a count for each address at all times would cost more,
+    // because every request would have to update it.
     let held = established.values.reduce(0) { $1.holder == address ? $0 + 1 : $0 }
     return connecting.reduce(held) { $1 == address ? $0 + 1 : $0 } >= limit
   }
 
   /// Returns an idle connection if the request may use it, otherwise a new one. Waits in a queue if all are in use.
   ///
-  /// - Parameter mayUseReserved: true if the request may use the reserved connections.
+  /// - Parameters:
+  ///   - mayUseIdle: false to open a new connection in any case.
+  ///   - mayRepeat: false if the request must not be sent twice.
+  ///   - mayUseReserved: true if the request may use the reserved connections.
   func take(
-    mayReuse: Bool, isIdempotent: Bool, mayUseReserved: Bool = false, for client: ServerConnection
+    mayUseIdle: Bool, mayRepeat: Bool, mayUseReserved: Bool = false, for client: ServerConnection
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
-      if mayUseConnection(mayUseReserved) {
-        if mayReuse, let connection = takeIdle(isIdempotent: isIdempotent, mayUseReserved: mayUseReserved) {
+      if mayUseConnection(mayUseReserved: mayUseReserved) {
+        if mayUseIdle, let connection = takeIdle(mayRepeat: mayRepeat, mayUseReserved: mayUseReserved) {
           return connection
         }
         if open < settings.configuration.upstreamConnections { break }
         if let oldest = idle.first {
-          // All connections are open, and one is idle but does not suit this request: replace it.
+          // The maximum number of connections is open. One is idle but does not suit this request: replace it.
           discard(oldest)
           continue
         }
@@ -203,8 +209,8 @@ public final class UpstreamPool {
     throw .unreachable
   }
 
-  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If it fails, the other
-  /// addresses are not tried, because they belong to the same name.
+  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If the
+  /// handshake fails, the other addresses are not tried, because they belong to the same name.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -261,7 +267,7 @@ public final class UpstreamPool {
     wakeNext()
   }
 
-  /// Closes a connection that was in use.
+  /// Closes a connection that is not in `idle`: it was in use, or was just removed from there.
   func retire(_ connection: UpstreamConnection) {
     connection.close()
     established[ObjectIdentifier(connection)] = nil
@@ -286,7 +292,7 @@ public final class UpstreamPool {
   private func wakeNext() {
     if !reservedQueue.isEmpty {
       reservedQueue.removeFirst().resume(.ready)
-    } else if !queue.isEmpty, mayUseConnection(false) {
+    } else if !queue.isEmpty, mayUseConnection(mayUseReserved: false) {
       queue.removeFirst().resume(.ready)
     }
   }

@@ -4,8 +4,8 @@ import Time
 /// Measures for how long a client has received none of the bytes that wait for it in this process or in the kernel.
 ///
 /// The kernel makes room for more bytes from time to time even if the client receives nothing. So a successful send is
-/// no progress, but an acknowledgement from the client is. No event reports acknowledgements, so their number is
-/// polled.
+/// no progress, but an acknowledgement from the client is. No event reports acknowledgements, so the number of
+/// acknowledged bytes is polled.
 struct WriteStallDetector {
   /// The minimum number of checks within the timeout.
   private static let checksPerTimeout = 4
@@ -46,7 +46,7 @@ struct WriteStallDetector {
   }
 
   /// True if the timeout has passed and the client has received nothing since `lastProgress`.
-  func isOver(_ timeout: Milliseconds, now: MonotonicTime, clientBytes: () -> Int) -> Bool {
+  func hasTimedOut(_ timeout: Milliseconds, now: MonotonicTime, clientBytes: () -> Int) -> Bool {
     deadline(timeout) <= now && clientBytes() <= bytesAtLastProgress
   }
 }

@@ -34,7 +34,7 @@ internal import CHiredis
   }
 
   /// Returns the next complete reply; `nil` if more bytes are needed. Throws if the bytes are not RESP or exceed a
-  /// limit; close the connection then.
+  /// limit. The caller must then close the connection.
   public func next() throws(RESPError) -> RESPReply? {
     var reply: UnsafeMutablePointer<redisReply>?
     guard unsafe ch_next(reader, &reply) == REDIS_OK else { throw failure }

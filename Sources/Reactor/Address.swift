@@ -21,8 +21,8 @@ import CLinux
     system = made
   }
 
-  /// Parses an IPv4 or IPv6 literal, the latter without brackets and scope; `nil` for any other text, e.g. a name, or a
-  /// port outside 0 to 65535.
+  /// Parses an IPv4 or IPv6 literal, the latter without brackets and scope; `nil` if `host` is any other text, such as
+  /// a name, or `port` is outside 0 to 65535.
   public init?(literal host: String, port: Int) {
     guard let port = UInt16(exactly: port) else { return nil }
     var parsed = cl_address()

@@ -11,7 +11,7 @@ public final class AwaitedValue<Value: Sendable>: Sendable {
     case open
     case delivered(Value)
     case awaited(UnownedJob)
-    /// The deadline passed first.
+    /// The deadline passed before the value was delivered.
     case abandoned
   }
 

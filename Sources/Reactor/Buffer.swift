@@ -227,7 +227,7 @@ import Glibc
     }
   }
 
-  /// Appends `count` readable bytes of `other`, starting `offset` bytes after its read position.
+  /// Appends `count` readable bytes of `other`, starting `offset` bytes after the read position of `other`.
   public func append(from other: Buffer, offset: Int, count: Int) {
     precondition(count >= 0 && offset >= 0 && offset + count <= other.count && room >= count)
     unsafe (base + end).copyMemory(from: other.base + other.start + offset, byteCount: count)

@@ -39,7 +39,8 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   static let networkDown = IOError(code: 100)
   /// `ENETUNREACH`.
   static let networkUnreachable = IOError(code: 101)
-  /// `ECONNABORTED`: this side has closed or aborted the connection.
+  /// `ECONNABORTED`: this side has closed or aborted the connection. From accept(2): the peer has aborted the
+  /// connection while it was queued.
   public static let aborted = IOError(code: 103)
   /// `ECONNRESET`: the peer has reset the connection.
   public static let reset = IOError(code: 104)

@@ -44,7 +44,7 @@ struct ExchangeDeadlinesTests {
     #expect(waits.end(.ready, after: 10_000) == nil)
     #expect(waits.begin() == 20_000)
     #expect(waits.end(.timedOut, after: 20_000) == .progress)
-    waits.deadlines.restart()
+    waits.deadlines.restartResponseTimeout()
     #expect(waits.begin() == 30_000)
   }
 
@@ -69,7 +69,7 @@ struct ExchangeDeadlinesTests {
     waits.now += 3_590_000
     #expect(waits.begin() == 10_000)
     #expect(waits.end(.timedOut, after: 10_000) == .request)
-    #expect(waits.deadlines.isOver(waits.state, now: waits.now))
+    #expect(waits.deadlines.requestHasTimedOut(waits.state, now: waits.now))
     let upgrade = ExchangeState.Request.head(isIdempotent: true, asksForSwitch: true)
     var tunnel = Waits(upgrade, ExchangeDeadlinesTests.start, .upload(.done))
     tunnel.now += 3_600_000
@@ -77,7 +77,7 @@ struct ExchangeDeadlinesTests {
     _ = tunnel.state.step(.switched)
     tunnel.now += 3_600_000
     #expect(tunnel.begin() == 60_000)
-    #expect(!tunnel.deadlines.isOver(tunnel.state, now: tunnel.now))
+    #expect(!tunnel.deadlines.requestHasTimedOut(tunnel.state, now: tunnel.now))
   }
 
   @Test("A client that takes nothing has its time, and is looked at before its end")

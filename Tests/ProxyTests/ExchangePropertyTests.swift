@@ -120,7 +120,7 @@ private struct RandomPeers {
     case .download: return download()
     case .shutDownUpstream: return .upload(.done)
     case .wait: return wait()
-    case .yield: return deadlines.isOver(state, now: now) ? .expired(.request) : .yielded
+    case .yield: return deadlines.requestHasTimedOut(state, now: now) ? .expired(.request) : .yielded
     case .release: return .download(.waiting(.client))
     case .finish, .finishDelivery, .closeQuietTunnel, .fail: return .clientGone
     }

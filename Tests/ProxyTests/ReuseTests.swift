@@ -85,7 +85,7 @@ extension ProxyTests {
         }
         let outcome = Outcome()
         let brake = await bench.brake { proxy in
-          let taken = proxy.pool.takeIdle(isIdempotent: isIdempotent, mayUseReserved: isReserved)
+          let taken = proxy.pool.takeIdle(mayRepeat: isIdempotent, mayUseReserved: isReserved)
           outcome.wasTaken.store(taken != nil, ordering: .relaxed)
           if let taken { proxy.pool.retire(taken) }
         }
