@@ -3,7 +3,8 @@
 ///
 /// A commit that is requested during a copy waits for the whole copy, which ends with one sync of the file. The sync
 /// takes about as long as a commit. The time for the rest of the copy grows with the number of pages. `recordCopy`
-/// compares this time with `maximumWait`, and changes the number of pages of the next copy (`copyThreshold`).
+/// compares this time with the part of `maximumWait` that the sync leaves, and changes the number of pages of the next
+/// copy (`copyThreshold`).
 struct CheckpointPace {
   /// The time that a commit may wait for a copy. All times in this file are in nanoseconds.
   static let maximumWait: UInt64 = 20_000_000

@@ -57,9 +57,9 @@ public final class FileStore: EphemeralStore {
       let queue = try StoreQueue()
       opening = try Opening()
       self.queue = queue
-      let started = opening
+      let openingForThread = opening
       try OSThread.start("store") {
-        FileStore.run(path, size: size, entries: entries, queue, shared, started)
+        FileStore.run(path, size: size, entries: entries, queue, shared, openingForThread)
         ended.isDone.store(true, ordering: .releasing)
       }
     } catch {

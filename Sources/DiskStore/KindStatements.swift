@@ -86,6 +86,7 @@ final class KindStatements {
 
   /// Changes the value, expiry and room of an entry.
   func update(_ row: Row, value: [UInt8], expiry: UnixTime, room: Int) throws(SQLiteError) {
+    // `due` must not be later than the new expiry.
     let statement = expiry < row.expiry ? updateEntryAndDue : updateEntry
     try statement.bind(1, row.id)
     try statement.bind(2, value)

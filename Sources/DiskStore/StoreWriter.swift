@@ -107,6 +107,7 @@ final class StoreWriter {
         let began = SystemClock.monotonicNanoseconds()
         let frames = database.logFrames
         try database.run("COMMIT")
+        // A commit without changes writes nothing to the log and waits for no sync, so its duration is not recorded.
         if database.logFrames != frames { pace.recordCommit(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
         reason = nil
       } catch {
@@ -123,6 +124,7 @@ final class StoreWriter {
     }
     for (request, answer) in zip(awaited, answers) {
       shared.meter.observe(nanoseconds: SystemClock.monotonicNanoseconds() &- request.began)
+      // With a fault, no operation succeeds until the operator acts, which is the meaning of `.misconfigured`.
       if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }
       request.reply.deliver(answer)
     }
