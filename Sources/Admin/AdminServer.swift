@@ -33,7 +33,7 @@ public final class AdminServer: Sendable {
   /// The bound address, with the port that the kernel chose if the configured port is 0.
   public var address: Address? { server.addresses.first }
 
-  /// Closes the listener and all its connections.
+  /// Closes the listener and all its connections, without waiting for requests in progress.
   public func stop() async {
     _ = await server.drain(delay: 0, timeout: 0, clock: .still)
   }

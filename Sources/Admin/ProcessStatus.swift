@@ -71,7 +71,7 @@ public final class ProcessStatus: Sendable {
   /// Records in the metrics which event loops have been stalled for more than a second. Returns the number of these
   /// loops.
   ///
-  /// The admin handler calls this function only when a request needs the number, so that no timer runs.
+  /// The admin handler calls this function for each request that shows stalled loops, so no timer has to call it.
   func recordStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {

@@ -35,7 +35,7 @@ enum StatusPage {
       """
     text += storeRows(metrics.store, metrics.storeCount)
     text += "\ndecisions by endpoint and rule\n"
-    // The counts of all clients are added: a row is the endpoint, the decision and the rule.
+    // `labels` also contains the client. A row adds the counts of all clients for one endpoint, decision and rule.
     var rows: [String: UInt64] = [:]
     for (labels, count) in metrics.decisions {
       let rule = labels.rule.isEmpty ? "-" : labels.rule
@@ -54,7 +54,8 @@ enum StatusPage {
     return "\(store.engine), does not answer: \(outage)"
   }
 
-  /// Returns a row for each kind of entry and, for a store that counts them in the background, the age of the figures.
+  /// Returns a row for each kind of entry. For a store that counts its entries in the background, a last row has the
+  /// age of the counts.
   private static func storeRows(_ kinds: [StoreSeries], _ count: StoreCountSeries?) -> String {
     let rows = kinds.map { storeRow($0) }.joined()
     guard let count else { return rows.isEmpty ? "  unknown\n" : rows }
@@ -65,11 +66,11 @@ enum StatusPage {
     return rows + "  counted \(formattedDuration(age)) ago\(problem)\n"
   }
 
-  private static func storeRow(_ kind: StoreSeries) -> String {
-    let row = "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes"
-    guard let share = kind.share else { return row + "\n" }
-    let fill = share > 0 ? kind.bytes * 100 / share : 0
-    return row + ", \(fill) % of its share, \(kind.evictions) evicted, \(kind.refusals) refused\n"
+  private static func storeRow(_ series: StoreSeries) -> String {
+    let row = "  \(padded(String(series.entries), 10)) \(padded(series.kind, 8)) \(series.bytes) bytes"
+    guard let share = series.share else { return row + "\n" }
+    let fill = share > 0 ? series.bytes * 100 / share : 0
+    return row + ", \(fill) % of its share, \(series.evictions) evicted, \(series.refusals) refused\n"
   }
 
   /// Returns the text with spaces at its end, so that it has at least `width` bytes.

@@ -68,8 +68,8 @@ extension UInt8 {
   /// True if the bit for this byte is set: bit `n` of `low` is for the byte `n`, and bit `n` of `high` for the byte
   /// `64 + n`. False for bytes outside ASCII.
   ///
-  /// The test is a shift and a mask. The callers pass literals, because Swift initialises a computed global constant
-  /// lazily and would check this at each use.
+  /// The test is a shift and a mask. The callers pass literals: Swift would initialise a computed global constant
+  /// lazily, and check at each use whether the constant is already initialised.
   @inlinable @inline(__always)
   public func isMember(low: UInt64, high: UInt64) -> Bool {
     self < 0x80 && (self < 64 ? low : high) >> UInt64(self & 63) & 1 == 1

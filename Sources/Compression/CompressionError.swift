@@ -6,7 +6,8 @@ public enum CompressionError: Error, Equatable, Sendable, CustomStringConvertibl
   case malformed
   /// The body ends too early.
   case truncated
-  /// The decoded body is longer than the caller permits, or longer than `Decoder.ratioLimit` times its encoded length.
+  /// The decoded body is longer than the caller permits. Or it is longer than `Decoder.lengthWithoutRatioLimit` bytes
+  /// and also longer than `Decoder.ratioLimit` times the encoded body.
   case tooLarge
   /// zlib could not allocate memory.
   case outOfMemory

@@ -19,7 +19,7 @@ public final class HKDFSHA256 {
   /// Returns `length` bytes of key material for `info` (section 2.3); `length` is 1 to 8,160.
   public func expand(info: [UInt8], length: Int) -> [UInt8] {
     precondition(length > 0 && length <= 255 * 32, "RFC 5869, section 2.3: at most 255 blocks")
-    var block = hmac.authenticate(info, [1])
+    var block = hmac.authenticate(info, followedBy: [1])
     guard length != 32 else { return block }
     defer { wipe(&block) }
     var output: [UInt8] = []
@@ -28,7 +28,7 @@ public final class HKDFSHA256 {
     var counter: UInt8 = 1
     while output.count < length {
       counter += 1
-      block = hmac.authenticate(block, info + [counter])
+      block = hmac.authenticate(block, followedBy: info + [counter])
       output.append(contentsOf: block)
     }
     output.removeLast(output.count - length)

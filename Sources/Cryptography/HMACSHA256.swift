@@ -35,7 +35,7 @@ internal import COpenSSL
   }
 
   /// Returns the 32-byte authentication code of the bytes of `message` followed by those of `rest`.
-  public func authenticate(_ message: [UInt8], _ rest: [UInt8] = []) -> [UInt8] {
+  public func authenticate(_ message: [UInt8], followedBy rest: [UInt8] = []) -> [UInt8] {
     let digest = unsafe [UInt8](filling: 32) { output, count in
       // Without a key argument, `EVP_MAC_init` begins a new message under the key of the context (OpenSSL 3.0.3 and
       // newer). Each pointer is valid for the length that is passed with it, and OpenSSL does not keep the pointer. The

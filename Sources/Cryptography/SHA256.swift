@@ -36,7 +36,7 @@ private enum SHA256Context {
   static func giveBack(_ context: OpaquePointer) {
     let address = UInt(bitPattern: context)
     let (isKept, _) = spare.compareExchange(expected: 0, desired: address, ordering: .releasing)
-    // If another spare context is already stored, this one is freed. The caller has passed the only reference to it.
+    // If another spare context is already stored, `context` is freed. The caller has passed the only reference to it.
     if !isKept { unsafe EVP_MD_CTX_free(context) }
   }
 }

@@ -1,8 +1,10 @@
 /// Decides how many pages the write-ahead log may have before the store copies them into the database file (a
 /// checkpoint).
 ///
-/// A commit that is requested during a copy waits for the copy and for one sync of the file. The time of a small sync
-/// is known from commits. The rest of the time grows with the number of pages, so it limits the pages of the next copy.
+/// A commit that is requested during a copy waits for the whole copy, which ends with one sync of the file. The sync
+/// takes about as long as a commit. The time for the rest of the copy grows with the number of pages. `recordCopy`
+/// compares this time with the part of `maximumWait` that the sync leaves, and changes the number of pages of the next
+/// copy (`copyThreshold`).
 struct CheckpointPace {
   /// The time that a commit may wait for a copy. All times in this file are in nanoseconds.
   static let maximumWait: UInt64 = 20_000_000
@@ -11,7 +13,7 @@ struct CheckpointPace {
   /// A lower bound for the target of `recordCopy`. With the other values of this file it has no effect, because the
   /// target is at least 6 ms.
   private static let minimumTimeForPages: UInt64 = 2_000_000
-  /// The minimum and maximum of `copyThreshold`, for logs of 250 KiB and of 4 MiB.
+  /// The minimum and maximum of `copyThreshold`. A page has 1 KiB, so they are logs of 250 KiB and of about 4 MiB.
   private static let minimumPages = 250
   private static let maximumPages = 4_000
 

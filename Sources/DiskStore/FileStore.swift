@@ -57,9 +57,9 @@ public final class FileStore: EphemeralStore {
       let queue = try StoreQueue()
       opening = try Opening()
       self.queue = queue
-      let started = opening
+      let openingForThread = opening
       try OSThread.start("store") {
-        FileStore.run(path, size: size, entries: entries, queue, shared, started)
+        FileStore.run(path, size: size, entries: entries, queue, shared, openingForThread)
         ended.isDone.store(true, ordering: .releasing)
       }
     } catch {
@@ -108,7 +108,7 @@ public final class FileStore: EphemeralStore {
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
     if case .upTo(let longest) = key.kind.properties.size, value.count > longest { throw .tooLong }
-    return try await self.value(key, .put(value, holder: holder, expiry: expiry), now)
+    return try await performForValue(key, .put(value, holder: holder, expiry: expiry), now)
   }
 
   /// Reserves room for a value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer.
@@ -116,7 +116,7 @@ public final class FileStore: EphemeralStore {
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
     guard case .upTo(let longest) = key.kind.properties.size, bytes <= longest else { throw .tooLong }
-    _ = try await answer(key, .reserve(bytes: bytes, holder: holder, expiry: expiry), now)
+    _ = try await perform(key, .reserve(bytes: bytes, holder: holder, expiry: expiry), now)
   }
 
   /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk
@@ -125,7 +125,7 @@ public final class FileStore: EphemeralStore {
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     if case .upTo(let longest) = key.kind.properties.size, new.count > longest { throw .tooLong }
-    guard case .flag(let isDone) = try await answer(key, .replace(old, with: new, expiry: expiry), now) else {
+    guard case .flag(let isDone) = try await perform(key, .replace(old, with: new, expiry: expiry), now) else {
       return false
     }
     return isDone
@@ -133,17 +133,17 @@ public final class FileStore: EphemeralStore {
 
   /// Returns the value and keeps the entry. Throws `.unavailable` if the disk does not answer.
   public func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
-    try await value(key, .get, now)
+    try await performForValue(key, .get, now)
   }
 
   /// Returns the value and removes the entry. Throws `.unavailable` if the disk does not answer.
   public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
-    try await value(key, .take(nil), now)
+    try await performForValue(key, .take(nil), now)
   }
 
   /// Removes the entry if `value` is its value. Throws `.unavailable` if the disk does not answer.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
-    try await self.value(key, .take(value), now) != nil
+    try await performForValue(key, .take(value), now) != nil
   }
 
   /// Queues a change of the entry behind the waiting operations, and returns at once. The change replaces `old` by
@@ -159,22 +159,25 @@ public final class FileStore: EphemeralStore {
 
   /// Queues an operation for which no caller waits. The operation is lost if the queue is full.
   private func performWithoutReply(_ key: StoreKey, _ operation: StoreRequest.Operation, on poller: Poller) {
-    // With the time 0, the store's thread treats no entry as expired. If it changes an expired entry, the entry stays
-    // expired, because the callers of `replaceLater` pass the expiry with which `old` was stored.
+    // With the time 0, the store's thread treats no entry as expired. If the operation replaces the value of an expired
+    // entry, the entry stays expired, because the callers of `replaceLater` pass the expiry with which `old` was
+    // stored.
     let request = StoreRequest(
       key: key, operation: operation, now: 0, began: SystemClock.monotonicNanoseconds(),
       reply: AwaitedValue(on: poller))
     if !queue.add(request) { shared.meter.failed(.unavailable) }
   }
 
-  private func value(
+  /// Performs an operation whose answer is a value.
+  private func performForValue(
     _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
-    guard case .value(let value) = try await answer(key, operation, now) else { return nil }
+    guard case .value(let value) = try await perform(key, operation, now) else { return nil }
     return value
   }
 
-  private func answer(
+  /// Queues an operation and waits until the store's thread has answered it.
+  private func perform(
     _ key: StoreKey, _ operation: StoreRequest.Operation, _ now: UnixTime
   ) async throws(StoreError) -> StoreRequest.Answer {
     guard let poller = Poller.current else {
@@ -187,13 +190,14 @@ public final class FileStore: EphemeralStore {
       shared.meter.failed(.unavailable)
       throw .unavailable("too many operations wait for the disk")
     }
-    // `poller.now` is the start of the turn, which may be a while ago.
+    // The time limit begins with the operation. `poller.now` is the start of the loop's turn, which may be a while ago.
     let deadline = Deadline(milliseconds: request.began / 1_000_000) + FileStore.operationTimeout
     guard let answer = await request.reply.wait(on: poller, until: deadline) else {
       shared.meter.failed(.timeout)
       shared.recordOutage("the disk does not answer", path: path)
       if case .put(let value, _, _) = operation, key.kind == .claim {
-        // The transaction that is in progress may still store the claim, although this request has failed.
+        // The transaction in progress may still store the claim, although the operation has failed for its caller. So
+        // the claim is removed afterwards.
         performWithoutReply(key, .take(value), on: poller)
       }
       throw .unavailable("the disk does not answer")

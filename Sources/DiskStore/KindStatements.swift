@@ -5,8 +5,8 @@ internal import Time
 /// The table of one kind in the file, and its compiled statements. Not Sendable: only the store's thread uses it.
 final class KindStatements {
   /// An entry. `holder` is the fingerprint of a `StoreHolder` or, for values of fixed length, the index that
-  /// `HolderCharges` assigned. `room` is the number of bytes that are charged for a value that varies in length,
-  /// otherwise 0.
+  /// `HolderCharges` assigned. `room` is the number of bytes that are charged for the value; 0 for values of fixed
+  /// length.
   struct Row {
     let id: Int64
     let expiry: UnixTime
@@ -28,8 +28,9 @@ final class KindStatements {
   /// Returns the statements that create the table.
   ///
   /// `high` and `low` are the halves of the key, and `id` is the number of the entry in the order of insertion. `due`
-  /// is the time at which a sweep examines the entry, at `expiry` or earlier: if an entry gets a later expiry, the
-  /// sweep at the old time updates `due`. So most changes touch one row and no index.
+  /// is the time from which a sweep (the removal of expired entries) examines the entry, at `expiry` or earlier. A
+  /// change to a later expiry leaves `due` as it is, and the next sweep after this time updates `due`. So most changes
+  /// touch one row and no index.
   static func schema(_ kind: StoreKind) -> String {
     let name = kind.properties.name
     return """
@@ -85,6 +86,7 @@ final class KindStatements {
 
   /// Changes the value, expiry and room of an entry.
   func update(_ row: Row, value: [UInt8], expiry: UnixTime, room: Int) throws(SQLiteError) {
+    // `due` must not be later than the new expiry.
     let statement = expiry < row.expiry ? updateEntryAndDue : updateEntry
     try statement.bind(1, row.id)
     try statement.bind(2, value)
@@ -121,7 +123,8 @@ final class KindStatements {
     try updateDue.run()
   }
 
-  /// Returns the oldest entry of a holder; `nil` if there is none, or if the kind's entries are not evicted.
+  /// Returns the oldest entry of a holder, without its expiry and value; `nil` if the holder has no entry, or if the
+  /// kind's entries are not evicted.
   func oldest(of holder: UInt64) throws(SQLiteError) -> Row? {
     guard let selectOldest else { return nil }
     try selectOldest.bind(1, Int64(bitPattern: holder))

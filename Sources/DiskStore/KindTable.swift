@@ -4,17 +4,19 @@ internal import Time
 
 /// The entries of one kind: a table of the file, and the counts that limit how much room each holder uses.
 ///
-/// The rules are those of the memory engine: a kind of fixed length refuses new entries when its share is full; for the
-/// other kinds, the oldest entry of the largest holder is evicted. Not Sendable: only the store's thread uses it.
+/// The rules are those of `MemoryStore`. If the share of a kind is full, and the kind's values have a fixed length, new
+/// entries are refused. If the values vary in length, the oldest entry of the largest holder is evicted.
+///
+/// Not Sendable: only the store's thread uses it.
 final class KindTable {
   /// The percentage of a share at which the operator is warned, and the percentage below which the use must fall before
   /// the next warning.
   private static let warningPercentage = 80
   private static let resetPercentage = 70
-  /// The maximum number of expired entries that one operation removes when there is no room.
+  /// The maximum number of entries that a sweep examines if an operation finds no room.
   private static let maximumSweep = 4_096
-  /// The bytes of an entry in table and indexes, without its value. Values that vary in length leave about half of
-  /// their last page empty.
+  /// The bytes of an entry in table and indexes, without its value. The number for values that vary in length is
+  /// higher, because they leave about half of their last page empty.
   private static let fixedLengthOverhead = 112
   private static let variableLengthOverhead = 512
 
@@ -22,16 +24,19 @@ final class KindTable {
   private(set) var usage: StoreUsage
   /// True after a warning that the share is nearly full.
   private var wasWarned = false
+  /// The maximum number of entries; `Int.max` if only their bytes are limited.
   private let capacity: Int
   /// The bytes that a limited holder (`StoreHolder.isLimited`) may use, for a kind whose entries can be evicted. A
   /// holder with fewer than `EntryTable.protectedEntries` entries may use more.
   private let maximumBytesPerHolder: Int
   private let isEvictable: Bool
-  /// The number of present entries that each holder has added since the start of the process, for a kind whose entries
-  /// are not evicted.
+  /// The number of entries of each holder, without those that an earlier process added; for a kind whose entries are
+  /// not evicted.
   private var charges: HolderCharges
+  /// The maximum number of entries of a limited holder in `charges`.
   private let chargeLimit: Int
-  private var holders = HolderShares()
+  /// The bytes and entries of each holder, for a kind whose entries can be evicted.
+  private var holderShares = HolderShares()
   private var nextID: Int64 = 1
   /// The id of the first entry that this process adds. Earlier entries are not in `charges`.
   private var firstID: Int64 = 1
@@ -73,17 +78,17 @@ final class KindTable {
 
   /// Counts the entries of the file: at the start, and after a transaction that failed.
   func load(from database: Database) throws(SQLiteError) {
-    holders = HolderShares()
+    holderShares = HolderShares()
     charges = HolderCharges(limit: chargeLimit)
     if !isEvictable {
       usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))
-      usage.bytes = usage.entries * recordLength
-      // Entries of an earlier process are not charged to a holder.
-      let own = try database.prepare(
+      usage.bytes = usage.entries * bytesPerEntry
+      // Entries of an earlier process are not charged to a holder. A holder without a limit has the index 0.
+      let charged = try database.prepare(
         "SELECT holder, count(*) FROM \(kind.properties.name) WHERE id >= ? AND holder > 0 GROUP BY holder")
-      try own.bind(1, firstID)
-      while try own.step() {
-        charges.restore(UInt16(truncatingIfNeeded: own.number(0)), count: Int(own.number(1)))
+      try charged.bind(1, firstID)
+      while try charged.step() {
+        charges.restore(UInt16(truncatingIfNeeded: charged.number(0)), count: Int(charged.number(1)))
       }
       return
     }
@@ -93,13 +98,14 @@ final class KindTable {
     while try all.step() {
       let count = Int(all.number(1))
       let bytes = Int(all.number(2)) + count * KindTable.variableLengthOverhead
-      holders.add(UInt64(bitPattern: all.number(0)), bytes: bytes, count: count)
+      holderShares.add(UInt64(bitPattern: all.number(0)), bytes: bytes, count: count)
       usage.entries += count
       usage.bytes += bytes
     }
   }
 
-  private var recordLength: Int {
+  /// The bytes that are counted for an entry, without the room of a value that varies in length.
+  private var bytesPerEntry: Int {
     if case .fixed(let length) = kind.properties.size {
       length + KindTable.fixedLengthOverhead
     } else {
@@ -128,7 +134,8 @@ final class KindTable {
     return try add(key, [], room: bytes, holder: holder, expiry: expiry, now: now)
   }
 
-  /// Replaces `old` by `new` and returns true if `old` is the value.
+  /// Replaces `old` by `new` and returns true, if `old` is the value and `expiry` is after `now`. Otherwise changes
+  /// nothing and returns false.
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Bool, StoreError> {
@@ -141,7 +148,7 @@ final class KindTable {
       // A value that is longer than the room of its entry may use only the free part of the share. No other entry is
       // evicted for it.
       guard new.count <= row.room || usage.bytes + new.count - row.room <= usage.share else { return .failure(.full) }
-      holders.add(UInt64(bitPattern: row.holder), bytes: new.count - row.room, count: 0)
+      holderShares.add(UInt64(bitPattern: row.holder), bytes: new.count - row.room, count: 0)
       usage.bytes += new.count - row.room
     }
     try statements.update(row, value: new, expiry: expiry, room: room)
@@ -162,7 +169,7 @@ final class KindTable {
     return row.value
   }
 
-  /// Removes at most `limit` expired entries.
+  /// Examines at most `limit` entries that are due (`KindStatements.schema`). Removes those that have expired.
   func sweep(now: UnixTime, atMost limit: Int) throws(SQLiteError) {
     guard usage.entries > 0 else { return }
     for row in try statements.due(now: now, atMost: limit) {
@@ -170,11 +177,12 @@ final class KindTable {
     }
   }
 
-  /// Counts an entry that was refused for lack of room.
+  /// Counts an entry that could not be stored.
   func countRefusal() { usage.refusals += 1 }
 
-  /// Returns true if the share has become nearly full since the last call.
-  func becameNearlyFull() -> Bool {
+  /// Returns true if the operator has to be warned that the share is nearly full, and records that this warning was
+  /// given. A second warning follows only after the use has fallen below `resetPercentage`.
+  func takeDueWarning() -> Bool {
     let percentageOfEntries = capacity == Int.max ? 0 : usage.entries * 100 / max(1, capacity)
     let percentage = max(usage.bytes * 100 / max(1, usage.share), percentageOfEntries)
     if percentage < KindTable.resetPercentage { wasWarned = false }
@@ -198,11 +206,11 @@ final class KindTable {
       if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.maximumSweep) }
       guard usage.entries < capacity, let slot = charges.charge(holder) else { return .failure(.full) }
       storedHolder = Int64(slot)
-      usage.bytes += recordLength
+      usage.bytes += bytesPerEntry
     } else {
       let size = room + KindTable.variableLengthOverhead
       guard try makeRoom(for: size, of: holder, now: now) else { return .failure(.full) }
-      holders.add(holder.fingerprint, bytes: size, count: 1)
+      holderShares.add(holder.fingerprint, bytes: size, count: 1)
       usage.bytes += size
       storedRoom = room
     }
@@ -213,17 +221,20 @@ final class KindTable {
     return .success(())
   }
 
+  /// Makes room for an entry of `size` bytes. First evicts entries of its holder while the holder exceeds its limit.
+  /// Then removes expired entries, and at last evicts entries of the largest holders. Returns false if the entry still
+  /// does not fit.
   private func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(SQLiteError) -> Bool {
     if holder.isLimited {
-      while holders.count(holder.fingerprint) >= EntryTable.protectedEntries,
-        holders.bytes(holder.fingerprint) + size > maximumBytesPerHolder
+      while holderShares.count(holder.fingerprint) >= EntryTable.protectedEntries,
+        holderShares.bytes(holder.fingerprint) + size > maximumBytesPerHolder
       {
         guard try evictOldest(of: holder.fingerprint) else { return false }
       }
     }
     if !hasRoom(for: size) { try sweep(now: now, atMost: KindTable.maximumSweep) }
     while !hasRoom(for: size) {
-      guard let largest = holders.largest, try evictOldest(of: largest) else { return false }
+      guard let largest = holderShares.largest, try evictOldest(of: largest) else { return false }
     }
     return true
   }
@@ -250,9 +261,9 @@ final class KindTable {
     if isEvictable {
       let size = row.room + KindTable.variableLengthOverhead
       usage.bytes -= size
-      holders.remove(UInt64(bitPattern: row.holder), bytes: size)
+      holderShares.remove(UInt64(bitPattern: row.holder), bytes: size)
     } else {
-      usage.bytes -= recordLength
+      usage.bytes -= bytesPerEntry
       if row.id >= firstID { charges.release(UInt16(truncatingIfNeeded: row.holder)) }
     }
   }

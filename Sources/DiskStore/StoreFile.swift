@@ -21,7 +21,8 @@ struct StoreFile {
   let epoch: EpochID
   /// True if opening has created the file.
   let isNew: Bool
-  // Released after the database: closing this descriptor of the file earlier would also end SQLite's own locks.
+  // Has a descriptor of the file, which is closed after those of `database`. SQLite's own locks end when the process
+  // closes any descriptor of the file.
   private let lock: DatabaseFile
 
   /// Opens the store, or creates it if no file has this name.
@@ -35,8 +36,8 @@ struct StoreFile {
       }
       lock = try DatabaseFile(locking: path)
     } catch {
-      let isLost = error == .missing && DatabaseFile.exists(path + "-wal")
-      throw isLost ? FileStoreError(path, .logWithoutFile) : FileStoreError(path, error)
+      let isLogWithoutFile = error == .missing && DatabaseFile.exists(path + "-wal")
+      throw isLogWithoutFile ? FileStoreError(path, .logWithoutFile) : FileStoreError(path, error)
     }
     try self.init(path: path, lock: lock, isNew: isNew)
   }
@@ -47,8 +48,8 @@ struct StoreFile {
     do throws(DatabaseFile.Problem) {
       lock = try DatabaseFile(locking: path)
     } catch {
-      let isLost = error == .missing && DatabaseFile.exists(path + "-wal")
-      throw isLost ? FileStoreError(path, .logWithoutFile) : FileStoreError(path, error)
+      let isLogWithoutFile = error == .missing && DatabaseFile.exists(path + "-wal")
+      throw isLogWithoutFile ? FileStoreError(path, .logWithoutFile) : FileStoreError(path, error)
     }
     try self.init(path: path, lock: lock, isNew: false)
   }
@@ -157,8 +158,9 @@ struct StoreFile {
   /// Replaces the file by a new, empty store with a new epoch. A file that is not recognised as a store is kept; the
   /// result is its new name.
   ///
-  /// A crash during the reset leaves the old store with its log, only the log, nothing, or the new store. The old file is
-  /// renamed before its log is removed, so it is never opened without its log.
+  /// The reset renames the old file, then removes its log, and then gives the new store the name `path`. So after a
+  /// crash, `path` has the old store with its log, only the log, nothing, or the new store. It never has the old store
+  /// without its log.
   static func reset(_ path: String) throws(FileStoreError) -> String? {
     do throws(DatabaseFile.Problem) {
       // Held until the end, so that no gateway uses the file that is removed.
@@ -183,6 +185,7 @@ struct StoreFile {
 
   /// Returns true if the header of the file is that of a store, or if the file is empty.
   private static func isStore(_ file: DatabaseFile) -> Bool {
+    // SQLite's header contains the application id in the bytes 68 to 71.
     let header = file.prefix(72)
     guard !header.isEmpty else { return true }
     let application = header.dropFirst(68).reduce(0) { $0 << 8 | Int64($1) }

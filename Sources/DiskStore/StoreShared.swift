@@ -6,8 +6,8 @@ internal import Synchronization
 final class StoreShared: Sendable {
   private struct State {
     var usage: [StoreUsage] = []
-    var shortages: (@Sendable (StoreUsage) -> Void)?
-    var messages: (@Sendable (String) -> Void)?
+    var onShortage: (@Sendable (StoreUsage) -> Void)?
+    var onMessage: (@Sendable (String) -> Void)?
     var checkpoints = CheckpointFigures()
   }
 
@@ -28,21 +28,23 @@ final class StoreShared: Sendable {
     }
   }
 
+  /// Sets the function that `reportShortage` calls.
   func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
-    state.withLock { $0.shortages = report }
+    state.withLock { $0.onShortage = report }
   }
 
+  /// Sets the function that `informOperator` calls.
   func reportOutages(to report: @escaping @Sendable (String) -> Void) {
-    state.withLock { $0.messages = report }
+    state.withLock { $0.onMessage = report }
   }
 
   func reportShortage(_ usage: StoreUsage) {
-    let report = state.withLock { $0.shortages }
+    let report = state.withLock { $0.onShortage }
     report?(usage)
   }
 
   func informOperator(_ text: String) {
-    let report = state.withLock { $0.messages }
+    let report = state.withLock { $0.onMessage }
     report?(text)
   }
 

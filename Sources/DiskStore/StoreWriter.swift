@@ -7,28 +7,28 @@ internal import Time
 /// The work of the store's thread.
 ///
 /// Theory of operation. The thread takes all waiting operations and executes them in one transaction, in their order.
-/// The commit appends the changed pages to the write-ahead log and waits for one sync of it. Only then are the
+/// The commit appends the changed pages to the write-ahead log and waits for one sync of the log. Only then are the
 /// operations answered, including reads, so no answer depends on a change that a power cut could undo. Operations that
-/// arrive during the sync form the next transaction, so a slow disk makes transactions larger and does not reduce their
-/// number.
+/// arrive during the sync form the next transaction. So on a slow disk, a transaction takes longer but executes more
+/// operations.
 ///
 /// A transaction that fails is undone as a whole, and its operations are answered with `.unavailable`. After a power
-/// cut, the file may contain them nevertheless: `.unavailable` always means that the outcome is unknown.
+/// cut, the file may contain their changes nevertheless, so `.unavailable` always means that the outcome is unknown.
 ///
-/// Each transaction also removes a few expired entries. When the log is long, the thread copies its pages into the file
-/// after it has answered the operations. The copy has two steps: SQLite copies without a sync of the log, because each
-/// commit has made the log durable, and then the thread syncs the file. Nothing is written to the log between the two
-/// steps, so the log contains all changes until the sync has returned.
+/// Each transaction also removes a few expired entries. When the log is long, the thread copies the log's pages into
+/// the file, after it has answered the operations. The copy has two steps: SQLite copies without a sync of the log,
+/// because each commit has made the log durable, and then the thread syncs the file. Nothing is written to the log
+/// between the two steps, so the log contains all changes until the sync has returned.
 final class StoreWriter {
   /// The maximum number of operations in a transaction, which limits how long the first of them waits.
   private static let maximumBatch = 1_024
-  /// If a commit takes at least `slowSync` nanoseconds, and the last transaction had at least `minimumGroup`
-  /// operations, the thread waits up to `maximumWait` milliseconds for the next operations of the same callers.
+  /// If a commit takes at least `slowSync` nanoseconds, and the thread has just answered at least `minimumGroup`
+  /// operations, it waits up to `maximumWait` milliseconds for the next operations of the same callers.
   private static let slowSync: UInt64 = 3_000_000
   private static let minimumGroup = 16
   private static let maximumWait: UInt64 = 5
-  /// The maximum number of expired entries of a kind that a transaction removes: in total, and for each of its
-  /// operations.
+  /// The maximum number of entries of a kind that the sweep in a transaction examines: `maximumSweepPerOperation` times
+  /// the number of operations, but at most `maximumSweep`.
   private static let maximumSweep = 512
   private static let maximumSweepPerOperation = 8
 
@@ -61,26 +61,26 @@ final class StoreWriter {
 
   /// Runs until the queue is closed.
   func run(_ queue: StoreQueue) {
-    var previous = 0
+    var previousCount = 0
     while var requests = queue.takeAll() {
-      // The callers of the last transaction send their next operations one after the other. If a transaction began with
-      // the first of them, the others would wait for it and for the next one, so on a slow disk each transaction would
-      // serve only half of the callers. The thread therefore waits for seven eighths of these operations, at most one
-      // millisecond for each 2.5 milliseconds that a commit takes.
-      if pace.commitTime >= StoreWriter.slowSync, previous >= StoreWriter.minimumGroup {
-        let expected = requests.count + previous * 7 / 8
+      // The callers that were answered last send their next operations one after the other. If a transaction began with
+      // the first of these operations, the others would have to wait for the transaction after it. So on a slow disk,
+      // each transaction would serve only half of the callers. The thread therefore waits until seven eighths of these
+      // operations have arrived, at most one millisecond for each 2.5 milliseconds that a commit takes.
+      if pace.commitTime >= StoreWriter.slowSync, previousCount >= StoreWriter.minimumGroup {
+        let expectedCount = requests.count + previousCount * 7 / 8
         var waits = min(StoreWriter.maximumWait, max(1, pace.commitTime / 2_500_000))
-        while waits > 0, requests.count < expected {
+        while waits > 0, requests.count < expectedCount {
           requests += queue.takeMore()
           waits -= 1
         }
       }
-      previous = requests.count
+      previousCount = requests.count
       var rest = requests[...]
       while !rest.isEmpty {
         let batch = rest.prefix(StoreWriter.maximumBatch)
         rest = rest.dropFirst(StoreWriter.maximumBatch)
-        answer(batch)
+        executeAndAnswer(batch)
         checkpointIfDue()
       }
     }
@@ -88,7 +88,8 @@ final class StoreWriter {
 
   // MARK: Transactions
 
-  private func answer(_ batch: ArraySlice<StoreRequest>) {
+  /// Executes the operations in one transaction, except those whose callers no longer wait, and answers them.
+  private func executeAndAnswer(_ batch: ArraySlice<StoreRequest>) {
     let awaited = batch.filter { !$0.reply.isAbandoned }
     guard !awaited.isEmpty else { return }
     var answers: [Result<StoreRequest.Answer, StoreError>] = []
@@ -102,10 +103,11 @@ final class StoreWriter {
         let now = awaited.map(\.now).max() ?? 0
         let limit = min(StoreWriter.maximumSweep, awaited.count * StoreWriter.maximumSweepPerOperation)
         for table in tables { try table.sweep(now: now, atMost: limit) }
-        for request in awaited { answers.append(try run(request)) }
+        for request in awaited { answers.append(try execute(request)) }
         let began = SystemClock.monotonicNanoseconds()
         let frames = database.logFrames
         try database.run("COMMIT")
+        // A commit without changes writes nothing to the log and waits for no sync, so its duration is not recorded.
         if database.logFrames != frames { pace.recordCommit(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
         reason = nil
       } catch {
@@ -122,13 +124,14 @@ final class StoreWriter {
     }
     for (request, answer) in zip(awaited, answers) {
       shared.meter.observe(nanoseconds: SystemClock.monotonicNanoseconds() &- request.began)
+      // With a fault, no operation succeeds until the operator acts, which is the meaning of `.misconfigured`.
       if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }
       request.reply.deliver(answer)
     }
-    for table in tables where table.becameNearlyFull() { shared.reportShortage(table.usage) }
+    for table in tables where table.takeDueWarning() { shared.reportShortage(table.usage) }
   }
 
-  private func run(
+  private func execute(
     _ request: StoreRequest
   ) throws(SQLiteError) -> Result<StoreRequest.Answer, StoreError> {
     let table = tables[request.key.kind.index]
@@ -180,7 +183,7 @@ final class StoreWriter {
     guard fault == nil, frames >= pace.copyThreshold else { return }
     let began = SystemClock.monotonicNanoseconds()
     do throws(SQLiteError) {
-      // Each commit has synced the log; a sync of it before the copy would only delay commits.
+      // Each commit has synced the log, so another sync of the log before the copy would only delay commits.
       try database.run("PRAGMA synchronous=OFF")
       try database.copyLog()
     } catch {
@@ -198,8 +201,8 @@ final class StoreWriter {
       try database.syncFile()
       try database.run("PRAGMA synchronous=FULL")
     } catch {
-      // The next commit would overwrite the log, whose pages may not be in the file. The log is complete, so a restart
-      // copies it again.
+      // After this copy, the next commit would overwrite the log, although its pages may not be durable in the file. So
+      // no further commit may happen. The log is still complete, so a restart copies it again.
       fault = "the file could not be synced (\(error)); the gateway has to be restarted"
       return
     }

@@ -25,7 +25,7 @@ struct KnownAnswerTests {
   @Test("A reused context keeps its key and does not remember the last message")
   func reuse() {
     let hmac = HMACSHA256(key: [1])
-    let first = hmac.authenticate([1, 2], [3])
+    let first = hmac.authenticate([1, 2], followedBy: [3])
     #expect(hmac.authenticate([4]) == hmacSHA256(key: [1], message: [4]))
     #expect(HMACSHA256(key: [2]).authenticate([1, 2, 3]) != first)
     #expect(hmac.authenticate([1, 2, 3]) == first)

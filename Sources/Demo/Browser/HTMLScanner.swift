@@ -19,17 +19,17 @@ struct HTMLScanner {
   mutating func next() -> Token? {
     while index < bytes.count {
       guard bytes[index] == UInt8(ascii: "<") else {
-        return .text(HTMLScanner.decoded(take { $0 == UInt8(ascii: "<") }))
+        return .text(HTMLScanner.decoded(takeUntil { $0 == UInt8(ascii: "<") }))
       }
       index += 1
       switch current {
       case UInt8(ascii: "!"), UInt8(ascii: "?"):
-        skip { $0 == UInt8(ascii: ">") }
+        skipUntil { $0 == UInt8(ascii: ">") }
         index += 1
       case UInt8(ascii: "/"):
         index += 1
-        let name = HTMLScanner.text(take { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }).lowercased()
-        skip { $0 == UInt8(ascii: ">") }
+        let name = HTMLScanner.text(takeUntil { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }).lowercased()
+        skipUntil { $0 == UInt8(ascii: ">") }
         index += 1
         return .end(name)
       default:
@@ -41,7 +41,7 @@ struct HTMLScanner {
 
   /// Reads a start tag whose `<` has been read.
   private mutating func readTag() -> Token {
-    let name = HTMLScanner.text(take { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }).lowercased()
+    let name = HTMLScanner.text(takeUntil { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }).lowercased()
     var attributes: [String: String] = [:]
     while let byte = current, byte != UInt8(ascii: ">") {
       if HTMLScanner.isSpace(byte) || byte == UInt8(ascii: "/") {
@@ -49,17 +49,17 @@ struct HTMLScanner {
         continue
       }
       let key = HTMLScanner.text(
-        take { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }
+        takeUntil { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }
       ).lowercased()
       var value: [UInt8] = []
       if current == UInt8(ascii: "=") {
         index += 1
         if let quote = current, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
           index += 1
-          value = take { $0 == quote }
+          value = takeUntil { $0 == quote }
           index += 1
         } else {
-          value = take { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }
+          value = takeUntil { $0 == UInt8(ascii: ">") || HTMLScanner.isSpace($0) }
         }
       }
       // If an attribute occurs twice, the first counts (HTML, section 13.2.5.33).
@@ -78,13 +78,14 @@ struct HTMLScanner {
 
   private var current: UInt8? { index < bytes.count ? bytes[index] : nil }
 
-  private mutating func take(until stop: (UInt8) -> Bool) -> [UInt8] {
+  /// Returns the bytes in front of the first byte for which `stop` is true, and moves to that byte.
+  private mutating func takeUntil(_ stop: (UInt8) -> Bool) -> [UInt8] {
     let start = index
-    skip(until: stop)
+    skipUntil(stop)
     return Array(bytes[start..<index])
   }
 
-  private mutating func skip(until stop: (UInt8) -> Bool) {
+  private mutating func skipUntil(_ stop: (UInt8) -> Bool) {
     while index < bytes.count, !stop(bytes[index]) { index += 1 }
   }
 

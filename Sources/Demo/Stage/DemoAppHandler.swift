@@ -64,14 +64,14 @@ final class DemoAppHandler: RequestHandler {
       let tokenResponse = try await client.send(
         app.server.tokenEndpoint, app.tokenRequest(code: code, verifier: attempt.verifier))
       guard let tokens = NativeApp.tokens(in: tokenResponse) else {
-        return DemoAppPage.result(parameters, tokenResponse, nil)
+        return DemoAppPage.result(parameters, tokenResponse: tokenResponse, resourceResponse: nil)
       }
       let resourceResponse = try await client.send(
         resource,
         Request(
           method: "GET", target: resource.target,
           headers: ["Authorization": "Bearer \(tokens.accessToken.reveal())", "Accept": "application/json"]))
-      return DemoAppPage.result(parameters, tokenResponse, resourceResponse)
+      return DemoAppPage.result(parameters, tokenResponse: tokenResponse, resourceResponse: resourceResponse)
     } catch {
       return DemoAppPage.message(502, "No answer", "The gateway does not answer: \(error)")
     }

@@ -21,8 +21,9 @@ enum DemoAppPage {
   ///
   /// - Parameters:
   ///   - parameters: The parameters of the authorization response.
+  ///   - tokenResponse: The response of the token endpoint.
   ///   - resourceResponse: The response of the protected resource; `nil` if the app got no token.
-  static func result(_ parameters: Form, _ tokenResponse: Response, _ resourceResponse: Response?) -> Response {
+  static func result(_ parameters: Form, tokenResponse: Response, resourceResponse: Response?) -> Response {
     let code = String((parameters["code"] ?? "").prefix(24))
     let resourceSection: HTML =
       resourceResponse.map {

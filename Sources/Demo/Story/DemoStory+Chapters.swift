@@ -85,9 +85,9 @@ extension DemoStory {
       expectation: "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// Shows two problems of native apps without the gateway. The legacy server refuses the app's redirect URI. If the
-  /// app uses the client that is registered there instead, a thief can redeem its code, because every copy of the app
-  /// contains the client secret.
+  /// Shows two problems of native apps without the gateway. The app uses the client id that is registered at the legacy
+  /// server. The legacy server refuses the app's own redirect URI. If the app sends the registered redirect URI
+  /// instead, a thief can redeem the app's code, because every copy of the app contains the client secret.
   func runWithoutGateway(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: participants.legacy.at("/authorize"),
@@ -170,7 +170,8 @@ extension DemoStory {
     return try await signIn(attempt, by: app, &discardedStep)
   }
 
-  /// Sends a token request to the gateway. `speaker` is the participant that sends it: the app or a thief.
+  /// Sends a token request with the client id and the redirect URI of `app` to the gateway. `speaker` is the
+  /// participant that sends the request: the app, or a thief who pretends to be `app`.
   private func redeem(
     _ code: Secret, _ verifier: Secret, by app: NativeApp, as speaker: String, _ step: inout DemoStep
   ) async throws -> Response {

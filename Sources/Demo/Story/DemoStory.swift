@@ -51,7 +51,7 @@ public struct DemoStory {
   ///
   /// - Parameters:
   ///   - isColoured: True to colour the text with ANSI escape sequences.
-  ///   - print: Writes the text of a step or of the summary, which contains all line ends.
+  ///   - print: Writes the text of a step or of the summary. The text ends with a line end, so `print` adds none.
   /// - Returns: True if every step went as expected.
   public static func run(
     _ participants: Participants, isColoured: Bool, send: @escaping DemoBrowser.Send, print: (String) -> Void

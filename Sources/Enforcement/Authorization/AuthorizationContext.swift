@@ -50,6 +50,7 @@ final class AuthorizationContext: FormContext {
     return responseType?.returnsTokens == true ? .fragment : .query
   }
 
+  /// Returns true if the client may receive responses in this mode at its verified redirect URI.
   func allows(_ mode: ResponseMode) -> Bool {
     guard let client, let uri = redirect.verified else { return false }
     return client.responseModes.contains(mode) && mode.canReach(uri)

@@ -66,8 +66,8 @@ public final class AuthorizationPermit: Sendable {
     entries.append(FormParameters.Entry(.redirectURI, redirectURI))
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     let allowed = context.policy.upstream.parameters
-    // The consent page does not show `claims` (OpenID Connect Core, section 5.5). So the user cannot approve them, and
-    // a client whose identity is not proven cannot request them.
+    // The consent page does not show `claims` (OpenID Connect Core, section 5.5), so the user cannot approve them. If
+    // the user must consent, and the identity of the client is not proven, `claims` is therefore not forwarded.
     let dropsClaims = context.needsConsent && !client.identityIsProven(by: context.redirect.verified)
     let requested = context.parameters.entries.span
     // Read the entries in place: a copy of an entry would change the reference counts of its two strings.
@@ -122,8 +122,9 @@ public final class AuthorizationPermit: Sendable {
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
   /// page, the upstream failed (invariant `I-failure`), or the store is full or unavailable.
   ///
-  /// The response is one of three: a page without a link to the client if the request was restarted; otherwise a page
-  /// with such a link if the operator does not vouch for the client; otherwise a redirect to the client.
+  /// If the request was restarted, the response is a page without a link to the client. Otherwise it is a page with
+  /// such a link if the operator does not vouch for the client, and a redirect to the client if the operator does. A
+  /// rejection that may not redirect always gets the page without a link.
   public func errorResponse(for rejection: Rejection) -> RejectionResponse {
     RejectionResponse(rejection, delivery: redirect.errorDelivery)
   }

@@ -50,6 +50,7 @@ extension Enforcement {
       case .refused(let rejection, let detail): .reject(context.errorResponse(for: rejection, detail: detail))
       case .allowed where context.mode == .observe: .pass(PassThroughPermit())
       case .allowed:
+        // Creates a permit, because the rules have checked that the client is known and its redirect URI verified.
         AuthorizationPermit(context).map(Decision.forward)
           ?? .reject(context.errorResponse(for: .redirectURIMissing, detail: nil))
       }

@@ -79,6 +79,7 @@ extension Enforcement {
     case .reject(let refusal):
       return DecisionWithFindings(
         decision: .reject(RejectionResponse(refusal.rejection, detail: refusal.detail)), findings: findings)
+    // Does not occur: only an observed request passes, and a pushed request is always enforced.
     case .pass:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedNotAllowed)), findings: findings)
     }

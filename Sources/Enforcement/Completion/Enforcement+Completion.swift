@@ -3,8 +3,8 @@ public import OAuth
 public import Policy
 public import Time
 
-/// An authorization response of the upstream. It is in the `Location` of a response that the gateway forwards, or in a
-/// request to the gateway's callback.
+/// An authorization response of the upstream. It is in the `Location` of the upstream's response to a forwarded
+/// request, or in a request to the gateway's callback.
 public struct UpstreamAuthorizationResponse: Sendable {
   /// The places where a response can be found.
   public enum Source: Sendable {
@@ -25,8 +25,8 @@ public struct UpstreamAuthorizationResponse: Sendable {
   /// Parses the value of a `Location` field; `nil` if its query has more than `FormParameters.maximumCount` parameters.
   public init?(location: String) {
     source = .location(location)
-    // The fragment is ignored. It contains an implicit response, or the server added it so that browsers do not attach
-    // an earlier fragment.
+    // The fragment is ignored. It contains a response of the implicit grant, or the server added it so that browsers do
+    // not attach an earlier fragment.
     //
     // Bytes are compared, as in browsers: Swift's `Character` may combine a separator with a combining mark after it.
     let bytes = location.utf8.span
@@ -78,8 +78,8 @@ struct TransactionContext: Sendable {
   let transaction: AuthorizationTransaction
   let policy: Policy
   let now: UnixTime
-  /// True if the request contains the secret whose hash is in the transaction, or if it is the request that began the
-  /// transaction.
+  /// True if the request contains the browser secret whose hash is in the transaction, or if the request itself began
+  /// the transaction.
   let browserMatches: Bool
   /// The client in the current policy; `nil` if the policy no longer contains it.
   let client: Client?
@@ -116,8 +116,8 @@ struct TransactionContext: Sendable {
 
 /// The facts on which the completion of an authorization response depends.
 public struct CompletionFacts: Sendable {
-  /// True if the request contains the secret of the browser that began the transaction, or if it is the request that
-  /// began it.
+  /// True if the request contains the secret of the browser that began the transaction, or if the request itself began
+  /// the transaction.
   public var browserMatches: Bool
   /// The texts of the request to which the upstream responded. A code that is already in the request was not issued by
   /// this response.
@@ -207,7 +207,8 @@ extension Enforcement {
       findings: [])
   }
 
-  /// Returns the refusal of a response that arrived in the wrong way or whose code is not new; `nil` otherwise.
+  /// Returns the refusal of a response that arrived at the wrong place, that lacks a required `state`, or whose code
+  /// was already in the request; `nil` otherwise.
   private static func rejection(
     of answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
     policy: Policy

@@ -2,7 +2,7 @@ import OAuth
 import Policy
 
 /// The way in which the user agent is checked on the upstream's pages while a transaction runs. The gateway keeps one
-/// guard in a cookie of the browser, which combines the guards of all transactions of this browser.
+/// guard in a cookie of the browser. This guard combines the guards of all transactions of the browser.
 public struct EmbeddedUserAgentGuard: Sendable, Hashable {
   /// True if embedded user agents are refused.
   public var blocks: Bool

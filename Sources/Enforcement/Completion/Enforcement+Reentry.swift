@@ -10,7 +10,8 @@ struct ReentryContext: Sendable {
   /// The value of `state` that was sent upstream: the sealed state, or a handle for it.
   let sealedState: String
   let client: Client?
-  /// The scope that was sent upstream; `nil` if none was.
+  /// The scope of the upstream request, computed from the transaction and the current policy; `nil` if the upstream
+  /// request has no scope.
   let sentScope: Scope?
 
   /// The parameters that may be in the re-entry only with these values. They were sent upstream, except

@@ -7,8 +7,9 @@ internal import ByteText
 /// upstream may read this value more leniently than the gateway's parser, and decode it several times. So the gateway
 /// searches the complete texts, as sent and after each decoding, and not only the parameters that its parser finds.
 public struct ReflectedCodeScanner: Sendable {
-  /// The maximum number of decodings after each of which a text is searched; the completely decoded text is always
-  /// searched, too. A return address within another return address needs fewer, and no server decodes more often.
+  /// A text is searched as sent, after the first decoding, and so on up to this number of decodings, and also
+  /// completely decoded. A return address within another return address needs fewer decodings, and no server decodes
+  /// more often.
   private static let maximumDecodings = 4
   /// The length in bytes from which a code is found anywhere in a text. A shorter code may occur by chance within
   /// another value, so it is found only if no letter, digit, `-` or `_` is next to it.
@@ -32,7 +33,7 @@ public struct ReflectedCodeScanner: Sendable {
   /// True if a value of the request, completely decoded, contains both a parameter `code` and one of the addresses.
   /// Such a value is a forged authorization response, which an open redirect could deliver.
   func containsResponse(to addresses: @autoclosure () -> [String]) -> Bool {
-    // Few requests contain such a parameter, so `addresses` is evaluated only if one does.
+    // Few requests contain a parameter `code`, so `addresses` is evaluated only for those.
     let values = texts.flatMap { ReflectedCodeScanner.valuesWithCode($0.span) }
     guard !values.isEmpty else { return false }
     let wanted = addresses().map { ReflectedCodeScanner.lowercased(Array($0.utf8)) }
@@ -56,8 +57,8 @@ public struct ReflectedCodeScanner: Sendable {
     return found
   }
 
-  /// Returns the offset of the value in a `name=value` pair: after the equals sign, or 0 if the text before it has a
-  /// question mark and is therefore part of an address.
+  /// Returns the offset of the value in a `name=value` pair: after the equals sign. Returns 0 if there is no equals
+  /// sign, or if the text before the sign has a question mark and is therefore part of an address.
   private static func valueOffset(in pair: Span<UInt8>) -> Int {
     guard let equals = pair.firstIndex(of: UInt8(ascii: "=")),
       !pair.extracting(0..<equals).contains(UInt8(ascii: "?"))

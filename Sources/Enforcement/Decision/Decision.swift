@@ -3,7 +3,7 @@ import Policy
 
 /// The decision on a request, with the permission that the caller gets if the request passes.
 public enum Decision<Permit: Sendable>: Sendable {
-  /// The request is forwarded, rewritten as the permit describes.
+  /// The request is forwarded in the form that the permit describes.
   case forward(Permit)
   /// The request is forwarded with the client's own parameters. An observed request and its response pass unchanged
   /// (invariant `I-observe`).

@@ -27,8 +27,8 @@ public struct ShortDigest: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The record of an observed authorization request, which the gateway keeps to check the redemption of its code. It has
-/// a fixed size and contains digests instead of values.
+/// The record of an observed authorization request. The gateway keeps the record to check the redemption of the code
+/// that the upstream issues for the request. The record has a fixed size and contains digests instead of values.
 public struct ObservedFlow: Sendable, Equatable {
   enum Challenge: Equatable {
     case none

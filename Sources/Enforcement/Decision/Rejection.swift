@@ -13,7 +13,7 @@ public final class Rejection: Sendable {
   /// The HTTP status of a page or a JSON response. The error redirect to a client has another status.
   public let status: Int
   /// True if the error may be sent to the client's redirect URI, after that URI has been verified (RFC 6749, section
-  /// 4.1.2.1). `RejectionResponse.delivery` says whether it is.
+  /// 4.1.2.1). `RejectionResponse.delivery` says whether the error is sent there.
   public let mayRedirect: Bool
   /// The text of `error_description`, in the character set of RFC 6749, section 5.2.
   public let errorDescription: String
