@@ -61,7 +61,7 @@ public struct BodyDecoder: Sendable {
 
   /// Records that the sender has closed the connection. Returns true if the body is complete, and false if a part of it
   /// is missing (RFC 9112, section 8).
-  public mutating func close() -> Bool {
+  public mutating func endsCompletely() -> Bool {
     switch state {
     case .untilClose, .finished:
       state = .finished

@@ -120,7 +120,7 @@ extension HTTP2Session {
   public var wantsToSend: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
   /// True if nothing remains to be sent or received. The connection can then be closed.
-  public var isOver: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
+  public var hasEnded: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
 
   /// Appends pending frames to `buffer` while it has room for the largest frame. Throws if the connection must be ended
   /// because nghttp2 failed or the sent resets exceed the budget.

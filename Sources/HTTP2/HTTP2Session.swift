@@ -139,7 +139,7 @@ public import Time
   ///
   /// Throws if the connection must be ended. If the error is a flood, `produce` then writes a GOAWAY. If `FrameMeter`
   /// detects a protocol error, the function does not throw. `produce` then writes only a GOAWAY, which ends the
-  /// connection (`isOver`).
+  /// connection (`hasEnded`).
   public func receive(_ bytes: Span<UInt8>, now: MonotonicTime) throws(HTTP2Failure) {
     self.now = now
     budget.advance(to: now)

@@ -28,7 +28,7 @@ public struct GatewaySettings: Sendable {
   public var storeMinReplicas: Int?
   /// The treatment of refresh tokens whose family (all refresh tokens of one sign-in) the store has lost. Default: a
   /// lost family may be refreshed once more.
-  public var storeEpoch = StoreEpochRule.once
+  public var storeEpochRule = StoreEpochRule.once
   /// The operator's name and help page for the gateway's pages. Default: neither.
   public var branding = Branding()
   /// The limits for one client, one request and the whole process.
@@ -117,7 +117,7 @@ public struct GatewaySettings: Sendable {
         "Replicas of the Redis server that must have a write before it counts",
         default: "`1` with sentinels, otherwise `0`"),
       .choice(
-        "store_epoch", \.storeEpoch,
+        "store_epoch", \.storeEpochRule,
         """
         The treatment of refresh tokens whose family the store has lost, because its data was lost or its primary \
         changed. `once`: each family may be refreshed once more. `strict`: these families end

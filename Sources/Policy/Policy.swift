@@ -24,7 +24,7 @@ public final class Policy: Sendable {
   /// policy lists no client with this id, the request gets a specific rejection instead of the one for unknown clients.
   /// If a client with this upstream id is enforced, the request is refused even if the policy only observes unknown
   /// clients.
-  public let gatewayHeldClientIDs: Set<ClientID>
+  public let upstreamIDsWithHeldSecret: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
@@ -55,7 +55,7 @@ public final class Policy: Sendable {
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
-    gatewayHeldClientIDs = Set(upstreams.filter { $0.clientSecret != nil }.map(\.clientID))
+    upstreamIDsWithHeldSecret = Set(upstreams.filter { $0.clientSecret != nil }.map(\.clientID))
     let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
     isEnforcing = rejectsAll || clients.values.contains { $0.mode == .enforce }

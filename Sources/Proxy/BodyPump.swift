@@ -59,8 +59,8 @@ struct BodyPump {
   }
 
   /// Ends the body because the sender closed the connection. Returns false if the body is incomplete.
-  mutating func close(_ sink: Buffer) -> Bool {
-    guard decoder.close() else { return false }
+  mutating func endBody(into sink: Buffer) -> Bool {
+    guard decoder.endsCompletely() else { return false }
     try? finish(sink)
     return true
   }

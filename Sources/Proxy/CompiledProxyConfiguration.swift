@@ -86,7 +86,7 @@ public final class CompiledProxyConfiguration: Sendable {
   let hostLine: [UInt8]
   /// The `Via: ...` line of a request that arrived over HTTP/1.1, and of a request that the gateway itself makes. The
   /// next two lines are for the other versions of HTTP.
-  let viaLine: [UInt8]
+  let viaLineOfHTTP11: [UInt8]
   let viaLineOfHTTP10: [UInt8]
   let viaLineOfHTTP2: [UInt8]
   /// The `Strict-Transport-Security: ...` line, or nothing.
@@ -100,7 +100,7 @@ public final class CompiledProxyConfiguration: Sendable {
     identityFields = IdentityFields(strip: configuration.strippedFields, keep: configuration.keptFields)
     passesCommonFields = configuration.strippedFields.isEmpty
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)
-    viaLine = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
+    viaLineOfHTTP11 = Array("Via: 1.1 \(configuration.pseudonym)\r\n".utf8)
     lowercasePseudonym = configuration.pseudonym.lowercased()
     viaLineOfHTTP10 = Array("Via: 1.0 \(configuration.pseudonym)\r\n".utf8)
     viaLineOfHTTP2 = Array("Via: 2 \(configuration.pseudonym)\r\n".utf8)

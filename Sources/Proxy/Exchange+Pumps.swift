@@ -98,7 +98,7 @@ extension Exchange {
       switch receiveResponse(upstream) {
       case .moved(let count): state.count(count)
       case .wouldBlock: state.count(0)
-      case .ended where state.hasResponse && download.close(toClient): break
+      case .ended where state.hasResponse && download.endBody(into: toClient): break
       case .ended, .failed: return .upstreamReset(hasInput: !upstream.input.isEmpty)
       }
     }

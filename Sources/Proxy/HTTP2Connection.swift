@@ -158,7 +158,7 @@ final class HTTP2Connection: Activity {
     }
     announceEnd(session)
     let isSent = try flush(session)
-    if isSent, session.isOver || isShutDown && transports.isEmpty && !session.wantsToSend { return .close }
+    if isSent, session.hasEnded || isShutDown && transports.isEmpty && !session.wantsToSend { return .close }
     if moved >= HTTP2Connection.yieldAfter {
       moved = 0
       return .yield

@@ -56,7 +56,7 @@ enum RequestRewriter {
     if identity.isHTTP2 {
       buffer.append(settings.viaLineOfHTTP2)
     } else {
-      buffer.append(head.minorVersion == 1 ? settings.viaLine : settings.viaLineOfHTTP10)
+      buffer.append(head.minorVersion == 1 ? settings.viaLineOfHTTP11 : settings.viaLineOfHTTP10)
     }
     identity.appendFields(to: buffer, bytes, head, fields)
     if let upgrade = allowedUpgrade(head, bytes, settings) {

@@ -87,7 +87,7 @@ public final class Upstream {
     head.append(" HTTP/1.1\r\n")
     head += settings.hostLine
     head += fields
-    head += settings.viaLine
+    head += settings.viaLineOfHTTP11
     ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
     // The framing is last, as in the head of a passing request.
     if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }

@@ -147,7 +147,7 @@ public final class UpstreamResponse {
       switch connection.receive() {
       case .moved, .wouldBlock: continue
       case .ended:
-        guard decoder.close() else { throw .reset }
+        guard decoder.endsCompletely() else { throw .reset }
       case .failed: throw .reset
       }
     }

@@ -4,7 +4,7 @@ public import Time
 extension RefreshLedger {
   /// Returns the duty of the caller if the family of the token has ended; otherwise `nil`. Call it for a token that may
   /// be used more than once. The use of such a token is not claimed, so `claim` cannot report the end of its family.
-  public func end(of use: RefreshUse, now: UnixTime) async throws(StoreError) -> Ended? {
+  public func dutyIfEnded(_ use: RefreshUse, now: UnixTime) async throws(StoreError) -> EndedFamilyDuty? {
     let key = RefreshLedger.key(use.family)
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
@@ -22,7 +22,7 @@ extension RefreshLedger {
     return .nothingToRevoke
   }
 
-  /// Records in an ended family that the caller of `claim` or `end(of:now:)` revokes the token of `use` upstream.
+  /// Records in an ended family that the caller of `claim` or `dutyIfEnded(_:now:)` revokes the token of `use` upstream.
   /// Returns false, and changes nothing, if `old` is no longer the value in the store.
   func markRevoked(
     _ use: RefreshUse, _ record: inout FamilyRecord, _ old: [UInt8], now: UnixTime

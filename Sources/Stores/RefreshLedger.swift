@@ -70,8 +70,8 @@ public struct RefreshLedger: Sendable {
     let expiry: UnixTime
   }
 
-  /// The duty of the caller of `claim` or `end(of:now:)` if the family of the presented token has ended.
-  public enum Ended: Hashable, Sendable {
+  /// The duty of the caller of `claim` or `dutyIfEnded(_:now:)` if the family of the presented token has ended.
+  public enum EndedFamilyDuty: Hashable, Sendable {
     /// The caller must revoke the upstream token in the presented token, because no other request has revoked a token
     /// of this or a later generation since the end of the family.
     case revokeToken
@@ -92,7 +92,7 @@ public struct RefreshLedger: Sendable {
     /// The token was used before, or another token is valid or in use: two parties hold tokens of the family.
     case reused
     /// The family has ended.
-    case ended(Ended)
+    case ended(EndedFamilyDuty)
     /// The store has no record of the family, but accepts a token of this epoch and generation only with a record.
     case missing
   }

@@ -23,7 +23,7 @@ struct RestartChanges {
     if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }
     if old.gateway.workers != new.gateway.workers { settings.append("`gateway.workers`") }
     if old.gateway.store != new.gateway.store { settings.append("`gateway.store`") }
-    if old.gateway.storeEpoch != new.gateway.storeEpoch { settings.append("`gateway.store_epoch`") }
+    if old.gateway.storeEpochRule != new.gateway.storeEpochRule { settings.append("`gateway.store_epoch`") }
     warning =
       settings.isEmpty
       ? nil : "\(settings.joined(separator: ", ")) changed and will be used after a restart; the rest is adopted"

@@ -126,7 +126,7 @@ final class Service {
     let store = try ConfiguredStore(policy.gateway)
     let resources = GatewayResources(
       store: store.store, startStore: store.start, metrics: metrics, log: writer.log,
-      isEpochStrict: policy.gateway.storeEpoch == .strict, bufferMemory: memory.defaultValue,
+      isEpochStrict: policy.gateway.storeEpochRule == .strict, bufferMemory: memory.defaultValue,
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)

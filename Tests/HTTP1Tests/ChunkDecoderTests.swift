@@ -101,7 +101,7 @@ struct ChunkDecoderTests {
   func close() throws {
     for (framing, isProper) in [(BodyFraming.chunked, false), (.length(3), false), (.untilClose, true), (.none, true)] {
       var decoder = BodyDecoder(framing)
-      let ends = decoder.close()
+      let ends = decoder.endsCompletely()
       #expect(ends == isProper)
       #expect(decoder.isFinished == isProper)
     }

@@ -48,7 +48,7 @@ struct FloodTests {
     let fixture = try SessionFixture()
     fixture.receive(.get(1), frame)
     #expect(fixture.frames().last?.kind == .goAway)
-    #expect(fixture.session.isOver)
+    #expect(fixture.session.hasEnded)
   }
 
   @Test(

@@ -30,7 +30,7 @@ struct FlowControlTests {
       fixture.receive(.data(1, part))
       _ = fixture.frames()
     }
-    #expect(fixture.streams[1]?.isClosed == true || fixture.session.isOver)
+    #expect(fixture.streams[1]?.isClosed == true || fixture.session.hasEnded)
   }
 
   @Test("All streams together keep a limited part of the bytes that clients send")
@@ -213,7 +213,7 @@ struct FlowControlTests {
     #expect(fixture.streams[3] == nil)
     fixture.respond(1, "ok")
     #expect(fixture.frames().contains { $0.kind == .data && $0.endsStream })
-    #expect(fixture.session.isOver)
+    #expect(fixture.session.hasEnded)
   }
 
   @Test("Every buffer is released")

@@ -171,10 +171,10 @@ struct RefreshLedgerTests {
 
   @Test("A reusable token is refused after the end of its family, and is reported once too")
   func endOfReusable() async throws {
-    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == nil)
+    #expect(try await family.ledger.dutyIfEnded(family.use("r0", 0), now: 0) == nil)
     #expect(try await family.end())
-    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .revokeToken)
-    #expect(try await family.ledger.end(of: family.use("r0", 0), now: 0) == .nothingToRevoke)
+    #expect(try await family.ledger.dutyIfEnded(family.use("r0", 0), now: 0) == .revokeToken)
+    #expect(try await family.ledger.dutyIfEnded(family.use("r0", 0), now: 0) == .nothingToRevoke)
   }
 
   @Test("I-token: room is taken before the upstream is asked, and a full store grants nothing")

@@ -56,7 +56,7 @@ package final class LoopbackConnection {
     while !decoder.isFinished {
       if buffer.isEmpty {
         guard try await receive(buffer) else {
-          guard decoder.close() else { throw .incomplete }
+          guard decoder.endsCompletely() else { throw .incomplete }
           break
         }
       }

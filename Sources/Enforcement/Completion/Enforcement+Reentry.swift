@@ -12,7 +12,7 @@ struct ReentryContext: Sendable {
   let client: Client?
   /// The scope of the upstream request, computed from the transaction and the current policy; `nil` if the upstream
   /// request has no scope.
-  let sentScope: Scope?
+  let upstreamScope: Scope?
 
   /// The parameters that may be in the re-entry only with these values. They were sent upstream, except
   /// `response_mode`, which was omitted and therefore has its default `query`.
@@ -68,7 +68,7 @@ extension Enforcement {
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
     let reentryContext = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState, client: transactionContext.client,
-      sentScope: UpstreamScope(
+      upstreamScope: UpstreamScope(
         transaction.scope, client: transactionContext.client, policy: policy, appliesDefault: true
       ).scope)
     // A re-entry is enforced in every mode, because the gateway began the transaction.

@@ -35,7 +35,8 @@ extension Rule where Context == AuthorizationContext {
     Rule(name: "the client is registered") { context in
       guard context.client == nil else { return .pass }
       guard let id = context.parameters[.clientID] else { return .refuse(.clientIDMissing) }
-      return .refuse(context.policy.gatewayHeldClientIDs.contains(ClientID(id)) ? .clientIDOfUpstream : .clientUnknown)
+      return .refuse(
+        context.policy.upstreamIDsWithHeldSecret.contains(ClientID(id)) ? .clientIDOfUpstream : .clientUnknown)
     }
   }
 }
@@ -47,7 +48,7 @@ extension Rule where Context == TokenContext {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
       guard let id = context.authentication?.clientID else { return .refuse(.clientUnidentified) }
-      let isHeld = context.policy.gatewayHeldClientIDs.contains(id)
+      let isHeld = context.policy.upstreamIDsWithHeldSecret.contains(id)
       return .refuse(isHeld ? .clientIDOfUpstreamAtToken : .clientNotKnownAtToken)
     }
   }

@@ -66,7 +66,7 @@ extension Rule where Context == ReentryContext {
   /// form may contain.
   static var reentryScopeNotWidened: Rule {
     Rule(name: "scope is only narrowed") { context in
-      guard let sent = context.sentScope else { return .pass }
+      guard let sent = context.upstreamScope else { return .pass }
       let tokens = sent.tokens
       for text in context.request.all(.scope) {
         guard text.split(separator: " ").allSatisfy(tokens.contains) else { return .refuse(.reentryScopeWider) }

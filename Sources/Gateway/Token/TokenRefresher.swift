@@ -36,7 +36,7 @@ struct TokenRefresher {
       let use = use(of: grant)
       // `permit.rotates` is true only for sealed tokens. An adopted token of a public client is valid for one use, too.
       if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }
-      if let ended = try await families.end(of: use, now: intercepted.now) { return await refuse(grant, ended) }
+      if let ended = try await families.dutyIfEnded(use, now: intercepted.now) { return await refuse(grant, ended) }
       return await refreshWithoutRotation(grant)
     } catch {
       // The store is full or unavailable. Without the store, the gateway cannot detect a second use.
@@ -181,7 +181,7 @@ struct TokenRefresher {
 
   /// Refuses a token of a family that has ended. For each generation of the family, the first such refusal revokes the
   /// upstream token in the presented token.
-  private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.Ended) async -> Response {
+  private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.EndedFamilyDuty) async -> Response {
     if ended == .revokeToken {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
     }

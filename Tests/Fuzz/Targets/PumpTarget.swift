@@ -65,7 +65,7 @@ enum PumpTarget {
         pump.directCount == 0
       {
         hasClosed = true
-        try Violation.unless(pump.close(sink), "the end of the connection does not end the body")
+        try Violation.unless(pump.endBody(into: sink), "the end of the connection does not end the body")
       }
       // The socket accepts bytes of the send buffer first, then those that may be sent directly.
       let taken = min(sink.count + pump.directCount, splits.next(limit: tiny ? 11 : 20_000))
