@@ -36,11 +36,12 @@ struct CodeRedeemer {
         switch claim {
         case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
-          // The other request may fail without using up the code, so this request waits and claims the code again. It
-          // gets 503 if the claim is still busy at the end of the wait.
+          // Another request of the client holds the claim. That request may fail without using up the code, so this
+          // request waits and claims the code again. This request gets 503 if the wait ends before the claim.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
-          // A request that arrived before the other one was answered is a repeat, not a replay: nothing is revoked.
+          // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a replay,
+          // and nothing is revoked.
           if !wait.hasBegun { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
@@ -88,7 +89,8 @@ struct CodeRedeemer {
         intercepted.trail.findings.append("claim-lost")
         return false
       }
-      // If the upstream has a revocation endpoint, a replay of the code revokes the tokens of this redemption.
+      // The stored tokens are needed only to revoke them after a replay of the code, so they are not stored if the
+      // upstream has no revocation endpoint.
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return true }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
@@ -142,7 +144,7 @@ struct CodeRedeemer {
   private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
-    // The token is bound to the client of the code. The rules have checked that this client redeems the code.
+    // The token is bound to the client of the code. The rules have checked that this client sent the request.
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.code.binding.client,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
