@@ -8,8 +8,8 @@ extension Pages {
   /// second, because another site could make the user double-click at the position where the button is about to appear.
   ///
   /// The page has `Referrer-Policy: no-referrer`, so the form post has `Origin: null`, and only the field
-  /// ``ConsentPage/Field/token`` shows that the post comes from this page. A caller that needs the real `Origin` replaces
-  /// the header field `Referrer-Policy` of the response.
+  /// ``ConsentPage/Field/token`` shows that the post comes from this page. A caller that needs the real `Origin`
+  /// replaces the header field `Referrer-Policy` of the response.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"

@@ -26,8 +26,8 @@ final class AuditTrail {
   ///
   /// - If the path resembles an endpoint: the entry that the operator can add to `upstream.not_endpoints` to let the
   ///   path pass.
-  /// - If the path is outside of `upstream.pass`, or an OAuth request has a path that the policy does not list: the path
-  ///   with `*` for each segment that may be an id or a secret.
+  /// - If the path is outside of `upstream.pass`, or an OAuth request has a path that the policy does not list: the
+  ///   path with `*` for each segment that may be an id or a secret.
   ///
   /// `nil` for other requests, and for a path that cannot be logged safely.
   var path: String?

@@ -264,8 +264,8 @@ public final class Gateway: RequestHandler {
   /// Returns the error response for a request that the proxy refused because of its HTTP message.
   private func messageErrorResponse(_ error: MessageError, _ form: ErrorForm) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
-    // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards. An endpoint that accepts
-    // only some of them sends its own `Allow`.
+    // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards. An endpoint that
+    // accepts only some of them sends its own `Allow`.
     if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     return response
   }

@@ -11,8 +11,8 @@ import Time
 /// A request that the gateway answers itself, with the objects that its endpoint needs: the worker's gateway, the
 /// upstream, and the record for the log.
 final class InterceptedRequest {
-  /// The maximum length, in bytes, of a client id in the log if the policy does not list the client. A longer id is cut.
-  /// The length is sufficient to distinguish clients, and a program cannot fill the log with long ids.
+  /// The maximum length, in bytes, of a client id in the log if the policy does not list the client. A longer id is
+  /// cut. The length is sufficient to distinguish clients, and a program cannot fill the log with long ids.
   private static let maximumUnlistedIDLength = 256
 
   let gateway: Gateway

@@ -10,8 +10,8 @@ import Time
 /// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
 /// The gateway first claims the single use of the code in the store. If the upstream issues tokens or refuses the code,
-/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. Otherwise it is not
-/// known whether the upstream has used up its code, and only the same client with the same verifier may retry.
+/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. Otherwise the upstream
+/// code may be used up or not, and only the same client with the same verifier may retry.
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
@@ -40,8 +40,8 @@ struct CodeRedeemer {
           // request waits and claims the code again. This request gets 503 if the wait ends before the claim.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
-          // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a replay,
-          // and nothing is revoked.
+          // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a
+          // replay, and nothing is revoked.
           if !wait.hasBegun { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
