@@ -5,9 +5,9 @@ public import Policy
 
 /// The gateway's own pages (`I-pages`).
 ///
-/// The functions return complete responses. A page contains its style sheet and script and loads nothing else. No site
-/// may frame the page, and no cache may store it. The content security policy permits only a style sheet and a script
-/// with the hashes of the gateway's own.
+/// The functions return complete responses. A page contains its style sheet and, if it needs one, its script. It loads
+/// nothing else. No site may frame the page, and no cache may store it. The content security policy contains the hashes
+/// of this style sheet and script, and permits no others.
 public struct Pages: Sendable {
   /// The operator's name, logo and support link.
   public let branding: Branding

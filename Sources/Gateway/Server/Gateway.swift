@@ -93,7 +93,7 @@ public final class Gateway: RequestHandler {
     return names.indicateOAuthRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
   }
 
-  /// Routes a request after the checks of its path and of its form, if these do not refuse the request.
+  /// Routes a request that the checks of its path and of its form do not refuse.
   private func pass(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts) -> Route {
     policy.blocksEmbeddedUserAgents ? routeDuringTransaction(head, bytes, fields, client) : .pass
   }

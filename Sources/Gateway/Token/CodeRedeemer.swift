@@ -37,7 +37,8 @@ struct CodeRedeemer {
         case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
           // Another request of the client holds the claim. That request may fail without using up the code, so this
-          // request waits and claims the code again. This request gets 503 if the wait ends before the claim.
+          // request waits and claims the code again. This request gets 503 if the other one still holds the claim at
+          // the end of the wait.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
           // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a
@@ -89,8 +90,8 @@ struct CodeRedeemer {
         intercepted.trail.findings.append("claim-lost")
         return false
       }
-      // The stored tokens are needed only to revoke them after a replay of the code, so they are not stored if the
-      // upstream has no revocation endpoint.
+      // The tokens are stored only so that the gateway can revoke them after a replay of the code. Without a revocation
+      // endpoint, it cannot revoke them.
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return true }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
@@ -144,7 +145,7 @@ struct CodeRedeemer {
   private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
-    // The token is bound to the client of the code. The rules have checked that this client sent the request.
+    // The token is bound to the client of the code. The rules have checked that the request names this client.
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.code.binding.client,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
