@@ -51,7 +51,7 @@ struct FieldNameGlobs: Sendable {
   /// A hash table of the globs that do not begin with `*`. Element `slot(b)` contains those whose first byte is `b`.
   /// Most elements are empty, so most names are compared with no glob.
   private let globsByFirstByte: [[Glob]]
-  /// A hash table, by the last byte, of the globs that begin with `*` and do not end with it.
+  /// A hash table, by the last byte, of the globs that begin with `*` and do not end with `*`.
   private let globsByLastByte: [[Glob]]
   /// The globs that begin and end with `*`.
   private let otherGlobs: [Glob]

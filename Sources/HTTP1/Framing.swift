@@ -25,7 +25,7 @@ enum Framing {
 
   /// Returns true if the body is chunked. Rejects repeated fields, and every Transfer-Encoding except `chunked` (in any
   /// letter case). Also rejects a field whose name some servers read as the name of a framing field, e.g.
-  /// `Content_Length`. Such a name is `disguised`.
+  /// `Content_Length`. The kind of such a field is `KnownField.disguised`.
   static func isChunked(_ bytes: Span<UInt8>, _ index: HeadIndex) throws(MessageError) -> Bool {
     guard index.has(.transferEncoding) || index.has(.disguised) else { return false }
     var found = false

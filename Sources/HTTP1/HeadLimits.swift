@@ -1,5 +1,5 @@
-/// The size limits of a request head, which the gateway keeps in memory until it is complete. No browser exceeds the
-/// default limits.
+/// The limits on the size of a request head. The gateway keeps a head in memory until the head is complete. No browser
+/// exceeds the default limits.
 public struct HeadLimits: Sendable {
   /// The maximum number of bytes of the whole head, including its empty line.
   public var bytes: Int

@@ -19,7 +19,7 @@ extension UInt8 {
   /// The folded form of a byte of a field name: a letter in lower case, a digit, or `-` for all other bytes.
   ///
   /// Two names have the same folded form if some server may read them as the same field. Servers that turn field names
-  /// into variable names, as CGI does (RFC 3875, section 4.1.18), write `_` for `-`, and some of them for every other
-  /// special character too.
+  /// into variable names, as CGI does (RFC 3875, section 4.1.18), write `_` for `-`, and some of these servers also
+  /// write `_` for every other special character.
   var foldedInName: UInt8 { isLetterOrDigit ? lowercasedASCII : UInt8(ascii: "-") }
 }

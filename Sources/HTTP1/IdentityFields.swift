@@ -35,11 +35,12 @@ public final class IdentityFields: Sendable {
     return isTrusted || !drops(field, bytes)
   }
 
-  /// Returns the reason why a field is dropped. Returns `nil` for a field that is forwarded, and for a field that the
-  /// gateway replaces.
+  /// Returns the name under which the log shows a dropped field. Returns `nil` for a field that is forwarded, and for a
+  /// field that the gateway replaces.
   ///
-  /// The reason is the field's name if it is a known name, the glob that matches the name, or `irregular` for a name
-  /// with characters other than letters, digits and hyphens. So it contains no text that the sender can choose.
+  /// For a `requestOverride` or `identity` field, the result is the field's own name in lower case. For any other
+  /// field, it is a glob that matches the name, or `irregular` for a name with characters other than letters, digits
+  /// and hyphens. So the result contains no text that the sender can choose.
   public func droppedFieldName(
     for field: HeadIndex.Field, of fields: HeadIndex, _ bytes: Span<UInt8>, isTrusted: Bool
   ) -> String? {

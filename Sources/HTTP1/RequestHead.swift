@@ -2,7 +2,7 @@
 public struct RequestHead: Sendable {
   /// The request method.
   public let method: Method
-  /// The range of the method, e.g. for a method that is `other`.
+  /// The range of the method's name, which is needed if `method` is `other`.
   public let methodRange: Range<Int>
   /// The target in origin form, or `*`. For a target in absolute form, this is the part after the authority, which may
   /// be empty. An empty target means `*` with OPTIONS, and `/` with other methods (RFC 9112, sections 3.2.1 and 3.2.4).

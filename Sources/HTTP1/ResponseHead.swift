@@ -1,6 +1,7 @@
 internal import ByteText
 
-/// A parsed and validated response head of an upstream. `reason` is a range of the bytes from which it was parsed.
+/// A parsed and validated response head of an upstream. `reason` is a range of the bytes from which the head was
+/// parsed.
 public struct ResponseHead: Sendable {
   /// The status code, 100 to 599.
   public let status: Int
@@ -50,8 +51,8 @@ public enum ResponseHeadParser {
     } else {
       body = .untilClose
     }
-    // Some servers send a body after a head for which HTTP allows none. The gateway would read this body as the
-    // response to the next request on the connection.
+    // Some servers send a body although HTTP does not allow a body after this head. The gateway would read this body as
+    // the response to the next request on the connection, so the connection must carry no other request.
     let mayHaveStrayBody = method == .head || line.status == 204 || line.status == 304
     let isEndCertain = body != .untilClose && !mayHaveStrayBody
     let keepsAlive = isEndCertain && !options.close && (line.minorVersion == 1 || options.keepAlive)

@@ -22,8 +22,8 @@ struct FrameMeter {
   }
 
   private static let frameHeaderLength = 9
-  /// The length of the longest padding together with its length field, in bytes. If the payload of a padded DATA frame
-  /// is not longer, it is possible that the frame contains only padding.
+  /// The length of the longest padding together with its length field, in bytes. A padded DATA frame may contain only
+  /// padding if its payload is not longer than this.
   private static let paddingLimit = 256
 
   private let continuationLimit: Int
@@ -56,8 +56,8 @@ struct FrameMeter {
     continuationLimit = limits.continuations
   }
 
-  /// Counts the frames whose headers end in `bytes`. At a protocol error, sets `violation` and ignores the rest. Throws
-  /// if the client exceeds the budget.
+  /// Counts each frame whose frame header (the first nine bytes of the frame) ends in `bytes`. At a protocol error,
+  /// sets `violation` and ignores the rest. Throws if the client exceeds the budget.
   mutating func countFrames(in bytes: Span<UInt8>, _ budget: inout FloodBudget) throws(HTTP2Failure) {
     var position = 0
     while position < bytes.count, violation == nil {
@@ -139,6 +139,7 @@ struct FrameMeter {
     }
   }
 
+  /// The length of the payload of a valid PRIORITY frame, in bytes.
   private static let priorityLength = 5
 
   private mutating func apply(_ verdict: ClientStreams.Verdict) {

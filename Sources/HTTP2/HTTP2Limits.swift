@@ -18,7 +18,8 @@ public struct HTTP2Limits: Sendable, Equatable {
   public var reducedResponseBuffer = 2 * 1024
   /// The number of resets that are allowed in one burst: a browser that leaves a page cancels up to `concurrentStreams`
   /// requests. There is a limit because the client can begin and reset many requests at little cost, and the upstream
-  /// has to process them (CVE-2023-44487). Resets that the client makes the gateway send count too (CVE-2025-8671).
+  /// has to process them (CVE-2023-44487). A reset that the gateway sends counts too, if the client has caused it with
+  /// a malformed request or a protocol error (CVE-2025-8671).
   public var streamResets = 100
   /// The number of resets allowed per second beyond the burst.
   public var resetsPerSecond = 10

@@ -104,6 +104,7 @@ extension HTTP2Session {
     let endsStream = UInt32(head.flags) & NGHTTP2_FLAG_END_STREAM.rawValue != 0
     switch UInt32(head.type) {
     case NGHTTP2_PING.rawValue:
+      // The gateway sends only one PING, with the notice of its shutdown.
       if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { isNoticeAcknowledged = true }
     case NGHTTP2_HEADERS.rawValue:
       guard let stream = stream(head.stream_id) else { break }

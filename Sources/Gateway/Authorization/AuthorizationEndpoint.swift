@@ -162,7 +162,7 @@ struct AuthorizationEndpoint {
     let target = intercepted.authorizationPath + "?" + start.query
     let outbound = OutboundRequest(
       method: intercepted.request.method == "HEAD" ? "HEAD" : "GET", target: target,
-      headers: intercepted.forwardedHeaders(keepingBody: false), peer: intercepted.request.peer)
+      headers: intercepted.forwardedHeaders(keepingBodyFields: false), peer: intercepted.request.peer)
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
       answer = try await intercepted.upstream.send(outbound)

@@ -7,9 +7,9 @@ extension Pages {
   /// The buttons have the same order on screen and for the keyboard. The Allow button ignores clicks in the first
   /// second, because another site could make the user double-click at the position where the button is about to appear.
   ///
-  /// The page has `Referrer-Policy: no-referrer`, so the form post has `Origin: null`, and only the token shows that it
-  /// comes from this page. A caller that needs the real `Origin` replaces the field
-  /// `Referrer-Policy`.
+  /// The page has `Referrer-Policy: no-referrer`, so the form post has `Origin: null`, and only the field
+  /// ``ConsentPage/Field/token`` shows that the post comes from this page. A caller that needs the real `Origin`
+  /// replaces the header field `Referrer-Policy` of the response.
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? page.clientID
     let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"

@@ -26,9 +26,9 @@ extension Pages {
       """)
   }
 
-  /// Returns a page with a link that delivers the authorization response to the app. The gateway uses it in place of a
-  /// redirect for error responses to clients that the operator does not trust (`trusted: false`; RFC 9700, section
-  /// 4.11.2).
+  /// Returns a page with a link that delivers the authorization response to the app. The gateway sends this page in
+  /// place of a redirect if the response is an error and the operator does not trust the client (`trusted: false`; RFC
+  /// 9700, section 4.11.2).
   ///
   /// - Parameters:
   ///   - location: The verified redirect URI with the parameters of the response.

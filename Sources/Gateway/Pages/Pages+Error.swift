@@ -2,8 +2,8 @@ public import HTTP
 import Time
 
 extension Pages {
-  /// Returns a page that tells the user what happened and what to do next, and the developer of the app why. The page
-  /// does not link to a URL from the request (RFC 6749, section 3.1.2.4).
+  /// Returns a page that tells the user what happened and what to do next, and tells the developer of the app the
+  /// reason. The page does not link to a URL from the request (RFC 6749, section 3.1.2.4).
   public func error(_ page: ErrorPage) -> Response {
     let texts = Pages.texts(for: page.status)
     var response = response(

@@ -5,9 +5,9 @@ public import Policy
 
 /// The gateway's own pages (`I-pages`).
 ///
-/// The functions return complete responses. A page loads no other resources, no site may frame it, and no cache may
-/// store it. Its content security policy permits only the gateway's style sheet and script, which it identifies by
-/// hashes.
+/// The functions return complete responses. A page contains its style sheet and, if it needs one, its script. It loads
+/// nothing else. No site may frame the page, and no cache may store it. The content security policy contains the hashes
+/// of this style sheet and script, and permits no others.
 public struct Pages: Sendable {
   /// The operator's name, logo and support link.
   public let branding: Branding
@@ -32,7 +32,7 @@ public struct Pages: Sendable {
       <meta name="color-scheme" content="light dark">
       <meta name="robots" content="noindex">
       <title>\(visible: title)\(brandSuffix)</title>
-      <style>\(Stylesheet.html)</style>
+      <style>\(Stylesheet.source)</style>
       </head>
       <body>
       <div class="sheet">
@@ -58,14 +58,14 @@ public struct Pages: Sendable {
   /// The content security policy of the pages. It contains no `form-action`: browsers apply this directive to the whole
   /// redirect chain after a form is submitted, so it would block the redirect to the app (`I-pages`).
   private static let contentSecurityPolicy =
-    "default-src 'none'; style-src '\(hash(Stylesheet.html))'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src '\(hash(Stylesheet.source))'; base-uri 'none'; frame-ancestors 'none'"
 
   private static let contentSecurityPolicyWithScript =
-    contentSecurityPolicy + "; script-src '\(hash(SubmitScript.html))'"
+    contentSecurityPolicy + "; script-src '\(hash(SubmitScript.source))'"
 
   /// Returns a hash source: the SHA-256 digest in base64 with padding (Content Security Policy Level 3, section 2.3.1).
-  private static func hash(_ html: HTML) -> String {
-    "sha256-" + Data(sha256(Array(html.text.utf8))).base64EncodedString()
+  private static func hash(_ source: HTML) -> String {
+    "sha256-" + Data(sha256(Array(source.text.utf8))).base64EncodedString()
   }
 
   private var brandSuffix: HTML? {

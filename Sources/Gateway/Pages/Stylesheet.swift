@@ -3,7 +3,8 @@
 /// In both color schemes, the contrast of text is at least 4.5 to 1, and that of controls at least 3 to 1 (WCAG 2.2,
 /// success criteria 1.4.3 and 1.4.11).
 enum Stylesheet {
-  static let html: HTML = """
+  /// The CSS text. Its type is `HTML`, so that a page contains the text without escapes.
+  static let source: HTML = """
     :root {
       color-scheme: light dark;
       --paper: #f6f5f2; --sheet: #fffefc; --ink: #1d1c1a; --soft: #5f5c56; --line: #dedbd4;

@@ -17,15 +17,19 @@ final class AuditTrail {
   var decision = DecisionKind.forward
   /// The refusal; in observe mode, the first refusal that was not carried out.
   var rejection: Rejection?
-  /// `enforce` or `observe`.
+  /// The mode that the log shows: `enforce` or `observe`.
   var mode = "enforce"
   var findings: [String] = []
   /// The kind of the redirect URI, such as `loopback`; `nil` if the request has none.
   var redirectKind: String?
-  /// The path, if the decision depends on it. For a path that resembles an endpoint, this is the entry of
-  /// `upstream.not_endpoints` with which the path would pass. For a path outside of `upstream.pass`, and for an OAuth
-  /// request at a path that the policy does not list, it is the path with `*` for each segment that may be an id or a
-  /// secret. `nil` for other requests, and for a path that cannot be logged safely.
+  /// The path as it is logged, if the decision depends on the path:
+  ///
+  /// - If the path resembles an endpoint: the entry that the operator can add to `upstream.not_endpoints` to let the
+  ///   path pass.
+  /// - If the path is outside of `upstream.pass`, or an OAuth request has a path that the policy does not list: the
+  ///   path with `*` for each segment that may be an id or a secret.
+  ///
+  /// `nil` for other requests, and for a path that cannot be logged safely.
   var path: String?
   var upstreamStatus: Int?
   /// The networks of the first and of the repeated use of a refresh token; `nil` if the request does not repeat a

@@ -10,8 +10,7 @@ struct EndpointRow: Sendable {
   enum Handling: Sendable {
     /// The gateway reads the request completely and answers it.
     case answer(@Sendable (InterceptedRequest) async -> Reply)
-    /// Like `answer` if the condition is true. Otherwise no rule applies, and the gateway forwards the request without
-    /// reading its body.
+    /// Like `answer` if the condition is true. Otherwise the gateway forwards the request without reading its body.
     case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (InterceptedRequest) async -> Reply)
     /// Requests are refused if the policy enforces at least one client, because the endpoint would bypass the rules.
     /// Otherwise they pass, and the refusal is a finding.
@@ -70,6 +69,7 @@ extension Endpoint {
         label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
         handling: .answer { await StartEndpoint($0).respond() })
     case .otherOwnPath:
+      // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(
         label: .otherPath, paths: { _ in [] },
         handling: .answer { intercepted in

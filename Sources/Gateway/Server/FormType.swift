@@ -5,7 +5,7 @@ enum FormType {
   case urlEncoded
   case multipart
 
-  /// Reads the first `Content-Type` field that names one of the two kinds; `nil` if no field does.
+  /// Reads the first `Content-Type` field that names one of the two types; `nil` if no field does.
   init?(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
     guard fields.has(.contentType) else { return nil }
     for field in fields where field.known == .contentType {

@@ -38,6 +38,7 @@ public final class Gateway: RequestHandler {
 
   var pushedRequests: PushedRequests { PushedRequests(sealer: sealer, store: resources.store) }
 
+  /// Writes transactions into values of `state`, and reads them.
   var states: TransactionStateCodec {
     TransactionStateCodec(sealer: sealer, store: resources.store, limit: policy.upstream.stateLimit)
   }
@@ -92,7 +93,7 @@ public final class Gateway: RequestHandler {
     return names.indicateOAuthRequest ? routeUnlisted(head, bytes, fields, client) : pass(head, bytes, fields, client)
   }
 
-  /// Routes a request that no rule for a path or a form refuses.
+  /// Routes a request that the checks of its path and of its form do not refuse.
   private func pass(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts) -> Route {
     policy.blocksEmbeddedUserAgents ? routeDuringTransaction(head, bytes, fields, client) : .pass
   }
@@ -111,9 +112,9 @@ public final class Gateway: RequestHandler {
     return observe(.unlistedOAuth, client, path: path)
   }
 
-  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. If a transaction of the
-  /// browser runs and its client blocks embedded user agents, a request of an embedded user agent is refused here, too
-  /// (RFC 8252, section 8.12).
+  /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. If the browser has a
+  /// running transaction of a client that blocks embedded user agents, a request of an embedded user agent is refused
+  /// here, too (RFC 8252, section 8.12).
   private func routeDuringTransaction(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
@@ -201,7 +202,7 @@ public final class Gateway: RequestHandler {
   /// Answers a request that ``route(_:_:_:client:)`` intercepted.
   public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let began = SystemClock.monotonicNanoseconds()
-    // `route` set the tag to the raw value of an endpoint.
+    // `route` set the tag to the raw value of an endpoint, which is the index of the endpoint in `allCases`.
     let row = Endpoint.allCases[Int(routeTag)].row
     let trail = AuditTrail(requestNumber: request.sequenceNumber)
     trail.endpoint = row.label
@@ -263,8 +264,8 @@ public final class Gateway: RequestHandler {
   /// Returns the error response for a request that the proxy refused because of its HTTP message.
   private func messageErrorResponse(_ error: MessageError, _ form: ErrorForm) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
-    // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards; an endpoint with fewer
-    // methods sends its own field.
+    // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards. An endpoint that
+    // accepts only some of them sends its own `Allow`.
     if error.status == 405 { response.headers.set("Allow", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS") }
     return response
   }

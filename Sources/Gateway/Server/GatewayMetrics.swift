@@ -15,6 +15,7 @@ final class GatewayMetrics: ProxyMetrics {
   }
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {
+    // For the metric, a request that the handler answered counts as `forward`: the rules have judged the request.
     let kind: Handling =
       switch handling {
       case .passed: .pass

@@ -45,11 +45,12 @@ public struct GatewayResources: Sendable {
   ///
   /// - Parameters:
   ///   - startStore: Prepares the store for use on a worker; `nil` if the store needs no preparation.
-  ///   - isEpochStrict: True if a refresh token family ends when the store loses its record together with an epoch
-  ///     (`store_epoch: strict`).
+  ///   - isEpochStrict: True if a refresh token family ends when the store loses the family's record and begins a new
+  ///     epoch (`store_epoch: strict`). If false, the family may be refreshed once more.
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   ///   - now: Returns the current time.
-  ///   - notice: Informs the operator of a problem that a worker noticed. It may block: it runs on a separate thread.
+  ///   - notice: Informs the operator of a problem that a worker noticed. The closure runs on a separate thread, so it
+  ///     may block.
   public init(
     store: any EphemeralStore, startStore: (@Sendable (isolated Worker) -> Void)? = nil, metrics: MetricsRegistry,
     log: DecisionLog, isEpochStrict: Bool = false,

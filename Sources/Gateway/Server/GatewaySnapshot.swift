@@ -19,8 +19,8 @@ public final class GatewaySnapshot: Sendable {
   let locations: LocationGuard
   /// The client ids whose secrets the gateway protects at the endpoints that clients call directly (`I-credentials`).
   let identifiers: GuardedIdentifiers
-  /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with such
-  /// an id only gets a finding.
+  /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with an
+  /// id that is in this property but not in `identifiers` gets a finding and is not refused.
   let identifiersIfEnforced: GuardedIdentifiers
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes.
   let bodyLimit: Int

@@ -50,6 +50,7 @@ public struct GatewayTLS: Sendable {
   func tlsServersOfOpenListeners(preferring next: GatewayTLS, otherwise current: [TLSServer?]) -> [TLSServer?] {
     addresses.indices.map { index in
       guard let currentServer = current[index] else { return nil }
+      // If several listeners have the same address, e.g. with port 0, the position in the policy decides.
       let nextIndex =
         index < next.addresses.count && next.addresses[index] == addresses[index]
         ? index : next.addresses.firstIndex(of: addresses[index])

@@ -11,9 +11,9 @@ import Time
 /// A request that the gateway answers itself, with the objects that its endpoint needs: the worker's gateway, the
 /// upstream, and the record for the log.
 final class InterceptedRequest {
-  /// The maximum length of a client id in the log, in bytes; a longer id is cut. The length is sufficient to
-  /// distinguish clients, and a program cannot fill the log with long ids.
-  private static let maximumLoggedLength = 256
+  /// The maximum length, in bytes, of a client id in the log if the policy does not list the client. A longer id is
+  /// cut. The length is sufficient to distinguish clients, and a program cannot fill the log with long ids.
+  private static let maximumUnlistedIDLength = 256
 
   let gateway: Gateway
   let request: Request
@@ -47,9 +47,9 @@ final class InterceptedRequest {
   /// Records the client id of a request, and the client if the policy lists one with this id.
   func recordClient(id clientID: String?) {
     guard let clientID else { return }
-    let isShort = clientID.utf8.count <= InterceptedRequest.maximumLoggedLength
-    trail.client =
-      isShort ? clientID : String(decoding: clientID.utf8.prefix(InterceptedRequest.maximumLoggedLength), as: UTF8.self)
+    let maximum = InterceptedRequest.maximumUnlistedIDLength
+    let isShort = clientID.utf8.count <= maximum
+    trail.client = isShort ? clientID : String(decoding: clientID.utf8.prefix(maximum), as: UTF8.self)
     if let client = policy.clients[ClientID(clientID)] { recordClient(client) }
   }
 
@@ -72,12 +72,12 @@ final class InterceptedRequest {
   /// Returns the header fields of the client's request for a request that the gateway sends upstream, without
   /// `omittedFields`. `Upstream` removes the gateway's cookie from every request.
   ///
-  /// - Parameter keepingBody: True to keep the fields that describe the body.
-  func forwardedHeaders(keepingBody: Bool) -> Headers {
+  /// - Parameter keepingBodyFields: True to keep the fields that describe the body.
+  func forwardedHeaders(keepingBodyFields: Bool) -> Headers {
     var headers = Headers(capacity: request.headers.fields.count)
     for field in request.headers.fields where !InterceptedRequest.omittedFields.contains(field.name) {
       if InterceptedRequest.bodyFields.contains(field.name) {
-        if keepingBody { headers.append(field.name, field.value) }
+        if keepingBodyFields { headers.append(field.name, field.value) }
       } else {
         headers.append(field.name, field.value)
       }
@@ -97,7 +97,7 @@ final class InterceptedRequest {
   /// `forwardedHeaders`.
   func forwardedRequest() -> OutboundRequest {
     OutboundRequest(
-      method: request.method, target: request.target, headers: forwardedHeaders(keepingBody: true),
+      method: request.method, target: request.target, headers: forwardedHeaders(keepingBodyFields: true),
       body: request.body, peer: request.peer)
   }
 }

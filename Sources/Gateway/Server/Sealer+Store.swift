@@ -23,7 +23,7 @@ extension Sealer {
 
 extension StoreKey {
   /// Returns the data that binds a sealed value to this store entry. A value that is copied from another entry, or from
-  /// an earlier epoch of the store, cannot be decrypted with it.
+  /// an earlier epoch of the store, cannot be decrypted with this data.
   ///
   /// - Parameters:
   ///   - data: Further data to which the value is bound. It must have the same length for all entries of a kind.

@@ -10,8 +10,8 @@ import Time
 /// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
 /// The gateway first claims the single use of the code in the store. If the upstream issues tokens or refuses the code,
-/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. Otherwise it is not
-/// known whether the upstream has used up its code, and only the same client with the same verifier may retry.
+/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. Otherwise the upstream
+/// code may be used up or not, and only the same client with the same verifier may retry.
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
@@ -36,11 +36,13 @@ struct CodeRedeemer {
         switch claim {
         case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
-          // The other request may fail without using up the code, so this request waits and claims the code again. It
-          // gets 503 if the claim is still busy at the end of the wait.
+          // Another request of the client holds the claim. That request may fail without using up the code, so this
+          // request waits and claims the code again. This request gets 503 if the other one still holds the claim at
+          // the end of the wait.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
-          // A request that arrived before the other one was answered is a repeat, not a replay: nothing is revoked.
+          // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a
+          // replay, and nothing is revoked.
           if !wait.hasBegun { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
@@ -88,7 +90,8 @@ struct CodeRedeemer {
         intercepted.trail.findings.append("claim-lost")
         return false
       }
-      // If the upstream has a revocation endpoint, a replay of the code revokes the tokens of this redemption.
+      // The tokens are stored only so that the gateway can revoke them after a replay of the code. Without a revocation
+      // endpoint, it cannot revoke them.
       guard !intercepted.policy.upstream.endpoints.revocation.isEmpty, !members.isEmpty else { return true }
       let tokens = RevocableTokens(intercepted.upstreamTokens(in: members))
       let sealed = intercepted.gateway.sealer.seal(tokens, in: tokensBinding).storedBytes
@@ -142,7 +145,7 @@ struct CodeRedeemer {
   private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
     var members = members
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
-    // The token is bound to the client of the code. The rules have checked that this client redeems the code.
+    // The token is bound to the client of the code. The rules have checked that the request names this client.
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.code.binding.client,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)

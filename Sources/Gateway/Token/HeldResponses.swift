@@ -18,7 +18,8 @@ struct HeldResponses {
   enum Found {
     /// The members of the kept response.
     case answer([String: JSONValue])
-    /// No response is kept: there was no room for it, it was too long, it has expired, or the store lost it.
+    /// No response to the presented token is kept: there was no room for it, it was too long, it has expired, a newer
+    /// response has replaced it, or the store has lost it.
     case missing
     /// The kept response answers a request with other parameters or credentials.
     case requestDiffers
@@ -74,7 +75,7 @@ struct HeldResponses {
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
     do throws(StoreError) {
       if sealed.count <= HeldResponses.maximumLength,
-        // The empty entry is the reserved room.
+        // The reserved room is an entry without bytes.
         try await store.replace(key, [], with: sealed, expiry: intercepted.now + window, now: intercepted.now)
       {
         return sealed
@@ -105,7 +106,7 @@ struct HeldResponses {
     guard answer.request == requestDigest else { return .requestDiffers }
     if case .integer(let lifetime) = members["expires_in"] {
       let age = max(0, now - answer.time)
-      // The upstream chooses the lifetime, which may be `Int64.min`. Without the inner limit, the subtraction would
+      // The upstream chooses the lifetime, which may be `Int64.min`. Without the inner `max`, the subtraction would
       // overflow and end the process.
       members["expires_in"] = .integer(max(0, max(0, lifetime) - Int64(age.count)))
     }

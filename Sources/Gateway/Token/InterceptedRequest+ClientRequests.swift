@@ -16,8 +16,9 @@ import Time
 /// for the pair of client and address. After too many failed attempts, the gateway no longer compares the secret, so a
 /// program that guesses secrets learns nothing.
 extension InterceptedRequest {
-  /// Parses the request as one of an endpoint that clients call directly, such as the token endpoint (RFC 6749, section
-  /// 3.2).
+  /// Parses a request to an endpoint that clients call directly, such as the token endpoint (RFC 6749, section 3.2).
+  ///
+  /// - Parameter names: The parameters that the endpoint defines.
   func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
     TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),

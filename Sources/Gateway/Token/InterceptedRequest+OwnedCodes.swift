@@ -8,13 +8,13 @@ import Time
 /// Checks whether the upstream codes in observed requests and in their responses belong to a transaction
 /// (`I-completion`). The checks run only if at least one client of the policy is enforced.
 extension InterceptedRequest {
-  /// Returns the refusal of a request that contains an upstream code that was issued for a transaction; `nil` if it
-  /// contains none.
+  /// Returns the refusal of a request that contains an upstream code that belongs to a transaction; `nil` if the
+  /// request contains no such code.
   ///
   /// The client of the transaction gets the code only in sealed form, and must present the verifier to redeem it. The
   /// verifier of an observed request is not checked. So an attacker that has intercepted the upstream's own code could
-  /// redeem it without the verifier, by sending it with the client id of an observed client. Some servers accept it
-  /// with the id of any client, so the id of the request does not matter.
+  /// redeem it without the verifier, by sending it with the client id of an observed client. Some servers accept a code
+  /// with the id of any client, so this function does not compare the client ids.
   func refusalOfOwnedCode(in parameters: [FormParameters]) async -> RejectionResponse? {
     do throws(StoreError) {
       for code in parameters.flatMap({ $0.all(.code) }) {
@@ -30,7 +30,7 @@ extension InterceptedRequest {
   /// Claims the codes in a response that passes to an observed client, so that no transaction can use them later.
   /// Returns false if a code already belongs to a transaction.
   ///
-  /// If the store is full or unavailable, the response passes, and the decision log gets a finding: a response of an
+  /// If the store is full or unavailable, the response passes, and the decision log gets a finding: a response to an
   /// observed client is refused only if its code certainly belongs to a transaction. `refusalOfOwnedCode` is stricter:
   /// without the store, it cannot rule out that the code belongs to a transaction, so it refuses the request.
   ///

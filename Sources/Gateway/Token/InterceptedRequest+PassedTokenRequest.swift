@@ -23,7 +23,7 @@ extension InterceptedRequest {
       trail.upstreamStatus = answer.head.status
       var response = answer.head
       response.body = try await answer.collect()
-      if refusesClient(response) { countFailedCredentials(authentication) }
+      if refusesCredentials(response) { countFailedCredentials(authentication) }
       response.headers.set("Cache-Control", "no-store")
       response.headers.set("Pragma", "no-cache")
       return response
@@ -32,15 +32,16 @@ extension InterceptedRequest {
     }
   }
 
-  private func refusesClient(_ response: Response) -> Bool {
+  private func refusesCredentials(_ response: Response) -> Bool {
     guard response.status != 401 else { return true }
     let answer = UpstreamTokenResponse(status: response.status, headers: response.headers, body: response.body)
     guard case .error(.invalidClient, _) = answer else { return false }
     return true
   }
 
-  /// Returns the request for the upstream. If it names a client whose secret only the gateway knows, the credentials
-  /// and the query are removed, because the upstream cannot use this secret and must not learn it (`I-credentials`).
+  /// Returns the request for the upstream. If the client's request names a client whose secret only the gateway knows,
+  /// the credentials and the query are removed, because the upstream cannot use this secret and must not learn it
+  /// (`I-credentials`).
   private func outboundRequest(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = forwardedRequest()
     let ids = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])

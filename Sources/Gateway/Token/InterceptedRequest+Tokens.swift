@@ -62,6 +62,7 @@ extension InterceptedRequest {
     let wasActive = try await gateway.resources.refreshFamilies.end(
       family, revokingGenerations: revokedGenerations, holder: holder(client), expiry: now + client.refreshIdle,
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
+    // Delete the response that `HeldResponses` keeps for the family.
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return wasActive
   }
@@ -137,8 +138,8 @@ extension InterceptedRequest {
     return response
   }
 
-  /// Records a refusal and returns its response. The field `X-Proofgate-Rule` names the rule for the client's
-  /// developer.
+  /// Records a refusal and returns its response. The field `X-Proofgate-Rule` tells the developer of the client which
+  /// rule refused the request.
   func tokenRejection(_ refusal: RejectionResponse) -> Response {
     trail.recordRefusal(refusal.rejection)
     var headers = Headers()

@@ -8,9 +8,9 @@ import Proxy
 /// except credentials of a client whose secret only the gateway knows.
 ///
 /// The gateway reads the requests because a program could use this endpoint to guess an upstream secret that the
-/// gateway holds. A request with the upstream client id of such a secret is refused, and failed attempts are limited as
-/// at the token endpoint. The number of requests is not limited, because a resource server may introspect a token for
-/// every request that it gets.
+/// gateway holds. A request with an upstream client id whose secret the gateway holds is refused, and failed attempts
+/// are limited as at the token endpoint. The number of requests is not limited, because a resource server may
+/// introspect a token for every request that it gets.
 struct IntrospectionEndpoint {
   private let intercepted: InterceptedRequest
 

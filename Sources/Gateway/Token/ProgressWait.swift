@@ -3,8 +3,8 @@ import Time
 
 /// The pauses of a request that waits for another request with the same code or refresh token.
 ///
-/// Another process may handle the other request, so this one asks the store again after each pause. The first pauses
-/// are short, because most servers answer a token request within 100 ms.
+/// Another process may handle the other request, so this request asks the store again after each pause. The first
+/// pauses are short, because most servers answer a token request within 100 ms.
 struct ProgressWait {
   private static let firstPauses: [Milliseconds] = [20, 50]
   private static let laterPause: Milliseconds = 100

@@ -45,8 +45,8 @@ struct RevocationEndpoint {
     }
   }
 
-  /// Ends the family of the token and revokes its upstream token. The gateway creates the response itself, because the
-  /// response of the upstream could contain the upstream token or the gateway's credentials.
+  /// Ends the family of the sealed token and revokes the upstream token in it. The gateway creates the response itself,
+  /// because the response of the upstream could contain the upstream token or the gateway's credentials.
   private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
     intercepted.trail.family = grant.family
     if let client = intercepted.policy.clients[grant.clientID], let throttled = intercepted.throttled(proven: client) {

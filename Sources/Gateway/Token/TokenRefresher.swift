@@ -97,8 +97,8 @@ struct TokenRefresher {
         if attempt.tookOverClaim { intercepted.trail.findings.append("lease-ended") }
         return try await rotate(grant, attempt, hold)
       case .busy:
-        // Without a reuse window, this request must not wait: after the other one it would count as a reuse and end the
-        // family.
+        // Without a reuse window, this request must not wait: after the end of the request that holds the claim, this
+        // request would count as a reuse and end the family.
         guard use.reuseWindow > 0, await wait.pause() else {
           return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
         }
@@ -215,6 +215,7 @@ struct TokenRefresher {
     let found = try await HeldResponses(intercepted, permit, presented: presented, grant).find()
     var isAnswered = false
     if case .answer = found { isAnswered = true }
+    // The result is `nil` if the request is no longer a permitted repeat.
     guard let first = try await families.countRepeat(use, isAnswered: isAnswered, now: intercepted.now) else {
       return try await refuseReuse(of: grant)
     }

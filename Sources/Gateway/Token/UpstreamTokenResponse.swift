@@ -143,11 +143,11 @@ struct TokenResponseScreen {
     guard !membersToSearch.isEmpty else { return isChanged }
     let refreshTokens = refreshToken.map { nestedStrings + [$0] } ?? nestedStrings
     let searched = refreshTokens.filter { $0.utf8.count >= TokenResponseScreen.minimumSearchedLength }
-    let screen = MemberScreen(
+    let memberScreen = MemberScreen(
       hiding: request.hiddenTexts.map { $0.reveal() } + searched, refreshTokens: refreshTokens,
       sealsRefreshToken: sealsRefreshToken)
     for (name, value) in membersToSearch {
-      let screened = screen.screened(name, value)
+      let screened = memberScreen.screened(name, value)
       guard screened != value else { continue }
       // A standard member is removed, because the mask would be a wrong value for it.
       members[name] = TokenResponseScreen.isStandard(name) ? nil : screened
@@ -206,7 +206,7 @@ private struct MemberScreen {
 
   /// The texts that are masked wherever they occur.
   private let hidden: [String]
-  /// The texts for which a whole string is masked if it is equal to one of them. They may be too short for `hidden`.
+  /// A string is masked if the whole string is equal to one of these texts. They may be too short for `hidden`.
   private let refreshTokens: [String]
   private let sealsRefreshToken: Bool
 
