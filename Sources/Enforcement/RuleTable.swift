@@ -108,8 +108,8 @@ enum RuleTable {
     .noRequestURIPushed,
   ]
 
-  /// The rules for an authorization request that refers to a pushed one. Its parameters other than `client_id` and
-  /// `request_uri` are ignored (RFC 9126, section 4).
+  /// The rules for an authorization request that refers to a pushed one. The gateway ignores all parameters of the
+  /// referring request except `client_id` and `request_uri` (RFC 9126, section 4).
   static let reference: [Rule<AuthorizationContext>] = [
     .methodAllowed,
     .oneSetOfParameters,

@@ -4,10 +4,11 @@ import Policy
 // Rules on the identity and the authentication of a client.
 
 extension Client {
-  /// True if all characters are printable ASCII (RFC 6749, appendix A.1). Swift compares strings by Unicode
-  /// equivalence; with this restriction, only equal bytes are equal.
+  /// Returns true if all characters are printable ASCII (RFC 6749, appendix A.1). Swift compares strings by Unicode
+  /// equivalence, but two texts of printable ASCII are equal only if their bytes are equal.
   static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
 
+  /// Returns the client whose id is `text`; `nil` if the policy has no such client or `text` is not printable ASCII.
   static func find(_ text: String, in policy: Policy) -> Client? {
     isIdentifier(text) ? policy.clients[ClientID(text)] : nil
   }
@@ -121,7 +122,8 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, section 5.2. For the client credentials grant, the gateway forwards only the client's own upstream
   /// credentials, as the client presented them (invariant `I-credentials`). It does not add credentials that it holds,
-  /// and never forwards the secret with which a client authenticates to the gateway.
+  /// and never forwards the secret with which a client authenticates to the gateway. The rule `noPasswordGrant` decides
+  /// the password grant.
   static var grantAllowed: Rule {
     Rule(name: "the client may use the grant") { context in
       guard let client = context.client, let grant = context.grant, grant != .password else { return .pass }

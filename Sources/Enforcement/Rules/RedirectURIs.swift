@@ -6,6 +6,7 @@ public import Policy
 
 /// The redirect URI of an authorization request, or the reason why it is refused.
 enum RedirectResolution: Sendable {
+  /// The URI is registered. `wasSent` is true if the request contained it.
   case verified(RedirectURI, wasSent: Bool)
   case refused(Rejection, Detail?)
 
@@ -18,7 +19,7 @@ enum RedirectResolution: Sendable {
     case .repeated: self = .refused(.redirectURIRepeated, nil)
     case .malformed: self = .refused(.redirectURIMalformed, nil)
     case .absent:
-      // RFC 6749, section 3.1.2.3: an omitted redirect URI is the only registered one.
+      // RFC 6749, section 3.1.2.3: if the request omits the URI, the client's only registered URI is used.
       guard let only = RedirectURI.defaultURI(registered: client.redirectURIs) else {
         self = .refused(.redirectURIMissing, nil)
         return
@@ -43,9 +44,10 @@ enum RedirectResolution: Sendable {
     return .verified(requested, wasSent: true)
   }
 
-  /// Returns the detail of a mismatch. This is the registered URI that is most similar to the requested one and the
-  /// offset at which they differ, for the decision log only, or the fact that only the requested URI uses `localhost`,
-  /// also for the error page.
+  /// Returns the detail of a mismatch: `localhost` if the requested URI uses this name and no registered URI does.
+  /// Otherwise the detail names the registered URI that is most similar to the requested one, and the offset at which
+  /// the two differ. The error page never shows this offset, only the decision log does. Returns `nil` if no registered
+  /// URI can be compared with the requested one.
   private static func mismatchDetail(of requested: RedirectURI, among registered: [RedirectURI]) -> Detail? {
     if case .localhost = requested.kind, !registered.contains(where: \.isLocalhost) { return .localhost }
     var best: (index: Int, offset: Int)?
@@ -81,8 +83,9 @@ extension Client {
     self.redirectURIs.contains { uri.matches(registered: $0, variance: allowedVariance) }
   }
 
-  /// True if the identity of the client is proven, by its redirect URI now or by its authentication later: the operator
-  /// vouches for the client, and the client is confidential or the redirect URI is https.
+  /// Returns true if the operator vouches for the client, and the client is confidential or the redirect URI is https.
+  /// A confidential client proves its identity when it authenticates at the token endpoint. Only the owner of an https
+  /// redirect URI gets a response that is sent to this URI.
   public func identityIsProven(by redirectURI: RedirectURI?) -> Bool {
     guard self.registration == .trusted else { return false }
     if self.kind == .confidential { return true }

@@ -27,8 +27,8 @@ extension Rule where Context == ReentryContext {
     }
   }
 
-  /// A page of the upstream has no reason to send an authorization response with a code. An open redirect of the
-  /// upstream could turn such a request into a real response (invariant `I-completion`).
+  /// A page of the upstream has no reason to send an authorization response with a code. If a re-entry contains one, an
+  /// open redirect of the upstream could send this response to the client as a real one (invariant `I-completion`).
   static var reentryContainsNoResponse: Rule {
     Rule(name: "the request contains no response with a code") { context in
       let content = ReflectedCodeScanner(texts: context.request.texts)
@@ -65,6 +65,7 @@ extension ReentryContext {
 }
 
 extension GatewaySettings {
-  /// The path of the callback. The origin is omitted because it can be written in several ways.
+  /// The path of the gateway's callback. Texts of requests are searched for this path and not for the complete URL,
+  /// because the origin in a URL can be written in several ways.
   static var callbackPath: String { ownPath + "callback" }
 }

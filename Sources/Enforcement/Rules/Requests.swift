@@ -4,8 +4,8 @@ import Policy
 // Rules that refuse a request that two servers could read differently.
 
 extension Rule where Context: FormContext {
-  /// RFC 6749, sections 3.1 and 3.2. The authorization endpoint accepts GET, HEAD and POST. Every other endpoint
-  /// accepts only POST.
+  /// RFC 6749, sections 3.1 and 3.2. The authorization endpoint accepts GET, HEAD and POST. The token endpoint and the
+  /// endpoint for pushed requests accept only POST.
   static var methodAllowed: Rule {
     Rule(name: "the endpoint accepts the method") { context in
       context.defect == .method ? .refuse(.methodNotAllowed) : .pass
@@ -13,7 +13,8 @@ extension Rule where Context: FormContext {
   }
 
   /// RFC 6749, sections 2.3.1, 3.1 and 3.2, appendix B. Two servers could use different parameters if the query and the
-  /// body both have parameters, if there are too many, or if the body is not a form.
+  /// body both have parameters, if there are too many, or if the body is not a form. Only an authorization request may
+  /// have its parameters in the query, because URIs are recorded in logs.
   static var oneSetOfParameters: Rule {
     Rule(name: "there is a single set of parameters") { context in
       switch context.defect {
@@ -26,8 +27,8 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// A server could read a parameter that the gateway does not see: its name cannot be decoded, or the server maps it
-  /// to another name.
+  /// Refuses a parameter name that cannot be decoded, and a name that some server maps to an OAuth parameter. The
+  /// server could use the value of this parameter, which the gateway does not check.
   static var parameterNamesUnambiguous: Rule {
     Rule(name: "every parameter name means one thing") { context in
       if context.parameters.hasMalformedName { return .refuse(.parameterNameMalformed) }
@@ -36,8 +37,8 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 6749, sections 3.1 and 3.2. Only `resource` may repeat (RFC 8707, section 2). A parameter that is neither
-  /// defined for the endpoint nor listed in `upstream.parameters` is ignored.
+  /// RFC 6749, sections 3.1 and 3.2. Only `resource` may repeat (RFC 8707, section 2). The rule ignores a parameter
+  /// that is neither defined for the endpoint nor listed in `upstream.parameters`.
   static var parametersOnce: Rule {
     Rule(name: "no parameter repeats") { context in
       // Only the repeated entries are examined; most requests have none.

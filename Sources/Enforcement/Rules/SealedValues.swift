@@ -21,7 +21,8 @@ extension Rule where Context == TransactionContext {
     }
   }
 
-  /// The policy may have changed since the transaction began (invariant `I-completion`).
+  /// The policy may have changed since the transaction began (invariant `I-completion`). `context.redirect` is `nil` if
+  /// the current policy does not permit the response.
   static var transactionStillAuthorized: Rule {
     Rule(name: "the current policy still permits the response") { context in
       context.redirect == nil ? .refuse(.transactionNoLongerValid) : .pass
@@ -37,8 +38,8 @@ extension Rule where Context == RedemptionContext {
     }
   }
 
-  /// RFC 6749, section 4.1.2. No tolerance for differences between clocks is added to the expiry, because it would be
-  /// long in comparison with the default lifetime of a minute.
+  /// RFC 6749, section 4.1.2. No tolerance for differences between clocks is added to the expiry, because such a
+  /// tolerance would be long in comparison with the default lifetime of a minute.
   static var codeNotExpired: Rule {
     Rule(name: "the code has not expired") { context in
       context.now < context.code.expiry ? .pass : .refuse(.codeExpired)

@@ -15,8 +15,10 @@ extension Rule where Context == AuthorizationContext {
     }
   }
 
-  /// RFC 8252, section 8.12. The check is advisory. It runs before every rule that may redirect an error: an app that
-  /// shows the login page itself should get neither a form nor a response.
+  /// RFC 8252, section 8.12. The check is advisory, because a program can send any `User-Agent`. The check runs before
+  /// every rule that may redirect an error, so that a blocked app gets an error page, and no response at its redirect
+  /// URI. If the redirect URI is that of the Windows Web Authentication Broker, the broker does not count as embedded
+  /// (appendix B.3).
   static var userAgentExternal: Rule {
     Rule(name: "the user agent does not look embedded") { context in
       guard let client = context.client, client.embeddedUserAgents != .off else { return .pass }

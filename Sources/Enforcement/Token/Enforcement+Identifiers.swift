@@ -14,7 +14,7 @@ extension Enforcement {
   ///
   /// - Parameters:
   ///   - request: A request at the token, revocation, introspection or pushed authorization request endpoint.
-  ///   - guarded: The guarded ids of `policy`.
+  ///   - guarded: The protected ids of `policy`. Only the guarded ones, `idsWithUpstreamSecret`, are searched for.
   ///   - policy: The current policy.
   public static func guardedIDRejection(
     in request: TokenRequest, guarded: GuardedIdentifiers, policy: Policy
@@ -127,8 +127,8 @@ public struct IdentifierSet: Sendable {
   }
 }
 
-/// The ids that are protected at the endpoints that clients call. Creating the sets takes time in proportion to the
-/// number of clients, so it is done once for each policy.
+/// Two sets of client ids whose secrets are protected at the endpoints that clients call. Creating the sets takes time
+/// in proportion to the number of clients, so they are created once for each policy.
 public struct GuardedIdentifiers: Sendable {
   /// The upstream ids for which the gateway holds a secret. Those of observed clients are only included if the set was
   /// created with `asIfEnforced`.

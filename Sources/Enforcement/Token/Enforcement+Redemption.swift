@@ -14,7 +14,7 @@ public struct RedemptionRequest: Sendable {
   /// True if the request contains `code_verifier`, even a malformed one.
   let verifierWasSent: Bool
   let authentication: ClientAuthentication
-  /// True if the gateway has compared the presented client secret, and it was right.
+  /// True if the gateway has compared the presented client secret, and the secret was right.
   let clientSecretIsVerified: Bool
   let parameters: FormParameters
 }
@@ -27,7 +27,7 @@ struct RedemptionContext: Sendable {
 }
 
 /// Permission to redeem the upstream code. Only `Enforcement` can create it. Before the caller contacts the upstream,
-/// it records in the store, under the id ``claimID``, that the code is used.
+/// the caller must record in the store, under the id ``claimID``, that the code is used.
 public final class RedemptionPermit: Sendable {
   /// The client that redeems the code.
   public let client: Client
@@ -65,7 +65,8 @@ public final class RedemptionPermit: Sendable {
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
       FormParameters.Entry(.redirectURI, code.upstreamRedirectURI),
     ]
-    // The code says whether a challenge was sent upstream. The policy may have changed since then.
+    // The policy may have changed since the authorization request. The content of the sealed code shows whether the
+    // gateway sent a challenge upstream.
     let upstreamVerifier = code.upstreamVerifier?.secret
     if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
     entries += policy.allowListed(parameters)
@@ -74,7 +75,8 @@ public final class RedemptionPermit: Sendable {
       hiding: [code.upstreamCode, upstreamVerifier].compactMap(\.self), sealsRefreshToken: sealsRefreshToken)
   }
 
-  /// The identifier under which the store records that the code is used, and the tokens that were issued for it.
+  /// The identifier under which the store records two facts: that the code is used, and which tokens were issued for
+  /// it.
   ///
   /// It is derived from the upstream code alone. Two transactions can therefore never redeem the same upstream code,
   /// whatever their clients are.

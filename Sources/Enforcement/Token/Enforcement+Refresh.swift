@@ -10,7 +10,7 @@ public struct RefreshRequest: Sendable {
   public let token: Secret
   let scope: Scope?
   let authentication: ClientAuthentication
-  /// True if the gateway has compared the presented client secret, and it was right.
+  /// True if the gateway has compared the presented client secret, and the secret was right.
   public let clientSecretIsVerified: Bool
   let parameters: FormParameters
 }
@@ -40,8 +40,8 @@ public struct RefreshPermit: Sendable {
   /// True if the gateway seals the client's refresh tokens, but did not seal the presented one, because the upstream
   /// issued it before the gateway was installed (`raw_refresh_until`).
   public var isAdopted: Bool { grant == nil && sealsRefreshToken }
-  /// True for a sealed refresh token of a public client, which is valid for one use (RFC 9700, section 2.2.2). Before
-  /// the caller contacts the upstream, it records the use in the store.
+  /// True for a sealed refresh token of a public client. Such a token is valid for one use (RFC 9700, section 2.2.2),
+  /// and the caller must record the use in the store before it contacts the upstream.
   public let rotates: Bool
   /// The `resource` values of the request, including those that are not sent upstream (RFC 8707, section 2.2).
   public var resources: [String] { parameters.all(.resource) }
@@ -138,8 +138,8 @@ extension RefreshRequest {
 }
 
 extension Client {
-  /// True if the client is observed and can use an upstream refresh token without the gateway: it has the same id at
-  /// the upstream, and this request contains the credentials that the upstream requires.
+  /// Returns true if the client is observed and can use an upstream refresh token without the gateway: the client has
+  /// the same id at the upstream, and `authentication` contains the credentials that the upstream requires.
   func canRefreshAtUpstream(with authentication: ClientAuthentication) -> Bool {
     guard self.mode == .observe, self.upstream.clientID == self.id else { return false }
     return self.upstream.clientSecret == nil || authentication.method != .none

@@ -12,7 +12,7 @@ extension Enforcement {
   ///
   /// - Parameters:
   ///   - request: The request. Clients authenticate as at the token endpoint.
-  ///   - opened: The result of decrypting its `token`.
+  ///   - opened: The result of decrypting the request's parameter `token`.
   ///   - policy: The current policy.
   public static func decideRevocation(
     _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy
@@ -26,7 +26,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .value(let value): grant = value
     }
-    if let rejection = rejection(of: request) {
+    if let rejection = formRejection(of: request) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
     let context = TokenContext(request: request, policy: policy)
@@ -53,7 +53,7 @@ extension Enforcement {
     _ request: TokenRequest, policy: Policy
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
-    let rejections = [rejection(of: request), rejection(of: context)].compactMap { $0 }
+    let rejections = [formRejection(of: request), authenticationRejection(of: context)].compactMap { $0 }
     guard context.mode == .enforce else {
       return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: rejections.map(Finding.wouldReject))
     }
@@ -63,7 +63,8 @@ extension Enforcement {
     return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
   }
 
-  private static func rejection(of context: TokenContext) -> Rejection? {
+  /// Returns the rejection of a client that the policy does not contain, or of wrong or ambiguous credentials.
+  private static func authenticationRejection(of context: TokenContext) -> Rejection? {
     switch context.authenticationError {
     case .severalMethods, .severalIdentifiers: return .multipleAuthenticationMethods
     case .malformedHeader: return .clientAuthenticationMalformed
@@ -74,7 +75,8 @@ extension Enforcement {
     return nil
   }
 
-  private static func rejection(of request: TokenRequest) -> Rejection? {
+  /// Returns the rejection of a request whose method, body or parameters are not acceptable.
+  private static func formRejection(of request: TokenRequest) -> Rejection? {
     switch request.defect {
     case .method: .methodNotAllowed
     case .bodyNotForm: .bodyNotForm

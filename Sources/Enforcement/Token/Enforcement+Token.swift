@@ -2,7 +2,8 @@ import Cryptography
 public import OAuth
 public import Policy
 
-/// The facts for the rules of the token endpoint. They do not include the content of a sealed code or refresh token.
+/// The facts for the rules on requests that clients send directly: token requests, pushed authorization requests and
+/// revocations. They do not include the content of a sealed code or refresh token.
 struct TokenContext: FormContext {
   /// The result of authenticating the client.
   enum AuthenticationResult: Sendable {
@@ -66,7 +67,8 @@ struct TokenContext: FormContext {
     guard client.kind == .confidential else { return .publicClient }
     guard authentication.method != .none else { return .missing }
     guard let expected = client.expectedSecret else {
-      // Only a client with the same id at the upstream can authenticate there.
+      // The gateway has no secret to compare. Only the upstream can authenticate the client, and only if the client has
+      // the same id there.
       return client.upstream.clientID == client.id ? .leftToUpstream : .wrong
     }
     guard let secret = authentication.secret else { return .wrong }
@@ -82,7 +84,7 @@ public enum CheckedTokenRequest: Sendable {
   /// A request for the result of a device authorization (RFC 8628, section 3.4).
   case device(Client)
   /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verifiedClient`
-  /// is the client if the gateway has compared its secret, and it was right; otherwise `nil`.
+  /// is the client if the gateway has compared the client's secret and the secret was right, otherwise `nil`.
   case forward(UpstreamTokenRequest, verifiedClient: Client?)
 
   /// The client of the request; `nil` for ``forward(_:verifiedClient:)``.
@@ -227,9 +229,9 @@ extension Policy {
 }
 
 extension Client {
-  /// The secret with which the gateway compares the presented one. It is the secret in the client's settings or, if
-  /// there is none and the client has the same id at the upstream, the upstream secret that the gateway holds. `nil` if
-  /// there is neither.
+  /// The secret with which the gateway compares the presented one. It is the secret in the client's settings. If the
+  /// settings contain no secret and the client has the same id at the upstream, it is the upstream secret that the
+  /// gateway holds. In all other cases it is `nil`.
   var expectedSecret: Secret? {
     self.secret ?? (self.upstream.clientID == self.id ? self.upstream.clientSecret : nil)
   }

@@ -12,7 +12,7 @@ public struct UpstreamTokenRequest: Sendable {
   public let usesGatewayCredentials: Bool
   /// The client's credentials in the request, which only the upstream compares; `nil` if there are none.
   public let presentedCredentials: ClientAuthentication?
-  /// The upstream's code or refresh token that was sealed, and the gateway's verifier.
+  /// The values in the request that the client does not know: the upstream's code or token, and the gateway's verifier.
   private let hiddenValues: [Secret]
   private let heldSecret: Secret?
   /// True if the gateway seals the refresh token of the response, so that the client must not get the upstream's own
@@ -114,11 +114,11 @@ enum UpstreamCredentials: Sendable {
 
 extension Client {
   /// True if the gateway forwards credentials that the client presents, because the client uses them at the upstream,
-  /// too: it has the same id there, and no separate secret for the gateway. Such a separate secret must never be sent
-  /// upstream.
+  /// too. The client then has the same id there, and no separate secret for the gateway. Such a separate secret must
+  /// never be sent upstream.
   ///
-  /// For a public client, it is true only if the gateway holds its upstream secret. The secret of any other public
-  /// client proves nothing (RFC 8252, section 8.5) and is not forwarded.
+  /// For a public client, the property is true only if the gateway holds the upstream secret of this client. The secret
+  /// of any other public client proves nothing (RFC 8252, section 8.5) and is not forwarded.
   var presentsUpstreamCredentials: Bool {
     self.upstream.clientID == self.id && self.secret == nil
       && (self.kind == .confidential || self.upstream.clientSecret != nil)

@@ -178,7 +178,8 @@ struct AuthorizationEndpoint {
       return .response(await redirectToUpstreamRequest(target, start, answer))
     }
     let running = RunningTransaction(transaction: start.transaction, state: start.state, isNew: true)
-    return await ResponseCompleter(intercepted, session: start.session, running).relay(answer, adding: start.cookie)
+    return await ResponseCompleter(intercepted, session: start.session, running)
+      .relay(answer, addingCookie: start.cookie)
   }
 
   /// Discards the upstream's login page in `answer`, and redirects the browser to the URL of the request that the
@@ -210,7 +211,7 @@ struct AuthorizationEndpoint {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))
     // Not reached: requests with a sealed state are always enforced.
     case .pass: return .response(intercepted.respond(with: .withoutRedirect(.reentryChanged), transaction: transaction))
-    case .forward(let permit): return await relay(permit, state: state)
+    case .forward(let permit): return await relay(reentry: permit, state: state)
     }
   }
 
@@ -225,7 +226,7 @@ struct AuthorizationEndpoint {
     }
     switch Enforcement.decideForm(request, hasRunningTransaction: hasRunningTransaction, policy: intercepted.policy) {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal))
-    case .forward: return await relay(nil, state: nil)
+    case .forward: return await relay(reentry: nil, state: nil)
     case .pass:
       intercepted.trail.recordWouldReject(.formWithoutTransaction)
       return await observe()
@@ -236,8 +237,8 @@ struct AuthorizationEndpoint {
   ///
   /// - Parameters:
   ///   - permit: The permission to forward a re-entry; `nil` for a form that names no transaction.
-  ///   - state: The sealed state in the re-entry.
-  private func relay(_ permit: ReentryPermit?, state: String?) async -> Reply {
+  ///   - state: The sealed state in the re-entry; `nil` for such a form.
+  private func relay(reentry permit: ReentryPermit?, state: String?) async -> Reply {
     let transaction = permit?.transaction
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
@@ -250,7 +251,7 @@ struct AuthorizationEndpoint {
     }
     intercepted.trail.upstreamStatus = answer.head.status
     let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
-    return await ResponseCompleter(intercepted, session: session, running).relay(answer, adding: nil)
+    return await ResponseCompleter(intercepted, session: session, running).relay(answer, addingCookie: nil)
   }
 
   /// Passes an observed request to the upstream.

@@ -24,7 +24,7 @@ struct ConsentEndpoint {
   ///
   /// - Parameters:
   ///   - permit: The permission to send the request upstream once the user has approved.
-  ///   - request: The authorization request, which the form contains in sealed form.
+  ///   - request: The authorization request, which the page's form contains sealed.
   ///   - known: The session of the browser; `nil` for a new browser.
   ///   - isPushed: True if the client pushed the request (RFC 9126).
   func page(
@@ -84,9 +84,9 @@ struct ConsentEndpoint {
     return await startTransaction(permit, ticket, session)
   }
 
-  /// True if a page of the gateway posted the form. With a `SameSite=Lax` cookie, the cookie is sufficient proof,
-  /// because browsers do not send it with a form from another site (`I-browser`). Otherwise the field `Sec-Fetch-Site`
-  /// decides or, if the browser does not send it, the field `Origin`.
+  /// True if a page on the gateway's origin posted the form. With a `SameSite=Lax` cookie, the cookie is sufficient
+  /// proof, because browsers do not send it with a form from another site (`I-browser`). Otherwise the field
+  /// `Sec-Fetch-Site` decides or, if the browser does not send it, the field `Origin`.
   private var isSameOrigin: Bool {
     guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers

@@ -73,8 +73,8 @@ extension InterceptedRequest {
     switch detail {
     case .parameter(let name): "the parameter is `\(name)`"
     case .redirectURI(let error): error.description
-    // Any program can send such a request. It could find a registered URI byte by byte if the page said where the
-    // requested URI differs from it. Only the decision log contains this position.
+    // Any program can send such a request. If the page said where the requested URI differs from a registered one, the
+    // program could find the registered URI byte by byte. Only the decision log contains this position.
     case .differingByte: "redirect_uri is not one of the registered URIs"
     case .localhost:
       "redirect_uri is not one of the registered URIs; localhost and 127.0.0.1 are different hosts, so send the one "
@@ -146,8 +146,8 @@ extension InterceptedRequest {
 
   // MARK: Responses of the upstream
 
-  /// Returns a location that begins with exactly one slash as a URL on the gateway's origin, as browsers resolve it.
-  /// Returns any other location unchanged.
+  /// Converts a location that begins with exactly one slash to a URL on the gateway's origin, as browsers do. Returns
+  /// any other location unchanged.
   func absolute(_ location: String) -> String {
     guard location.hasPrefix("/"), !location.hasPrefix("//") else { return location }
     return policy.gateway.origin.description + location
@@ -181,8 +181,8 @@ extension InterceptedRequest {
     }
   }
 
-  /// True if another site posted the request as a form, and the cookie of the gateway is missing, because browsers send
-  /// no `SameSite=Lax` cookie with such a form. If a federated sign-in ends with such a form, the operator has to set
+  /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not send
+  /// a cookie with `SameSite=Lax` with such a form. If a federated sign-in ends with one, the operator has to set
   /// `upstream.cross_site_login`.
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"

@@ -41,12 +41,13 @@ struct PushedRequests {
 
   /// Stores a request and returns the `request_uri` that refers to it.
   ///
-  /// Each entry counts towards the limit of the network of `peer`, not of the client. At the limit, the oldest requests
-  /// from this network are dropped.
+  /// Each network has a limit for its entries. The entry counts towards the limit of the network from which the request
+  /// came, and not towards a limit of the OAuth client. At the limit, the oldest requests from this network are
+  /// dropped.
   ///
   /// - Parameters:
   ///   - transaction: The id of the transaction that the request will begin.
-  ///   - peer: The client's address.
+  ///   - peer: The address from which the client sent the request.
   ///   - now: The current time.
   func push(
     _ permit: PushedPermit, _ transaction: TransactionID, from peer: Peer, now: UnixTime

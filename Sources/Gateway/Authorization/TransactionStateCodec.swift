@@ -15,7 +15,7 @@ struct TransactionStateCodec {
   /// The first character of a handle. It distinguishes handles from sealed values: a sealed value begins with its
   /// version byte, whose base64url text does not begin with `h`.
   private static let handlePrefix = "h"
-  /// The maximum number of random bytes in a handle. A handle has fewer if it would be longer than `limit`.
+  /// The maximum number of random bytes in a handle. A handle has fewer if it would otherwise be longer than `limit`.
   private static let maximumHandleBytes = 16
   /// The minimum number of random bytes in a handle. A shorter handle could be guessed.
   private static let minimumHandleBytes = 10
@@ -66,8 +66,9 @@ struct TransactionStateCodec {
     state.hasPrefix(TransactionStateCodec.handlePrefix) && state.utf8.count <= 23
   }
 
-  /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state, and
-  /// `keyUnknown` if the key that sealed it is not in the key ring.
+  /// Returns the transaction of a state. The result is `invalid` if the gateway did not create the state, or if the
+  /// store no longer contains the transaction of a handle. The result is `keyUnknown` if the key that sealed the state
+  /// is not in the key ring.
   ///
   /// Throws if the state may be a handle and the store is unavailable.
   func open(_ state: String, now: UnixTime) async throws(StoreError) -> Opened<AuthorizationTransaction> {

@@ -11,10 +11,10 @@ enum HostAddress: Equatable, CustomStringConvertible {
   /// Parses a percent-decoded host in lower case; `nil` if it is not an IP address.
   init?(_ host: ArraySlice<UInt8>) {
     if host.first == UInt8(ascii: "[") {
-      guard let bytes = HostAddress.ipv6(host.dropFirst().prefix { $0 != UInt8(ascii: "]") }) else { return nil }
+      guard let bytes = HostAddress.parseIPv6(host.dropFirst().prefix { $0 != UInt8(ascii: "]") }) else { return nil }
       self = .ipv6(bytes)
     } else {
-      guard let value = HostAddress.ipv4(host) else { return nil }
+      guard let value = HostAddress.parseIPv4(host) else { return nil }
       self = .ipv4(value)
     }
   }
@@ -48,7 +48,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
 
   /// Parses an IPv4 address. Each part but the last is one byte; the last part is the value of all remaining bytes
   /// (WHATWG URL, "IPv4 parser").
-  private static func ipv4(_ host: ArraySlice<UInt8>) -> UInt32? {
+  private static func parseIPv4(_ host: ArraySlice<UInt8>) -> UInt32? {
     var parts = host.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     if parts.count > 1, parts.last?.isEmpty ?? false { parts.removeLast() }
     guard parts.count <= 4 else { return nil }
@@ -88,7 +88,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
   }
 
   /// Parses an IPv6 address, whose last two pieces may be an IPv4 address (WHATWG URL, "IPv6 parser").
-  private static func ipv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
+  private static func parseIPv6(_ text: ArraySlice<UInt8>) -> [UInt8]? {
     let halves = halves(of: text)
     guard let front = pieces(halves.front, endsAddress: halves.back == nil) else { return nil }
     guard let back = halves.back else { return front.count == 16 ? front : nil }
@@ -116,7 +116,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
     let pieces = text.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
     for (index, piece) in pieces.enumerated() {
       if endsAddress, index == pieces.count - 1, piece.contains(UInt8(ascii: ".")) {
-        guard let value = ipv4(piece) else { return nil }
+        guard let value = parseIPv4(piece) else { return nil }
         bytes += [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) }
         continue
       }

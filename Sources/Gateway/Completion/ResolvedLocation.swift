@@ -103,7 +103,8 @@ struct ResolvedLocation: Hashable, Sendable {
     text.map { $0 == UInt8(ascii: "\\") ? slash : $0 }
   }
 
-  /// Returns the scheme with which the text begins, in lower case; `nil` if there is none (RFC 3986, section 3.1).
+  /// Returns the scheme with which the text begins, in lower case; `nil` if the text has no scheme (RFC 3986, section
+  /// 3.1).
   private static func scheme(of text: ArraySlice<UInt8>) -> [UInt8]? {
     guard let colon = text.firstIndex(of: UInt8(ascii: ":")), let first = text.first, first.isLetter else {
       return nil

@@ -37,18 +37,18 @@ struct ResponseCompleter {
   /// code to an origin other than the gateway's and the upstream's.
   ///
   /// - Parameter cookie: The `Set-Cookie` value to add; `nil` for none.
-  func relay(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Reply {
+  func relay(_ upstreamResponse: UpstreamResponse, addingCookie cookie: String?) async -> Reply {
     var response = upstreamResponse.head
     if let location = response.headers["Location"] {
       if let completed = await complete(location) {
-        return .response(await replace(upstreamResponse, by: completed, adding: cookie))
+        return .response(await replace(upstreamResponse, by: completed, addingCookie: cookie))
       }
       if leaksUncompleted(location) {
         let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
-        return .response(await replace(upstreamResponse, by: refused, adding: cookie))
+        return .response(await replace(upstreamResponse, by: refused, addingCookie: cookie))
       }
       if leaksCodeToOtherOrigin(location) {
-        return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
+        return .response(await refuseOtherOrigin(upstreamResponse, addingCookie: cookie))
       }
       response.headers.set("Location", withGatewayOrigin(location))
       if response.status == 307 || response.status == 308 {
@@ -57,15 +57,15 @@ struct ResponseCompleter {
     }
     let secondaryDestinations = response.secondaryDestinations
     if secondaryDestinations.contains(where: leaksCodeToOtherOrigin) {
-      return .response(await refuseOtherOrigin(upstreamResponse, adding: cookie))
+      return .response(await refuseOtherOrigin(upstreamResponse, addingCookie: cookie))
     }
     if secondaryDestinations.contains(where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse) {
       let refused = intercepted.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
-      return .response(await replace(upstreamResponse, by: refused, adding: cookie))
+      return .response(await replace(upstreamResponse, by: refused, addingCookie: cookie))
     }
     UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
-    // A cache must not store the response, because it is for this request only and the URL of the request contains the
-    // sealed state (RFC 9111, section 5.2.2.5).
+    // A cache must not store the response, because the response is for this request only, and the URL of the request
+    // contains the sealed state (RFC 9111, section 5.2.2.5).
     response.headers.set("Cache-Control", "no-store")
     if let cookie { response.headers.append("Set-Cookie", cookie) }
     return .relay(upstreamResponse, response)
@@ -89,9 +89,9 @@ struct ResponseCompleter {
     return transaction != nil || !intercepted.leadsToObservedClient(location)
   }
 
-  private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, adding cookie: String?) async -> Response {
+  private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, addingCookie cookie: String?) async -> Response {
     let refused = intercepted.respond(with: .withoutRedirect(.responseToOtherURI), transaction: transaction)
-    return await replace(upstreamResponse, by: refused, adding: cookie)
+    return await replace(upstreamResponse, by: refused, addingCookie: cookie)
   }
 
   /// Changes the status. Removes the upstream's reason phrase, which belongs to the old status.
@@ -124,7 +124,7 @@ struct ResponseCompleter {
   /// Returns the gateway's response with the cookies of the upstream's response, which may begin or end a session at
   /// the upstream.
   private func replace(
-    _ upstreamResponse: UpstreamResponse, by response: Response, adding cookie: String?
+    _ upstreamResponse: UpstreamResponse, by response: Response, addingCookie cookie: String?
   ) async -> Response {
     var response = response
     for field in intercepted.cookies(of: upstreamResponse.head) { response.headers.append("Set-Cookie", field) }
@@ -140,9 +140,10 @@ struct ResponseCompleter {
     guard let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)) else {
       return nil
     }
-    // A redirect to the authorization endpoint itself contains a state, but neither a code nor an error.
+    // A redirect to the authorization endpoint itself contains a state, but neither a code nor an error, so its state
+    // is not opened here.
     if let state = authorizationResponse.state, hasCodeOrError(authorizationResponse) {
-      // If this request created or decrypted the state, its transaction is already known.
+      // If this request created or decrypted the state, the transaction of the state is already known.
       if let running, let knownState = running.state, knownState.utf8.span.isEqual(to: state.utf8.span) {
         return await complete(authorizationResponse, running.transaction)
       }
@@ -159,7 +160,7 @@ struct ResponseCompleter {
     // A response without the state of a transaction is completed only if it is an error, the request belongs to a
     // transaction, and the location is the upstream redirect URI of that transaction.
     guard let transaction, authorizationResponse.parameters.contains(.error),
-      isURI(transaction.upstreamRedirectURI, withParametersIn: location)
+      leads(location, to: transaction.upstreamRedirectURI)
     else {
       return nil
     }
@@ -181,7 +182,7 @@ struct ResponseCompleter {
   }
 
   /// Returns true if the location is the URI, possibly followed by parameters or a fragment.
-  private func isURI(_ uri: String, withParametersIn location: String) -> Bool {
+  private func leads(_ location: String, to uri: String) -> Bool {
     let text = intercepted.absolute(location)
     guard text.utf8.starts(with: uri.utf8) else { return false }
     guard let next = text.utf8.dropFirst(uri.utf8.count).first else { return true }
@@ -258,7 +259,8 @@ enum UpstreamPageHeaders {
     }.filter { !$0.isEmpty }.joined(separator: ", ")
   }
 
-  /// Adds the attribute `Secure` if it is missing. An upstream omits it if it does not know that browsers use https.
+  /// Adds the attribute `Secure` if it is missing. An upstream omits the attribute if it does not know that browsers
+  /// use https.
   static func secured(_ cookie: String) -> String {
     let isSecure = cookie.split(separator: ";").dropFirst().contains { attribute in
       attribute.drop { $0 == " " }.lowercased() == "secure"

@@ -6,9 +6,10 @@ import Time
 /// with its successor (`I-observe`).
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
-/// oldest. If an entry is lost, the gateway only misses a finding. All workers share the tables, which take almost no
-/// memory until a request is observed. The key of an authorization request is its link: a digest of its `state` and its
-/// redirect URI. The response contains the same values, and so has the same link.
+/// oldest. If an entry is lost, the gateway misses a finding. It may also refuse an authorization response to an
+/// observed client whose redirect URI the policy does not list (`leadsToObservedClient`). All workers share the tables,
+/// which take almost no memory until a request is observed. The key of an authorization request is its link: a digest
+/// of its `state` and its redirect URI. The response contains the same values, and so has the same link.
 final class ObservedFlows: Sendable {
   /// A code that the gateway forwarded and whose authorization request is known.
   struct Code: Sendable {

@@ -31,8 +31,8 @@ extension Pages {
   ///
   /// - Parameters:
   ///   - address: The URL of the refused request at the gateway, which the user copies into a browser. The page shows
-  ///     it as text, because a link would open in the same embedded view. `nil` for a request for a page of the
-  ///     upstream, because the sign-in to which this page belongs cannot continue in another browser.
+  ///     it as text, because a link would open in the same embedded view. `nil` if the refused request was for a page
+  ///     of the upstream, because a sign-in that has reached a page of the upstream cannot continue in another browser.
   ///   - page: The status, 403, and the text for the developer.
   public func embeddedUserAgent(address: String?, _ page: ErrorPage) -> Response {
     let instruction: HTML =
