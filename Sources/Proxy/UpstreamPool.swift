@@ -9,7 +9,11 @@ public final class UpstreamPool {
   private let resolver: Resolver
   private let handshakes: HandshakeGate
   private let metrics: any ProxyMetrics
-  var settings: CompiledProxyConfiguration
+  var settings: CompiledProxyConfiguration {
+    didSet { passingLimits = PassingLimits(settings) }
+  }
+  /// Computed once for the settings, because each passing request compares with these numbers.
+  private var passingLimits: PassingLimits
   private var idle: [UpstreamConnection] = []
   /// The established connections, idle or in use, in no particular order.
   private var established: [ObjectIdentifier: UpstreamConnection] = [:]
@@ -44,6 +48,21 @@ public final class UpstreamPool {
     self.metrics = metrics
     self.resolver = resolver
     self.settings = settings
+    passingLimits = PassingLimits(settings)
+  }
+
+  private struct PassingLimits {
+    /// The number of connections that passing requests may use.
+    let connections: Int
+    /// The number of connections in use from which few are free for passing requests: at most one, or at most an eighth
+    /// of `connections`.
+    let fewAreFreeFrom: Int
+
+    init(_ settings: CompiledProxyConfiguration) {
+      connections =
+        settings.configuration.upstreamConnections - settings.configuration.limits.reservedUpstreamConnections
+      fewAreFreeFrom = connections - max(1, connections / 8)
+    }
   }
 
   /// The number of idle connections.
@@ -81,33 +100,20 @@ public final class UpstreamPool {
 
   /// True if the request may use a connection now. Passing requests may not use the reserved connections.
   private func mayUseConnection(mayUseReserved: Bool) -> Bool {
-    mayUseReserved
-      || open - idle.count < settings.configuration.upstreamConnections
-        - settings.configuration.limits.reservedUpstreamConnections
+    mayUseReserved || open - idle.count < passingLimits.connections
   }
 
   // MARK: The share of an address
-
-  /// True if few connections are free for passing requests: at most one, or at most an eighth of `passingConnections`.
-  private var hasFewFree: Bool {
-    let usable = passingConnections
-    return open - idle.count >= usable - max(1, usable / 8)
-  }
-
-  /// The number of connections that passing requests may use.
-  private var passingConnections: Int {
-    settings.configuration.upstreamConnections - settings.configuration.limits.reservedUpstreamConnections
-  }
 
   /// True if few connections are free and the passing requests of the client's address already hold too many of the
   /// others. Without this limit, one client that does not read its responses could keep all of them.
   ///
   /// While enough connections are free, no address is limited, so that many users behind one address are not refused.
   func holdsTooMany(_ client: ServerConnection) -> Bool {
-    guard hasFewFree, let address = client.limitedAddress else { return false }
+    guard open - idle.count >= passingLimits.fewAreFreeFrom, let address = client.limitedAddress else { return false }
     let limit =
       settings.configuration.limits.requestsPerAddress
-      ?? max(ProxyLimits.minimumRequestsPerAddress, passingConnections / 2)
+      ?? max(ProxyLimits.minimumRequestsPerAddress, passingLimits.connections / 2)
     // Counted only while few connections are free. To keep a count for each address at all times would cost more,
     // because every request would have to update it.
     let held = established.values.reduce(0) { $1.holder == address ? $0 + 1 : $0 }

@@ -40,6 +40,8 @@ public final class Sealer {
   /// The extracted key (RFC 5869, section 2.2) of each key that is not retired. These keys are kept because extracting
   /// one takes longer than all other steps of sealing.
   private let extractedKeys: [(id: KeyID, hkdf: HKDFSHA256)]
+  /// The extracted key of the key that seals.
+  private let sealingHKDF: HKDFSHA256
   /// The associated data of the last value, without the data of its binding. It is reused for the next value: only the
   /// key id and the purpose differ.
   private var associatedDataPrefix: [UInt8]
@@ -57,6 +59,7 @@ public final class Sealer {
   public init(keyRing: KeyRing, issuer: String, random: RandomPool = RandomPool()) {
     self.keyRing = keyRing
     extractedKeys = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
+    sealingHKDF = Sealer.extractedKey(keyRing.sealingKeyID, in: extractedKeys)
     self.random = random
     associatedDataPrefix = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
@@ -70,7 +73,7 @@ public final class Sealer {
   public func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding? = nil) -> String {
     let key = keyRing.sealingKey
     let salt = random.take(Sealer.saltLength)
-    var messageKey = messageKey(key.id, purpose, salt.span, binding)
+    var messageKey = messageKey(sealingHKDF, purpose, salt.span, binding)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.minimumEnvelopeLength + payload.count)
@@ -97,7 +100,7 @@ public final class Sealer {
     let saltOffset = Sealer.keyOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
     let salt = envelope.span.extracting(saltOffset..<Sealer.headerLength)
-    var messageKey = messageKey(key.id, purpose, salt, binding)
+    var messageKey = messageKey(Sealer.extractedKey(key.id, in: extractedKeys), purpose, salt, binding)
     defer { wipe(&messageKey) }
     let payload = cipher.open(
       envelope.span.extracting(Sealer.headerLength...), key: messageKey, nonce: salt.extracting(Sealer.nonceRange),
@@ -122,12 +125,19 @@ public final class Sealer {
   /// The beginning of the `info` for store names. The `info` of a message key never begins with it.
   private static let storeNamePrefix = Array("proofgate store name ".utf8)
 
-  /// Returns the message key of one value. Salt and digest have fixed lengths, so the `info` differs if the purpose,
-  /// the salt or the digest differs.
-  private func messageKey(_ id: KeyID, _ purpose: Purpose, _ salt: Span<UInt8>, _ binding: SealBinding?) -> [UInt8] {
-    guard let hkdf = extractedKeys.first(where: { $0.id == id })?.hkdf else {
+  /// Returns the extracted key with this id, which is not that of a retired key.
+  private static func extractedKey(_ id: KeyID, in keys: [(id: KeyID, hkdf: HKDFSHA256)]) -> HKDFSHA256 {
+    guard let hkdf = keys.first(where: { $0.id == id })?.hkdf else {
       preconditionFailure("a retired key has no derivation")
     }
+    return hkdf
+  }
+
+  /// Returns the message key of one value. Salt and digest have fixed lengths, so the `info` differs if the purpose,
+  /// the salt or the digest differs.
+  private func messageKey(
+    _ hkdf: HKDFSHA256, _ purpose: Purpose, _ salt: Span<UInt8>, _ binding: SealBinding?
+  ) -> [UInt8] {
     info.removeAll(keepingCapacity: true)
     info.append(copying: purpose.info.span)
     info.append(copying: salt)

@@ -28,16 +28,17 @@ struct ClaimRecord: Hashable {
   /// Creates the record of a new claim.
   ///
   /// - Parameters:
-  ///   - nonce: ``nonceLength`` bytes that identify the holder of the claim: first the id of the process, then bytes that
-  ///     are random for each request.
+  ///   - claimant: the process that holds the claim. The nonce begins with its id.
+  ///   - requestNonce: the rest of the nonce, which is random for each request.
   ///   - leaseEnd: the time at which the claim ends by itself.
   ///   - proof: ``proofLength`` bytes of a digest of client and verifier, which a retry must match.
-  init(state: State, nonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
+  init(state: State, claimant: ClaimantID, requestNonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
     self.state = state
     bytes = []
     bytes.reserveCapacity(ClaimRecord.length)
     bytes.append(state.rawValue)
-    bytes += nonce
+    claimant.append(to: &bytes)
+    bytes += requestNonce
     let seconds = UInt32(clamping: leaseEnd.seconds)
     for shift in [24, 16, 8, 0] as [UInt32] { bytes.append(UInt8(truncatingIfNeeded: seconds >> shift)) }
     bytes += proof

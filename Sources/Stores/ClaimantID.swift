@@ -12,18 +12,34 @@ public struct ClaimantID: Hashable, Sendable {
   /// The id of this process, for stores that only one process uses at a time.
   static let ofProcess = ClaimantID()
 
-  /// The ``length`` bytes of the id.
-  public let bytes: [UInt8]
+  /// A number instead of an array, because the id is compared and stored at each redemption.
+  private let number: UInt64
 
   /// Creates a random id.
   public init() {
-    bytes = randomBytes(ClaimantID.length)
+    self.init(of: randomBytes(ClaimantID.length))
   }
 
   /// Creates the id with which a nonce begins.
   ///
   /// - Parameter nonce: at least ``length`` bytes.
-  init(of nonce: some Collection<UInt8>) {
-    bytes = Array(nonce.prefix(ClaimantID.length))
+  init(of nonce: some Sequence<UInt8>) {
+    number = nonce.prefix(ClaimantID.length).reduce(0) { $0 << 8 | UInt64($1) }
+  }
+
+  /// The ``length`` bytes of the id.
+  public var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends the bytes of the id.
+  func append(to bytes: inout [UInt8]) {
+    var shift = UInt64.bitWidth
+    while shift > 0 {
+      shift -= 8
+      bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+    }
   }
 }

@@ -89,7 +89,7 @@ public struct RedemptionLedger: Sendable {
     var isGranted = false
     defer { if !isGranted { store.endHold() } }
     let record = ClaimRecord(
-      state: .claimed, nonce: claimant.bytes + nonces.take(ClaimRecord.nonceLength - ClaimantID.length),
+      state: .claimed, claimant: claimant, requestNonce: nonces.take(ClaimRecord.nonceLength - ClaimantID.length),
       leaseEnd: now + lease + store.clockTolerance, proof: RedemptionLedger.proof(transaction, client, verifier))
     func granted(isRetry: Bool) -> Claim {
       isGranted = true
