@@ -10,9 +10,9 @@ extension HTTP2Session {
   /// The largest payload of a DATA frame, in bytes. Together with the frame header it fills one TLS record.
   static let dataLimit = 16_384 - frameHeaderLength
 
-  /// The memory of all buffered responses, in bytes, up to which a response that does not fit into a small block gets a
-  /// normal one. If the normal block would exceed this limit, the response gets a block of exactly the needed size.
-  /// Seven normal blocks hold as much as a connection sends in a turn.
+  /// A number of bytes. A response that does not fit into a small block gets a normal block (`Buffer.capacity`), unless
+  /// the memory of all buffered responses would then exceed this number. In that case, the response gets a block of
+  /// exactly the needed size. Seven normal blocks hold as much as a connection sends in a turn.
   private static let normalBlockMemoryLimit = 7 * Buffer.capacity
 
   // MARK: Responding
@@ -49,8 +49,8 @@ extension HTTP2Session {
     }
   }
 
-  /// The number of response bytes that a stream may buffer now: the payload of a whole frame, or less if the responses
-  /// of all streams occupy `bufferedResponses`.
+  /// The number of response bytes that each stream may buffer now: the payload of a whole frame, or only
+  /// `reducedResponseBuffer` if the responses of all streams together occupy at least `bufferedResponses`.
   private var responseLimit: Int {
     responseMemory < limits.bufferedResponses ? HTTP2Session.dataLimit : limits.reducedResponseBuffer
   }
@@ -79,6 +79,7 @@ extension HTTP2Session {
     resume(stream)
   }
 
+  /// Makes nghttp2 ask for response bytes of the stream again if there were none when it last asked.
   private func resume(_ stream: HTTP2Stream) {
     guard stream.state.isDeferred else { return }
     stream.state.isDeferred = false
@@ -92,8 +93,8 @@ extension HTTP2Session {
     resume(stream)
   }
 
-  /// Copies at most `limit` bytes of the response to `destination`. Returns their number: 0 at the end of the response,
-  /// or `nil` if more bytes will follow but none are available now.
+  /// Copies at most `limit` bytes of the response to `destination`. Returns the number of copied bytes. It is 0 at the
+  /// end of the response. Returns `nil` if more bytes will follow but none are available now.
   func copyResponse(to destination: UnsafeMutableRawPointer, limit: Int, of stream: HTTP2Stream) -> Int? {
     let count = min(limit, stream.outboundBytes)
     guard count > 0 else {
@@ -108,8 +109,8 @@ extension HTTP2Session {
       responseMemory -= buffer.blockSize
       buffers.wipeAndGiveBack(buffer)
     }
-    // The recorded change makes the caller write more of the response, and shows it that the client makes progress.
-    // Neither is necessary once nghttp2 has the end of the response.
+    // The recorded change makes the caller write more of the response, and shows the caller that the client makes
+    // progress. Neither is necessary once nghttp2 has taken the last byte of the complete response.
     if !stream.state.responseEnded || !buffer.isEmpty { recordChange(of: stream) }
     return count
   }

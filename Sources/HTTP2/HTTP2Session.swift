@@ -4,16 +4,17 @@ public import Time
 
 /// The server side of one HTTP/2 connection (RFC 9113) on top of nghttp2, without a socket.
 ///
-/// `receive` processes received bytes, `produce` returns bytes to send, and `takeChangedStreams` reports the streams on
-/// which an event has happened since its last call. The callbacks of nghttp2 only record events; no code of the proxy
-/// runs inside them. Before nghttp2 processes received bytes, `FrameMeter` counts the frames in them. Bytes with a
-/// frame that exceeds the budget (`FloodBudget`) have no effect.
+/// `receive` processes received bytes, `produce` writes the bytes to send into a buffer, and `takeChangedStreams`
+/// reports the streams on which an event has happened since the previous call of `takeChangedStreams`. The callbacks of
+/// nghttp2 only record events; no code of the proxy runs inside them. Before nghttp2 processes received bytes,
+/// `FrameMeter` counts the frames in them. If a frame exceeds the budget (`FloodBudget`), nghttp2 gets none of the
+/// bytes.
 ///
-/// Flow-control credit (RFC 9113, section 5.2) bounds the memory. The session returns the credit of a stream when its
-/// bytes have been forwarded, so each stream buffers at most one window. It returns the credit of the connection as
-/// soon as bytes arrive, so that a stuck stream does not stop the others. It withholds this credit while the bodies of
-/// all streams could need more memory than `HTTP2Limits.bufferedBodies`. The memory of a body is the size of the blocks
-/// that contain it.
+/// Flow-control credit (RFC 9113, section 5.2) bounds the memory. The session returns the stream's credit for body
+/// bytes when these bytes have been forwarded, so each stream buffers at most one window. The session returns the
+/// connection's credit for the same bytes as soon as they arrive, so that a stuck stream does not stop the others. It
+/// withholds the connection's credit while the bodies of all streams could need more memory than
+/// `HTTP2Limits.bufferedBodies`. The memory of a body is the size of the blocks that contain the body.
 @safe public final class HTTP2Session {
   /// The limits of this connection.
   public let limits: HTTP2Limits
@@ -49,15 +50,15 @@ public import Time
   private static let windowSize = 65_535
   /// The memory, in bytes, that the bodies may need in addition to `bodyMemory` if the client uses the whole window of
   /// the connection. The size of a block is at most 1.5 times that of its content, except that each stream may have one
-  /// nearly empty small block. The result is limited, so that the session returns credit at least while `bodyMemory` is
-  /// not above `windowSize`, even if `bufferedBodies` is small.
+  /// nearly empty small block. The result is at most `bufferedBodies - windowSize`. So even if `bufferedBodies` is
+  /// small, the session returns credit whenever `bodyMemory` is at most `windowSize`.
   private var windowMemory: Int {
     let maximum = HTTP2Session.windowSize * 3 / 2 + limits.concurrentStreams * HTTP2Session.smallBlockSize
     return min(maximum, limits.bufferedBodies - HTTP2Session.windowSize)
   }
   /// The size of a small block in bytes.
   private static let smallBlockSize = 2 * 1024
-  /// The maximum number of spare stream objects: as many as most connections have concurrent streams.
+  /// The maximum number of spare stream objects. Most connections never have more concurrent streams than this.
   private static let spareLimit = 16
 
   /// Creates a session and queues its SETTINGS frame; `nil` if there is no memory left.
@@ -137,9 +138,9 @@ public import Time
 
   /// Processes received bytes.
   ///
-  /// Throws if the connection must be ended. If the error is a flood, `produce` then writes a GOAWAY. If `FrameMeter`
-  /// detects a protocol error, the function does not throw. `produce` then writes only a GOAWAY, which ends the
-  /// connection (`hasEnded`).
+  /// Throws after a flood or a failure of nghttp2. The caller must then end the connection. After a flood, `produce`
+  /// writes a GOAWAY first. If `FrameMeter` detects a protocol error, the function does not throw: `produce` then
+  /// writes only a GOAWAY, and afterwards `hasEnded` is true.
   public func receive(_ bytes: Span<UInt8>, now: MonotonicTime) throws(HTTP2Failure) {
     self.now = now
     budget.advance(to: now)
@@ -163,8 +164,8 @@ public import Time
     }
   }
 
-  /// Resets the streams on which the client has sent frames after it reset them itself. `resetSent` counts these resets
-  /// against the client's budget.
+  /// Resets the streams that the client had reset and on which it then sent more frames. `resetSent` counts the resets
+  /// that this function sends against the client's budget.
   private func resetStreamsUsedAfterReset() {
     let code = HTTP2ErrorCode.streamClosed.rawValue
     for id in meter.streamsUsedAfterReset {
@@ -216,7 +217,8 @@ public import Time
     if count > 0 { _ = unsafe nghttp2_session_consume_connection(session, count) }
   }
 
-  /// Records that `count` bytes of body memory were released. Returns the withheld credit if the limit now allows it.
+  /// Records that `count` bytes of body memory were released. Gives the withheld credit back to the client if
+  /// `bufferedBodies` now allows this.
   private func releaseBodyMemory(_ count: Int) {
     bodyMemory -= count
     guard withheldCredit > 0, bodyMemory + windowMemory <= limits.bufferedBodies else { return }
@@ -224,10 +226,11 @@ public import Time
     withheldCredit = 0
   }
 
-  /// Moves bytes of the request, in HTTP/1.1 form, into `buffer`. Returns their number: 0 if no bytes are available or
-  /// there is no room, or `nil` at the end of the request.
+  /// Moves bytes of the request, in HTTP/1.1 form, into `buffer`. Returns the number of moved bytes. It is 0 if no
+  /// bytes are available or there is no room. Returns `nil` at the end of the request.
   ///
-  /// Call it only when the bytes of the previous call have been forwarded: it returns their credit to the stream.
+  /// Call this function only when the bytes of the previous call have been forwarded, because each call gives the
+  /// client the stream's credit for those bytes.
   public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
     returnCreditOfForwardedBytes(stream)
     if stream.state.discardsRequest { return nil }
@@ -237,16 +240,16 @@ public import Time
     case .ended: return nil
     case .nothing: return 0
     case .bytes(let count):
-      stream.state.uncredited += count
+      stream.state.uncreditedBytes += count
       releaseBodyMemory(memoryBefore - stream.state.bodyMemory)
       return buffer.count - before
     }
   }
 
   private func returnCreditOfForwardedBytes(_ stream: HTTP2Stream) {
-    guard stream.state.uncredited > 0 else { return }
-    returnStreamCredit(stream, stream.state.uncredited)
-    stream.state.uncredited = 0
+    guard stream.state.uncreditedBytes > 0 else { return }
+    returnStreamCredit(stream, stream.state.uncreditedBytes)
+    stream.state.uncreditedBytes = 0
   }
 
   func returnStreamCredit(_ stream: HTTP2Stream, _ count: Int) {
@@ -261,14 +264,14 @@ public import Time
   public func stopReading(_ stream: HTTP2Stream) {
     guard !stream.state.discardsRequest else { return }
     stream.state.discardsRequest = true
-    let count = stream.state.bodyBytes + stream.state.uncredited
+    let count = stream.state.bodyBytes + stream.state.uncreditedBytes
     dropRequest(stream)
-    stream.state.uncredited = 0
+    stream.state.uncreditedBytes = 0
     stream.state.discardedBytes = count
     returnStreamCredit(stream, count)
   }
 
-  /// Resets the stream with this error code unless it is closed.
+  /// Resets the stream with this error code unless the stream is closed.
   public func reset(_ stream: HTTP2Stream, _ code: HTTP2ErrorCode) {
     guard !stream.isClosed else { return }
     stream.state.resetByServer = true
@@ -282,6 +285,7 @@ public import Time
     releaseBodyMemory(memory)
   }
 
+  /// Releases everything that the stream buffers, because nghttp2 has closed the stream.
   func streamClosed(_ stream: HTTP2Stream) {
     removeFromOpenStreams(stream)
     stream.state.isClosed = true

@@ -18,7 +18,7 @@ public final class HTTP2Stream {
     var bodyMemory = 0
     /// The number of body bytes that `take` has written and whose credit has not been returned to the stream, because
     /// they may not have been forwarded yet.
-    var uncredited = 0
+    var uncreditedBytes = 0
     /// True if `take` has written the head of the request.
     var headTaken = false
     /// True if the body is written in chunks (RFC 9112, section 7.1).
@@ -30,8 +30,8 @@ public final class HTTP2Stream {
     var isHeadRequest = false
     /// True if the client has sent the whole request.
     var requestEnded = false
-    /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. Only
-    /// then is the end of the stream reported.
+    /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. If
+    /// false, `takeChangedStreams` does not report the end of the stream either.
     var isReported = false
     /// True if `takeChangedStreams` has yet to report an event of the stream.
     var hasChanged = false
@@ -150,8 +150,8 @@ public final class HTTP2Stream {
 
   /// An upper bound of the bytes of chunk framing: 4 hexadecimal digits, two line ends, and the last chunk.
   private static let chunkOverhead = 16
-  /// The minimum number of body bytes that a call of `take` writes if as many are buffered. It writes them even if
-  /// `buffer.readRoom`, the room for a normal read, is smaller.
+  /// The number of body bytes that `take` writes after the head if `buffer.readRoom`, the room for a normal read, is
+  /// smaller than this number. `take` writes fewer if fewer are buffered, and none if `buffer.room` is too small.
   private static let minimumPiece = 256
 
   /// Writes the next bytes of the request, in HTTP/1.1 form, into `buffer`.
@@ -162,8 +162,8 @@ public final class HTTP2Stream {
     }
     if state.bodyBytes > 0 {
       let room = state.isChunked ? buffer.readRoom - HTTP2Stream.chunkOverhead : buffer.readRoom
-      // If `readRoom` is used up, a small piece is written into the rest of the buffer (`buffer.room`). Otherwise
-      // reading might never continue.
+      // If `readRoom` is used up, `take` writes a small piece into the rest of the buffer (`buffer.room`). If `take`
+      // wrote nothing, every later call might also write nothing, and the request would never continue.
       guard room > 0 || buffer.room > 2 * HTTP2Stream.minimumPiece else { return .nothing }
       let count = min(max(room, HTTP2Stream.minimumPiece), state.bodyBytes)
       if state.isChunked {

@@ -142,7 +142,7 @@ struct RequestTranslation {
     }
   }
 
-  /// Accepts only a path and `*`: an absolute URI would name a second authority.
+  /// Accepts only a path that begins with a slash, or `*`. An absolute URI would name a second authority.
   private static func checkPath(_ bytes: Span<UInt8>, _ path: Range<Int>) throws(Refusal) {
     let isAsterisk = path.count == 1 && bytes[path.lowerBound] == 0x2a
     guard bytes[path.lowerBound] == 0x2f || isAsterisk else { throw .malformed("a :path without a slash") }

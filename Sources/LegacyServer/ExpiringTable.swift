@@ -43,8 +43,8 @@ struct ExpiringTable<Value: Sendable>: Sendable {
     lastSerial += 1
     entries[key] = Entry(value: value, serial: lastSerial, expiry: now + lifetime)
     queue.append(QueueItem(key: key, serial: lastSerial, expiry: now + lifetime))
-    // Obsolete items may make the queue longer than the table. If it is more than twice as long as `limit`, the oldest
-    // items are removed, together with entries that have not expired.
+    // Obsolete items may make the queue longer than the table. If the queue has more than twice `limit` items, its
+    // oldest items are removed, and so are their entries, even those that have not expired.
     while queueStart < queue.count,
       queue[queueStart].expiry <= now || entries.count > limit || queue.count - queueStart > limit * 2
     {
@@ -52,8 +52,8 @@ struct ExpiringTable<Value: Sendable>: Sendable {
       queueStart += 1
       if entries[oldest.key]?.serial == oldest.serial { entries[oldest.key] = nil }
     }
-    // The items in front of `queueStart` stay in the array until they are more than half of it, so the amortised cost
-    // is constant.
+    // The items in front of `queueStart` stay in the array until they are more than half of the array, so the amortised
+    // cost of an insertion is constant.
     if queueStart > queue.count / 2 {
       queue.removeFirst(queueStart)
       queueStart = 0

@@ -12,7 +12,8 @@ extension LegacyAuthorizationServer {
     var user: String
   }
 
-  /// The result of `validate`: a valid request, or the response to an invalid one.
+  /// The result of `validate`: a valid request of a signed-in user, or the response to any other request, i.e. an error
+  /// or a redirect to the login page.
   private enum Validation {
     case valid(ValidRequest)
     case response(Response)

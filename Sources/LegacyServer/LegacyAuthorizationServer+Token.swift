@@ -55,7 +55,8 @@ extension LegacyAuthorizationServer {
     return issueTokens(grant, refreshToken: nil, now: now)
   }
 
-  /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
+  /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3). Its grant
+  /// contains the name of the client instead of a user name.
   private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)

@@ -15,7 +15,7 @@ public import Time
 /// | `/authorize` | shows the consent form (GET); handles its submission (POST) and redirects with the code |
 /// | `/token` | issues tokens for codes, refresh tokens and client credentials |
 /// | `/revoke` | deletes a token |
-/// | `/api/me` | shows the user and the client of an access token |
+/// | `/api/me` | shows the user, the client and the scope of an access token |
 ///
 /// ``LegacyPaths`` can put the OAuth endpoints at other paths.
 public final class LegacyAuthorizationServer: Sendable {

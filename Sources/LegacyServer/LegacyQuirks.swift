@@ -34,8 +34,8 @@ public struct LegacyQuirks: Sendable {
   public var tokensOverGET = false
   /// Separates the scope values in token responses by commas.
   public var commaSeparatedScopes = false
-  /// Writes absolute URLs into redirects to its own pages, with the host of the request's `Host` field. By default such
-  /// a redirect contains only a path.
+  /// Writes absolute URLs into redirects to pages of the legacy server itself, with the host of the request's `Host`
+  /// field. If false, such a redirect contains only a path.
   public var absoluteRedirects = false
   /// Issues a new refresh token on each use and deletes the old one.
   public var rotatesRefreshTokens = false

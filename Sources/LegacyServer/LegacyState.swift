@@ -3,7 +3,8 @@ import Time
 
 /// The sessions, codes, tokens and consents of the legacy server.
 struct LegacyState: Sendable {
-  /// The permission that a user gave to a client. Codes and tokens refer to it.
+  /// The permission that a code or token represents. A user gave it to a client, except for the grant type
+  /// `client_credentials`, in which no user takes part.
   struct Grant: Sendable {
     var user: String
     var clientID: String

@@ -69,8 +69,9 @@ public final class AuthorizationRequest: Sendable {
   /// The parameters that have a value in the query or the body, even one that cannot be decoded.
   public var parametersWithValue: ParameterNames { parameterSources.reduce([]) { $0.union($1.parametersWithValue) } }
 
-  /// Returns true if the list contains a parameter of an authorization request with a value, a name that some server
-  /// may read as such a parameter, or a name that cannot be decoded.
+  /// Returns true if `parameters` contains one of the following: a parameter that is defined for the authorization
+  /// endpoint and has a value, a name that some server may read as the name of such a parameter, or a name that cannot
+  /// be decoded.
   public static func hasOAuthParameters(_ parameters: FormParameters) -> Bool {
     parameters.hasMalformedName || !parameters.parametersWithValue.isDisjoint(with: .atAuthorization)
       || parameters.alternativeSpelling(of: .atAuthorization) != nil

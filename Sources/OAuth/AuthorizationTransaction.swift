@@ -92,7 +92,8 @@ public struct IssuedCode: Sendable {
   public var upstreamCode: Secret
   /// The time at which the code expires.
   public var expiry: UnixTime
-  /// The epoch of the store when the code was sealed. Only a store in this epoch can guarantee its single use.
+  /// The epoch of the store when the code was sealed. Only a store that is still in this epoch can guarantee that the
+  /// code is used only once.
   public var epoch: EpochID
 
   /// Creates the content of a code from its parts.

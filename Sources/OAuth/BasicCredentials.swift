@@ -40,7 +40,8 @@ public struct BasicCredentials: Sendable {
     return Secret(BasicCredentials.scheme + Base64.encode(pair))
   }
 
-  /// Returns a value of ``header`` without the scheme: only the base64 text.
+  /// Returns the base64 text of `header`, an `Authorization` value that the property ``header`` returned. The scheme is
+  /// removed.
   public static func encodedPair(of header: Secret) -> Secret {
     Secret(String(Substring(header.reveal().utf8.dropFirst(scheme.utf8.count))))
   }

@@ -15,7 +15,7 @@ public enum ClientAssertion {
   }
 
   /// Returns the string that is the value of the member `name`. `nil` if the string `name` occurs several times or not
-  /// at all, or is not the name of a member with such a value.
+  /// at all, or is not the name of a member whose value is a string.
   private static func value(of name: String, in text: String) -> String? {
     let pieces = text.split(separator: "\"", omittingEmptySubsequences: false)
     // Without escapes, each piece with an odd index is the content of a string.

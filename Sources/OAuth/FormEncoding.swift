@@ -83,7 +83,7 @@ public enum FormEncoding {
   /// Appends the result of ``encode(_:)`` to `encoded`.
   static func append(_ text: String, to encoded: inout [UInt8]) {
     let bytes = text.utf8.span
-    // True for nearly all names and values, in particular for sealed values.
+    // Nearly all names and values need no escape, in particular sealed values.
     if isUnreserved(bytes) { return encoded.append(copying: bytes) }
     var index = 0
     while index < bytes.count {

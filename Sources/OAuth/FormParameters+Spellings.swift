@@ -8,8 +8,9 @@ extension FormParameters {
   ///
   /// - Parameters:
   ///   - known: The parameters to search for.
-  ///   - foldToASCII: Converts a name with characters outside ASCII to the ASCII text that a server could read in it,
-  ///     for example a server that ignores case by the rules of Unicode. `nil` to compare such a name unchanged.
+  ///   - foldToASCII: Converts a name with characters outside ASCII to the ASCII text that some server would find equal
+  ///     to the name, for example because the server ignores case by the rules of Unicode. `nil` to compare a name with
+  ///     characters outside ASCII unchanged.
   public func alternativeSpelling(
     of known: ParameterNames, foldToASCII: (([UInt8]) -> [UInt8])? = nil
   ) -> ParameterName? {
@@ -36,19 +37,19 @@ extension FormParameters {
     if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
     // PHP replaces an unclosed bracket with an underscore, so `client[id` is `client_id`. Other servers remove the
-    // brackets, or treat their content as part of the name. A parameter name of several words is found anywhere in a
-    // name with brackets. A parameter name of one word is found only if it is the whole name, because as a part it may
-    // belong to an unrelated form, as in `address[state]`.
-    let letters = FormParameters.letters(decoded)
+    // brackets, or treat their content as part of the name. So only letters and digits are compared. A known parameter
+    // of several words may be any part of the name. A known parameter of one word must be the whole name, because names
+    // such as `address[state]` belong to unrelated forms.
+    let nameText = FormParameters.lettersAndDigits(decoded)
     return known.sorted.first { parameter in
-      let name = Array(parameter.text.utf8)
-      let wanted = FormParameters.letters(name)
-      return wanted == letters || (name.contains(UInt8(ascii: "_")) && letters.contains(wanted))
+      let wantedName = Array(parameter.text.utf8)
+      let wantedText = FormParameters.lettersAndDigits(wantedName)
+      return wantedText == nameText || (wantedName.contains(UInt8(ascii: "_")) && nameText.contains(wantedText))
     }
   }
 
   /// Returns only the letters and digits, in lower case.
-  private static func letters(_ name: [UInt8]) -> [UInt8] {
+  private static func lettersAndDigits(_ name: [UInt8]) -> [UInt8] {
     name.map(\.lowercasedASCII).filter(\.isLetterOrDigit)
   }
 

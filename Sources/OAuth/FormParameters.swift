@@ -235,7 +235,7 @@ public struct FormParameters: Sendable, Equatable {
   /// True if there are no parameters, not even malformed ones.
   public var isEmpty: Bool { entries.isEmpty && namesWithMalformedValue.isEmpty && !hasMalformedName }
 
-  /// The entries whose name occurs more than once, if all values of the name can be decoded.
+  /// The entries whose name occurs more than once. A name is left out if one of its values cannot be decoded.
   public var repeatedEntries: [Entry] {
     var found: [Entry] = []
     for index in entries.indices where isRepeated(index) { found.append(entries[index]) }
@@ -259,6 +259,7 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// The entries, encoded. All characters except unreserved ones are percent-encoded. A space becomes `%20` instead of
-  /// `+`, so that a server that decodes it as a URI reads the same text.
+  /// `+`, so that a server that decodes the result like any other part of a URI, where `+` is not a space, reads the
+  /// same values.
   public var serialised: String { FormEncoding.serialise(entries) }
 }

@@ -164,8 +164,8 @@ extension ParameterNames {
   public static let authorization = ParameterNames(.responseType, .clientID, .redirectURI, .scope, .state)
   /// The parameters of RFC 7636, section 4.3.
   public static let pkce = ParameterNames(.codeChallenge, .codeChallengeMethod)
-  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5. They are forwarded unchanged. The exception is
-  /// `claims` of a client whose identity is not proven: it is dropped if the gateway shows its consent page.
+  /// The parameters of OpenID Connect Core, sections 3.1.2.1 and 5.5. They are forwarded unchanged, with one exception:
+  /// `claims` is dropped if the gateway shows its consent page and the identity of the client is not proven.
   public static let openIDConnect = ParameterNames(
     .nonce, .display, .prompt, .maxAge, .uiLocales, .claimsLocales, .idTokenHint, .loginHint, .acrValues, .claims)
   /// The parameters whose content could replace values that the gateway has checked (RFC 9101; OpenID Connect Core,

@@ -33,7 +33,7 @@ extension RedirectURI {
     self.init(text: text, kind: kind, pathStart: rest.startIndex)
   }
 
-  /// Refuses characters that are not permitted in any part of the URI.
+  /// Refuses characters that no part of the URI may contain.
   private static func checkCharacters(_ bytes: Span<UInt8>) throws(RedirectURIError) {
     guard !bytes.isEmpty else { throw .empty }
     guard bytes.count <= maximumLength else { throw .tooLong }
@@ -135,7 +135,8 @@ extension RedirectURI {
   }
 
   /// Parses a DNS name and an optional port. IPv6 literals are refused, because no app can claim https links whose host
-  /// is an IP address. IPv4 literals are accepted, because they have the syntax of a DNS name.
+  /// is an IP address. IPv4 literals are not recognised, because they have the syntax of a DNS name, so they are
+  /// accepted.
   private static func host(
     _ authority: ArraySlice<UInt8>
   ) throws(RedirectURIError) -> (name: String, port: Int?) {
@@ -156,8 +157,8 @@ extension RedirectURI {
     byte.isLetter || byte.isDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
   }
 
-  /// Returns true for `s-1-15-2-` or `S-1-15-2-` and numbers that are separated by hyphens: the security identifier
-  /// (SID) of an app package.
+  /// Returns true for the security identifier (SID) of an app package: `s-1-15-2-` or `S-1-15-2-`, followed by numbers
+  /// that are separated by hyphens.
   private static func isPackageSID(_ authority: ArraySlice<UInt8>) -> Bool {
     guard authority.count <= 184, authority.starts(with: "s-1-15-2-".utf8) || authority.starts(with: "S-1-15-2-".utf8)
     else { return false }
@@ -195,8 +196,8 @@ extension RedirectURI {
     guard String(validating: decoded, as: UTF8.self) != nil else { throw .invalidUTF8 }
   }
 
-  /// Decodes percent-escapes, and refuses malformed escapes and those of control characters. In a path, it also refuses
-  /// the escapes of a dot, slash, backslash, semicolon or percent sign.
+  /// Decodes percent-escapes. Refuses malformed escapes and the escapes of control characters. With `inPath`, also
+  /// refuses the escapes of a dot, slash, backslash, semicolon or percent sign.
   private static func decode(_ bytes: ArraySlice<UInt8>, inPath: Bool) throws(RedirectURIError) -> [UInt8] {
     let bytes = bytes.span
     var decoded: [UInt8] = []

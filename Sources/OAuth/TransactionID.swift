@@ -1,12 +1,13 @@
 internal import ByteText
 import Cryptography
 
-/// The identifier of a transaction (an authorization request with its completion and redemption) or of a login.
+/// The identifier of a transaction (an authorization request with its completion and redemption), of a login, or of an
+/// upstream code in the store.
 ///
-/// It has 128 bits. For a transaction, they are random. For a login, they are derived from its transaction and its
-/// upstream code or, if the login is older than the gateway, from the first refresh token that the client presented.
-/// The identifier of a login also identifies its family of refresh tokens. The store records the single use of an
-/// upstream code under a digest of the code alone. No identifier is secret; identifiers appear in logs.
+/// An identifier has 128 bits. For a transaction, they are random. For a login, they are derived from its transaction
+/// and its upstream code or, if the login is older than the gateway, from the first refresh token that the client
+/// presented. The identifier of a login also identifies its family of refresh tokens. For an upstream code, they are
+/// the digest of the code alone. No identifier is secret; identifiers appear in logs.
 public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// The length of an identifier in bytes.
   public static let byteCount = 16
@@ -27,8 +28,9 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
 
   /// Creates the identifier of the login that begins with an upstream code in a transaction.
   ///
-  /// The id of the transaction is random. So two logins have different identifiers even if the upstream issues the same
-  /// short code again, and two codes of one transaction begin different logins.
+  /// The identifier depends on the code and on the random id of the transaction. So two logins have different
+  /// identifiers even if the upstream issues the same short code again, and two codes of one transaction begin
+  /// different logins.
   public init(_ code: UpstreamCodeDigest, in transaction: TransactionID) {
     bytes = zip(code.bytes, transaction.bytes).map { $0 ^ $1 }
   }

@@ -3,8 +3,9 @@ import Cryptography
 /// An identifier of an upstream code: the first 128 bits of its SHA-256 digest. The digest does not reveal the code,
 /// unless the code is so short that it can be guessed.
 ///
-/// The digest covers the code alone. If it covered the upstream client id as well, two sign-ins of clients with
-/// different ids could use one code, because some servers do not check to which client they issued a code.
+/// The digest covers the code alone. If it also covered the upstream client id, one code would have a different
+/// identifier for each client id. Two sign-ins of clients with different ids could then both use the code, because some
+/// servers do not check to which client they issued a code.
 public struct UpstreamCodeDigest: Hashable, Sendable {
   /// The first 16 bytes of the digest.
   public let bytes: [UInt8]

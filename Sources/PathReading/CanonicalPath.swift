@@ -2,8 +2,8 @@ internal import ByteText
 
 /// One way in which a server may read a path: its segments in lower case.
 ///
-/// A program is a segment with a suffix such as `.php`. A server may run the file that it names and pass it the rest of
-/// the path as path information (RFC 3875, section 4.1.5).
+/// A program is a segment with a suffix such as `.php`. A server may run the file that this segment names, and pass the
+/// rest of the path to the running program as path information (RFC 3875, section 4.1.5).
 struct CanonicalPath: Hashable, Sendable {
   let segments: [[UInt8]]
 
@@ -34,8 +34,8 @@ struct CanonicalPath: Hashable, Sendable {
   /// that the server runs.
   private static let maximumPrograms = 4
 
-  /// Returns the spellings of a path (see `PathVariants`) and their readings by programs in the path; `nil` if a
-  /// spelling contains too many programs.
+  /// Returns all readings of a path: its spellings (see `PathVariants`), and the readings of each spelling by a program
+  /// in it (`otherReadings`). `nil` if a spelling contains too many programs.
   static func readings(of spellings: Set<CanonicalPath>) -> Set<CanonicalPath>? {
     var readings = spellings
     for spelling in spellings {
@@ -65,16 +65,18 @@ struct CanonicalPath: Hashable, Sendable {
     return readings
   }
 
-  /// True if a server that has this endpoint may serve the path with it: the path is a spelling of the endpoint path,
-  /// or continues it. The server passes the rest to the program as path information, as in `/token/x`, `/token.php/x`
-  /// and `/token/.json`, or selects a format by the suffix.
+  /// True if a server may serve a request for this path at `endpoint`: some server reads the first segments of this
+  /// path as the segments of the endpoint path (`SegmentMatcher`). This path may have more segments, as in `/token/x`,
+  /// `/token.php/x` and `/token/.json`. The server may pass these segments to the program as path information, or
+  /// select a format by their suffix.
   func mayBeServed(by endpoint: CanonicalPath) -> Bool {
     guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
     return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// True if the path begins with the endpoint path, including its suffix. In the last segment, more text may follow,
-  /// as in `/oauth/tokenx`. A server that compares only the beginning of a path serves such a path with the endpoint.
+  /// True if this path begins with the endpoint path, including the suffix of the endpoint path. The last segment of
+  /// the endpoint path may be only the beginning of a segment of this path, as in `/oauth/tokenx`. A server that
+  /// compares only the beginning of a path serves such a path at the endpoint.
   func begins(like endpoint: CanonicalPath) -> Bool {
     let last = endpoint.segments.count - 1
     guard last >= 0, segments.count > last else { return false }
@@ -82,8 +84,9 @@ struct CanonicalPath: Hashable, Sendable {
       && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// Returns each number of segments, from 0 to one less than all, such that a path of `spellings` begins with so many
-  /// segments of this endpoint path. A program at such a path may read the rest of the endpoint path from the query.
+  /// Returns each `count`, less than the number of segments of this endpoint path, for which some path in `spellings`
+  /// begins with the first `count` segments of this endpoint path. A program at that path may read the other segments
+  /// of the endpoint path from the query.
   func prefixLengths(sharedWith spellings: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in spellings.contains { $0.segments.starts(with: segments[..<count]) } }
   }
@@ -140,8 +143,8 @@ struct CanonicalPath: Hashable, Sendable {
     return programSuffixes.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
   }
 
-  /// Removes the segments up to and including the last program. A program that reads path information reads
-  /// `/index.php/authorize` as `/authorize`.
+  /// Removes the segments up to and including the last program, because a program that reads path information reads
+  /// `/index.php/authorize` as `/authorize`. Removes nothing if the last program is the last segment.
   private static func afterLastProgram(_ segments: [[UInt8]]) -> [[UInt8]] {
     guard let last = segments.lastIndex(where: isProgram), last < segments.count - 1 else { return segments }
     return Array(segments[(last + 1)...])

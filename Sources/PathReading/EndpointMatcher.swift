@@ -29,17 +29,18 @@ public enum PathMatch: Sendable, Equatable {
   /// The path is exactly an endpoint path.
   case exact(Endpoint)
   /// Some server may read the path as an endpoint path that is written differently, or may read an endpoint path from
-  /// the query; or the target is too complicated to find out. It is refused with 400.
+  /// the query. Or the request target is too complicated to find this out. The request is refused with 400.
   case ambiguous
-  /// The path begins like an endpoint path and continues. An entry of `upstream.not_endpoints` could permit it, but no
-  /// entry does, so it is refused with 400.
+  /// The path begins like an endpoint path and continues. An entry of `upstream.not_endpoints` could permit the path,
+  /// but the policy has no such entry, so the request is refused with 400.
   case resembling
-  /// The path is not an endpoint path, or `upstream.not_endpoints` lists it. It is forwarded.
+  /// The path is not an endpoint path, or `upstream.not_endpoints` lists it. The request is forwarded.
   case notEndpoint
-  /// The path is not a known endpoint path, but its query contains the parameters of an OAuth request. It may be an
-  /// endpoint that the policy does not list. The setting `unlisted_oauth` decides whether it is refused.
+  /// The path is not a known endpoint path, but the query contains the parameters of an OAuth request. The path may
+  /// belong to an endpoint that the policy does not list. The setting `unlisted_oauth` decides whether the request is
+  /// refused.
   case unlisted
-  /// The path is not an endpoint path, and is not under a prefix in `upstream.pass`. It is refused with 404.
+  /// The path is not an endpoint path, and is not under a prefix in `upstream.pass`. The request is refused with 404.
   case notPassed
 }
 
@@ -121,7 +122,7 @@ public final class EndpointMatcher: Sendable {
     }
     let isSuspicious = couldBeAnEndpoint(path)
     guard isSuspicious || queryMayContainRoute || !passPrefixes.isEmpty else {
-      return check.names.indicateOAuthRequest ? .unlisted : .notEndpoint
+      return check.oauthNames.indicateOAuthRequest ? .unlisted : .notEndpoint
     }
     guard !EndpointMatcher.isTooComplex(path) else {
       return isSuspicious || passPrefixes.isEmpty ? .ambiguous : .notPassed
@@ -143,7 +144,7 @@ public final class EndpointMatcher: Sendable {
     if queryMayContainRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
     if isOwnPath { return .exact(ownEndpoints[bytes] ?? .otherOwnPath) }
     guard isUnderPassPrefix(bytes, spellings) else { return .notPassed }
-    let names = queryMayContainRoute ? OAuthNames(form: [UInt8](copying: query)) : check.names
+    let names = queryMayContainRoute ? OAuthNames(form: [UInt8](copying: query)) : check.oauthNames
     return names.indicateOAuthRequest ? .unlisted : .notEndpoint
   }
 
@@ -235,16 +236,17 @@ public final class EndpointMatcher: Sendable {
       [UInt8](copying: query), at: path, spellings, to: entries.map(\.canonicalPath), within: &budget)
   }
 
-  /// Does the same for a path that is exactly an endpoint path. No other spelling of the path is considered.
+  /// True if a program that serves `path`, which is exactly an endpoint path, may read an endpoint path from the query.
+  /// No other spelling of `path` is considered.
   private func leadsToEndpoint(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
     var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
     return leadsToEndpoint(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
   }
 
-  /// True if the path has more than 64 slashes and backslashes, or if it has escapes or characters beyond ASCII and
-  /// more than 4 KiB. The time to find all readings of a path grows with these numbers, and no legitimate path reaches
-  /// them.
+  /// True if the path has more than 64 slashes and backslashes, or if it is longer than 4 KiB and has escapes or
+  /// characters beyond ASCII. The time to find all readings of a path grows with the number of slashes and with the
+  /// length, and no legitimate path reaches these limits.
   static func isTooComplex(_ path: Span<UInt8>) -> Bool {
     var slashes = 0
     var isEscaped = false

@@ -3,14 +3,15 @@ internal import ByteText
 /// Finds endpoint paths in a query. Some programs read from the query which page to serve, for example from
 /// `/?rest_route=/oauth/token`. A text that a program reads in this way is called a route.
 struct FrontControllerQuery {
-  /// The parameters from which some programs read a route on any path, because the server rewrites every path to this
+  /// The parameters from which a program may read a route on any path, because a server may rewrite every path to that
   /// program.
   private static let namesOnAnyPath: Set<String> = [
     "q", "r", "s", "rt", "route", "_route", "_route_", "__route__", "rest_route", "oauth", "oauth2", "_url",
     "kohana_uri", "pathinfo", "path_info", "pagename", "routestring",
   ]
-  /// The parameters from which only the front controller of a site reads a route: the program that serves all its
-  /// pages. On other paths, these parameters usually contain return addresses or page numbers.
+  /// The parameters from which only the front controller of a site reads a route. The front controller is the program
+  /// that serves all pages of the site. On other paths, these parameters usually contain return addresses or page
+  /// numbers.
   private static let namesAtFrontControllers: Set<String> = [
     "path", "url", "uri", "page", "p", "action", "a", "act", "do", "op", "cmd", "mod", "task", "view", "option", "go",
     "load", "method", "endpoint", "service", "handler", "query", "api", "module", "m", "controller", "c", "ctrl", "ctl",
@@ -36,11 +37,11 @@ struct FrontControllerQuery {
 
   /// The result of `quickCheck(_:)`.
   struct QuickCheck {
-    /// True if the query may contain a route: a parameter has one of the names above, has a name that must be decoded,
-    /// or has no equals sign.
+    /// True if the query may contain a route: it contains a semicolon, or a parameter that has no equals sign, whose
+    /// name must be decoded, or whose name is in `namesOnAnyPath` or `namesAtFrontControllers`.
     var mayContainRoute = false
     /// The OAuth parameters in the query. Incomplete if `mayContainRoute` is true, because the check then stops early.
-    var names: OAuthNames = []
+    var oauthNames: OAuthNames = []
   }
 
   /// Examines the names of the parameters in one pass.
@@ -69,7 +70,7 @@ struct FrontControllerQuery {
         check.mayContainRoute = true
         return check
       }
-      check.names.formUnion(OAuthNames(decodedName: name))
+      check.oauthNames.formUnion(OAuthNames(decodedName: name))
       start = (query.firstIndex(of: UInt8(ascii: "&"), from: end) ?? query.count) + 1
     }
     return check
@@ -133,7 +134,8 @@ struct FrontControllerQuery {
     return [pairs, pairs.flatMap { $0.split(separator: UInt8(ascii: ";")) }]
   }
 
-  /// Returns the routes in the query for a path of this kind; `nil` if there are too many.
+  /// Returns the routes that a program may read from the pairs of the query; `nil` if there are too many. `runsProgram`
+  /// and `isFrontController` describe the request path.
   private static func routes(
     in pairs: [ArraySlice<UInt8>], _ runsProgram: Bool, _ isFrontController: Bool
   ) -> [Route]? {
@@ -148,11 +150,12 @@ struct FrontControllerQuery {
     return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
   }
 
-  /// True if some route, read as a path, is the rest of an endpoint path after one of its prefixes, or has too many
-  /// readings to find out.
+  /// True if a program may read a route as an endpoint path without its first `count` segments, for a `count` in the
+  /// `prefixLengths` of this endpoint or, if the route has `mayBeAnySuffix`, for any `count`. Also true if a route has
+  /// too many readings to find out.
   ///
-  /// - Parameter prefixLengths: For each endpoint, the lengths in segments of the prefixes of its path with which the
-  ///   request path begins.
+  /// - Parameter prefixLengths: For each endpoint, the result of `CanonicalPath.prefixLengths(sharedWith:)` for the
+  ///   spellings of the request path.
   private func containsEndpoint(
     _ endpoints: [CanonicalPath], _ prefixLengths: [[Int]], in routes: [Route], within budget: inout PathVariants.Budget
   ) -> Bool {
@@ -174,8 +177,8 @@ struct FrontControllerQuery {
   /// A text of the query that a program may read as a path.
   private struct Route {
     let text: [UInt8]
-    /// True if the route may be any suffix of an endpoint path, because the program that reads it may be installed
-    /// under any path.
+    /// True if the route may be the last segments of an endpoint path, however many, because the program that reads the
+    /// route may be installed under any path.
     let mayBeAnySuffix: Bool
 
     init(_ text: [UInt8], mayBeAnySuffix: Bool = false) {
@@ -218,6 +221,7 @@ struct FrontControllerQuery {
     if namesOnAnyPath.contains(name) {
       // A value of one word may be a search term, so it counts as a route only if the path runs a program.
       let valueRoutes = runsProgram || mayHaveSlash(value) ? [Route(value, mayBeAnySuffix: name == "rest_route")] : []
+      // The name may be the first segment of the route: `oauth=token` may mean `/oauth/token`.
       return valueRoutes + [Route(Array(name.utf8) + [UInt8(ascii: "/")] + value)]
     }
     guard namesAtFrontControllers.contains(name) else { return [] }

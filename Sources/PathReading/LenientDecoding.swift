@@ -7,7 +7,7 @@ public enum LenientDecoding {
   /// than this.
   private static let maximumRounds = 8
 
-  /// Decodes the bytes until a decoding changes nothing.
+  /// Decodes the bytes until a decoding changes nothing, but at most `maximumRounds` times.
   public static func decoded(_ text: [UInt8]) -> [UInt8] {
     var bytes = text
     for _ in 0..<maximumRounds {
@@ -112,6 +112,7 @@ public enum LenientDecoding {
   /// `CompatibilityFolding` contains further scalars.
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
+    // The full-width characters.
     case 0xff01...0xff5e: UInt8(truncatingIfNeeded: scalar - 0xfee0).lowercasedASCII
     // The circled letters.
     case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar - 0x24b6) + 0x61

@@ -52,7 +52,7 @@ struct NotEndpointPattern: Sendable {
   /// is longer than 256 bytes, or has a segment that `*` does not match. An empty last segment (a slash at the end) is
   /// allowed.
   static func entry(for path: [UInt8]) -> String? {
-    guard path.first == UInt8(ascii: "/"), path.count <= longestEntry else { return nil }
+    guard path.first == UInt8(ascii: "/"), path.count <= maximumEntryLength else { return nil }
     let segments = segments(of: path).dropFirst()
     var parts: [String] = []
     for (index, segment) in segments.enumerated() {
@@ -68,7 +68,8 @@ struct NotEndpointPattern: Sendable {
     return "/" + parts.joined(separator: "/")
   }
 
-  private static let longestEntry = 256
+  /// The maximum length in bytes of a path for which `entry(for:)` returns an entry.
+  private static let maximumEntryLength = 256
 
   /// True if the segment looks like a name in the routes of a program. Codes, tokens and ids are longer or have more
   /// digits.

@@ -23,7 +23,7 @@ enum PathVariants {
   /// The maximum number of texts that a path may become. Only a path that was written to mislead a server exceeds it.
   private static let maximumTexts = 64
   /// The maximum length in bytes of a session id in a path, including its parentheses.
-  private static let longestSession = 256
+  private static let maximumSessionLength = 256
 
   /// Returns the path and all texts that it can become; `nil` if there are too many, or if the budget is spent.
   static func texts(of path: [UInt8], within budget: inout Budget) -> [[UInt8]]? {
@@ -109,8 +109,9 @@ enum PathVariants {
     return path.isEmpty ? [UInt8(ascii: "/")] : Array(path)
   }
 
-  /// Returns the path information after a program (RFC 3875, section 4.1.5) if it begins with two slashes: its first
-  /// segment may then be read as an authority. Returns any other text unchanged.
+  /// Returns only the path information after a program (RFC 3875, section 4.1.5) if the path information begins with
+  /// two slashes, because the program may then read the first segment of the path information as an authority. Returns
+  /// any other text unchanged.
   private static func afterProgram(_ text: [UInt8]) -> [UInt8] {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
@@ -203,7 +204,7 @@ enum PathVariants {
   // MARK: Sessions
 
   /// Removes `(S(x))`. ASP.NET keeps the session id in this form in the path if the browser has no cookies. With
-  /// `removingSlash`, the slash in front of it is removed, too, so that `to/(S(x))ken` becomes `token`.
+  /// `removingSlash`, the slash in front of `(S(x))` is removed, too, so that `to/(S(x))ken` becomes `token`.
   private static func withoutSessions(_ bytes: [UInt8], removingSlash: Bool) -> [UInt8] {
     var result: [UInt8] = []
     var index = 0
@@ -224,7 +225,7 @@ enum PathVariants {
   private static func endOfSession(_ bytes: [UInt8], at start: Int) -> Int? {
     guard bytes[start] == UInt8(ascii: "(") else { return nil }
     var index = start + 1
-    let bytes = bytes[..<min(bytes.count, start + longestSession)]
+    let bytes = bytes[..<min(bytes.count, start + maximumSessionLength)]
     while index + 1 < bytes.endIndex, bytes[index].isLetter, bytes[index + 1] == UInt8(ascii: "(") {
       guard let end = bytes[index...].firstIndex(of: UInt8(ascii: ")")) else { return nil }
       index = end + 1

@@ -32,7 +32,7 @@ struct SegmentMatcher {
     text.filter { $0.isLowercaseLetter || $0.isDigit }
   }
 
-  /// Removes the text from the first period on, unless the segment begins with it.
+  /// Removes the text from the first period on, unless the segment begins with a period.
   private static func withoutSuffix(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     guard let period = text.firstIndex(of: UInt8(ascii: ".")), period > text.startIndex else { return text }
     return text[..<period]

@@ -102,8 +102,8 @@ public enum ConsentOwner: String, Sendable, CaseIterable {
   case gateway
   /// The upstream, if it asks at all. The gateway shows no consent page.
   case upstream
-  /// The upstream, for a request with a claimed https redirect URI of a client that the operator vouches for, because
-  /// the URI proves the identity of the app (RFC 8252, section 8.6). Otherwise the gateway.
+  /// The upstream if the operator vouches for the client and the request has a claimed https redirect URI, because this
+  /// URI proves the identity of the app (RFC 8252, section 8.6). For any other request, the gateway.
   case unlessClaimedHTTPS = "unless_claimed_https"
 }
 
@@ -120,8 +120,9 @@ public enum ClientProfile: String, Sendable, CaseIterable {
 public enum PKCESyntax: String, Sendable, CaseIterable {
   /// Only the syntax of RFC 7636.
   case strict
-  /// Also base64 padding, and the characters `+` and `/` of standard base64 in a verifier. Padding and these characters
-  /// are kept when a verifier is compared with a challenge.
+  /// Also base64 padding, and the characters `+` and `/` of standard base64 in a verifier or a plain challenge. When
+  /// the gateway compares a verifier with a challenge, it removes neither padding nor these characters from the
+  /// verifier.
   case lenient
 }
 
@@ -157,7 +158,7 @@ public enum PushedAuthorizationPolicy: String, Sendable, CaseIterable {
 
 /// The rule for the name `localhost` in a redirect URI (RFC 8252, section 8.3).
 public enum LocalhostPolicy: String, Sendable, CaseIterable {
-  /// No redirect URI may use it. The policy must not list such a URI, either.
+  /// No redirect URI may use the name `localhost`. The policy must not list a redirect URI with this name, either.
   case reject
   /// A redirect URI matches only with the listed port.
   case exact
