@@ -8,8 +8,11 @@ internal import Time
 struct ClaimRecord: Hashable {
   /// The state of a claim, as in the diagram of `RedemptionLedger`.
   enum State: UInt8 {
+    /// A request holds the claim, at the latest until `leaseEnd`.
     case claimed = 1
+    /// Tokens were issued for the code.
     case spent = 2
+    /// A request was sent upstream, and no usable response came back. The same client may try again.
     case unsettled = 3
   }
 
@@ -28,8 +31,8 @@ struct ClaimRecord: Hashable {
   /// Creates the record of a new claim.
   ///
   /// - Parameters:
-  ///   - nonce: ``nonceLength`` bytes that identify the holder of the claim: first the id of the process, then bytes that
-  ///     are random for each request.
+  ///   - nonce: ``nonceLength`` bytes that identify the holder of the claim: first the id of the process, then bytes
+  ///     that are random for each request.
   ///   - leaseEnd: the time at which the claim ends by itself.
   ///   - proof: ``proofLength`` bytes of a digest of client and verifier, which a retry must match.
   init(state: State, nonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
