@@ -21,7 +21,7 @@ public struct ListeningSocket: Sendable {
     var bound = address
     do throws(IOError) {
       for _ in 0..<max(1, count) {
-        let socket = try open(bound, sharesPort: !sockets.isEmpty, id: id)
+        let socket = try open(bound, bindsToUsedPort: !sockets.isEmpty, id: id)
         // With port 0 the kernel chooses a port: the other sockets bind to the same one.
         bound = socket.address
         sockets.append(socket)
@@ -34,7 +34,7 @@ public struct ListeningSocket: Sendable {
     return sockets
   }
 
-  private static func open(_ address: Address, sharesPort: Bool, id: Int) throws(IOError) -> ListeningSocket {
+  private static func open(_ address: Address, bindsToUsedPort: Bool, id: Int) throws(IOError) -> ListeningSocket {
     let descriptor = try IOError.check(cl_socket(address.system.family))
     do throws(IOError) {
       _ = try IOError.check(cl_set_reuse_address(descriptor))
@@ -42,10 +42,10 @@ public struct ListeningSocket: Sendable {
       _ = try IOError.check(cl_set_no_delay(descriptor))
       _ = try IOError.check(cl_set_urgent_inline(descriptor))
       if address.isIPv6 { _ = try IOError.check(cl_set_ipv6_only(descriptor)) }
-      if sharesPort { _ = try IOError.check(cl_set_reuse_port(descriptor)) }
+      if bindsToUsedPort { _ = try IOError.check(cl_set_reuse_port(descriptor)) }
       var system = address.system
       _ = try IOError.check(unsafe cl_bind(descriptor, &system))
-      if !sharesPort { _ = try IOError.check(cl_set_reuse_port(descriptor)) }
+      if !bindsToUsedPort { _ = try IOError.check(cl_set_reuse_port(descriptor)) }
       var actual = cl_address()
       _ = try IOError.check(unsafe cl_local_address(descriptor, &actual))
       return ListeningSocket(descriptor: descriptor, id: id, address: Address(actual))

@@ -26,8 +26,8 @@ public final class LogFile {
     if descriptor > 2 { cl_close(descriptor) }
   }
 
-  /// Writes all bytes. Returns false if a write fails, e.g. because the disk is full or the reader is gone. An
-  /// unknown number of bytes was then written.
+  /// Writes all bytes. Returns false if a write fails, e.g. because the disk is full or no process reads the pipe any
+  /// more. In this case, only a part of the bytes may have been written.
   public func write(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {
@@ -42,7 +42,7 @@ public final class LogFile {
   }
 
   /// Opens the path of the file again, e.g. after log rotation has moved the file away. Keeps the old descriptor if
-  /// that fails. Does nothing for standard output and standard error.
+  /// the file cannot be opened. Does nothing for standard output and standard error.
   public func reopen() {
     guard case .file(let path) = destination else { return }
     let opened = unsafe cl_open_log(path)

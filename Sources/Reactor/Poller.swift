@@ -131,6 +131,7 @@ import Time
 
   // MARK: The loop's side
 
+  /// Delivers an event of the kernel to the socket that `register` gave this key, if the socket is still open.
   func deliver(_ bits: UInt32, to key: UInt64) {
     let slot = Int(key & 0xffff_ffff)
     // The descriptor may have been closed, or closed and reopened, since the kernel reported this event.
@@ -169,9 +170,9 @@ import Time
 
   /// Delivers the readiness that was held back.
   func deliverHeldBack() {
-    let returned = heldBack
+    let deliveries = heldBack
     heldBack.removeAll(keepingCapacity: true)
-    for (socket, bits) in returned where socket.isOpen {
+    for (socket, bits) in deliveries where socket.isOpen {
       if socket.deliver(bits) { socket.observer?.socketIsReady(socket) }
     }
   }

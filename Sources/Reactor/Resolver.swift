@@ -13,7 +13,8 @@ public final class Resolver: Sendable {
   private struct State {
     var addresses: [Address] = []
     var resolvedAt: MonotonicTime = 0
-    var isRunning = false
+    var lookUpIsRunning = false
+    /// The callers of `resolve` that wait for the running look-up.
     var waiting: [AwaitedValue<Result<[Address], ResolveError>>] = []
   }
 
@@ -45,32 +46,33 @@ public final class Resolver: Sendable {
   /// Starts a look-up in the background if the cached answer is no longer fresh.
   public func cachedAddresses(now: MonotonicTime) -> [Address]? {
     if let literal { return [literal] }
-    let (addresses, isStale) = state.withLock { state -> ([Address], Bool) in
-      let isStale = !state.isRunning && now > state.resolvedAt + Resolver.freshness
-      if isStale, !state.addresses.isEmpty { state.isRunning = true }
-      return (state.addresses, isStale)
+    let (addresses, startsLookUp) = state.withLock { state -> ([Address], Bool) in
+      // Without a cached answer, `resolve` starts the look-up.
+      let startsLookUp =
+        !state.addresses.isEmpty && !state.lookUpIsRunning && now > state.resolvedAt + Resolver.freshness
+      if startsLookUp { state.lookUpIsRunning = true }
+      return (state.addresses, startsLookUp)
     }
-    guard !addresses.isEmpty else { return nil }
-    if isStale { lookUp() }
-    return addresses
+    if startsLookUp { lookUp() }
+    return addresses.isEmpty ? nil : addresses
   }
 
   /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
     if let cached = cachedAddresses(now: poller.now) { return cached }
     let answer = AwaitedValue<Result<[Address], ResolveError>>(on: poller)
-    let starts = state.withLock { state in
+    let startsLookUp = state.withLock { state in
       state.waiting.append(answer)
-      defer { state.isRunning = true }
-      return !state.isRunning
+      defer { state.lookUpIsRunning = true }
+      return !state.lookUpIsRunning
     }
-    if starts { lookUp() }
+    if startsLookUp { lookUp() }
     return try await answer.wait(on: poller).get()
   }
 
   private func lookUp() {
     do throws(IOError) {
-      // `isRunning` limits each name to one thread at a time.
+      // `lookUpIsRunning` limits each resolver to one thread at a time.
       try OSThread.start("resolver") { self.finish(self.lookUpFunction(self.host, self.port)) }
     } catch {
       finish(.failure(ResolveError(host: host, reason: error.description)))
@@ -79,7 +81,7 @@ public final class Resolver: Sendable {
 
   private func finish(_ result: Result<[Address], ResolveError>) {
     let waiting = state.withLock { state in
-      state.isRunning = false
+      state.lookUpIsRunning = false
       state.resolvedAt = SystemClock.monotonicTime()
       if case .success(let addresses) = result { state.addresses = addresses }
       defer { state.waiting = [] }

@@ -32,8 +32,8 @@ import CLinux
   /// The waiter of the task that waits for `interest`, if any. Unretained: the task holds its waiter during the wait
   /// and removes it from here afterwards.
   var waiter: Unmanaged<Waiter>?
-  /// Receives events while no task waits: a parked connection or an idle upstream connection. A strong reference: for
-  /// a parked connection it is the only one.
+  /// The object that receives the events while no task waits: a parked connection or an idle upstream connection. The
+  /// reference is strong, because no other reference keeps a parked connection alive.
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
   /// The stream that a socket without a descriptor represents; `nil` while it is closed.
@@ -213,7 +213,8 @@ import CLinux
     return .failed(error)
   }
 
-  /// Returns the result, or a failure instead of `wouldBlock` if the socket is broken: a wait for it would not suspend.
+  /// Returns `result`, or a failure instead of `wouldBlock` if the socket is broken: a wait for a broken socket would
+  /// not suspend the caller.
   func unlessBroken(_ result: Transfer) -> Transfer {
     guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
     return markBroken(by: .reset)
@@ -270,7 +271,8 @@ import CLinux
     poller.deliverInNextTurn(held, to: self)
   }
 
-  /// True if the peer has sent data for the user of this socket, or has ended, or the socket is broken.
+  /// True if the peer has sent data for the user of this socket or has ended its sending side, or if the socket is
+  /// broken.
   ///
   /// With TLS, a socket can also be readable because of messages of TLS itself.
   public func hasInput() -> Bool {

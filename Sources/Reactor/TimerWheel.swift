@@ -11,8 +11,8 @@ import Time
 /// less than half a revolution away. Without the list, a process whose connections only wait for distant deadlines
 /// would wake up once per revolution for each of them.
 @safe final class TimerWheel {
-  /// The duration of a slot, by which an entry may expire too late. It is short enough for a connect timeout, and long
-  /// enough to handle several deadlines in one wake-up.
+  /// The duration of a slot. An entry expires up to this time too late. The duration is short enough for a connect
+  /// timeout, and long enough to handle several deadlines in one wake-up.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
   /// The index of the list of distant entries, after the slots.
@@ -117,8 +117,8 @@ import Time
     }
   }
 
-  /// Moves the entries of the slot whose deadline has passed to `due`, and entries whose deadline was moved to a later
-  /// time to their new slots.
+  /// Handles each entry of the slot: moves the entry to `due` if its deadline has passed, or to another slot if its
+  /// deadline was moved to a later time.
   private func collect(_ slot: Int, _ now: MonotonicTime, _ due: inout [TimerEntry]) {
     var next = unsafe slots[slot]?.takeUnretainedValue()
     while let entry = next {
@@ -161,6 +161,7 @@ import Time
 /// entry leaves its wheel before it is freed (`deinit`), and it keeps the wheel alive while it may be linked.
 @safe open class TimerEntry {
   fileprivate(set) var deadline = Deadline.never
+  /// The tick for which the entry was linked. It is earlier than that of `deadline` if the deadline was moved since.
   fileprivate var tick: UInt64 = 0
   fileprivate unowned(unsafe) var next: TimerEntry?
   fileprivate unowned(unsafe) var previous: TimerEntry?

@@ -148,8 +148,8 @@ public enum Wake: Equatable, Sendable {
   /// True if the task waits for an event or for `resume`; otherwise it runs or is queued to run.
   public var isWaiting: Bool { suspendedJob != nil }
 
-  /// Ends the wait. Does nothing if the task does not wait: after a second event of the same turn, or a deadline after
-  /// an event.
+  /// Ends the wait. Does nothing if the task does not wait any more, e.g. for the second event of a turn, or for a
+  /// deadline that passes after an event has ended the wait.
   public func resume(_ wake: Wake) {
     guard let job = suspendedJob else { return }
     suspendedJob = nil

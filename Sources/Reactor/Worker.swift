@@ -149,7 +149,7 @@ public actor Worker {
 
   /// Ends the loop once no jobs are queued.
   public func stop() {
-    // Acceptors refer to this worker: this breaks the reference cycle.
+    // Acceptors refer to this worker, so a worker that kept them would never be freed.
     acceptors = [:]
     preparedAcceptors = []
     poller.stop()

@@ -4,13 +4,14 @@ internal import Time
 /// The commands that a worker sends together, followed by the commands that decide if their replies are valid: `GET` of
 /// the epoch, and `WAIT` if replicas must have the writes.
 ///
-/// The epoch is read after all other commands, on the same connection. If it is another epoch, the server
-/// has lost its data or is not the primary that the gateway knew, so all commands count as not executed.
+/// The epoch is read after all other commands, on the same connection. If the server then has another epoch than the
+/// gateway expects, the server has lost its data or is not the primary that the gateway knew, so all commands count as
+/// not executed.
 struct RedisBatch {
   let calls: [RedisCall]
   /// True if a write without effect, the fence, follows the commands. `WAIT` counts the replicas that have all writes
-  /// of *this* connection. A repeated command may write nothing on it, because its first copy arrived over another
-  /// connection. A replica that has the fence also has that earlier write.
+  /// of *this* connection. A repeated command may write nothing on this connection, because its first copy arrived over
+  /// another one. A replica that has the fence also has the write of the first copy.
   let hasFence: Bool
   /// The number of replicas that must have the writes; `nil` if there is no such condition.
   let replicas: Int?
@@ -20,9 +21,9 @@ struct RedisBatch {
 
   init(_ calls: [RedisCall], replicas: Int, due: MonotonicTime) {
     self.calls = calls
-    let writes = replicas > 0 && calls.contains(where: \.isWrite)
-    hasFence = writes && calls.contains { $0.isWrite && $0.isRepeat }
-    self.replicas = writes ? replicas : nil
+    let waitsForReplicas = replicas > 0 && calls.contains(where: \.isWrite)
+    hasFence = waitsForReplicas && calls.contains { $0.isWrite && $0.isRepeat }
+    self.replicas = waitsForReplicas ? replicas : nil
     self.due = due
   }
 

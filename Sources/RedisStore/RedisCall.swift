@@ -17,9 +17,11 @@ final class RedisCall {
   let isRepeat: Bool
   /// The epoch in which the command is valid.
   let epoch: EpochID
-  /// The operation of the command if no caller waits for it: it is repeated if the connection ends before the reply.
+  /// The operation of the command if no caller waits for the reply, otherwise `nil`. If the connection ends before the
+  /// reply arrives, the client performs the operation again.
   let deferredOperation: RedisOperation?
-  /// The write of the key of this process, if the command is one; it is confirmed by the reply.
+  /// Set if the command writes the key that shows that this process lives (`RedisPresence`): the reply confirms this
+  /// write.
   let presenceWrite: RedisPresence.Write?
   private(set) var outcome: Outcome?
   /// True if the caller no longer waits.

@@ -13,7 +13,7 @@ internal import Time
 /// jobs of the loop's turn. It sends all commands at once, followed by the commands that decide if their replies are
 /// valid (`RedisBatch`). The replies arrive in the order of the commands, so a queue of batches assigns each reply to
 /// its call. While the process holds claims, the first command of a batch may write the key of the process
-/// (`RedisPresence`); without other commands, it is a batch of its own.
+/// (`RedisPresence`). If no other commands wait, this write is a batch of its own.
 ///
 ///     connecting --(success)--> up --(connection ends)--> connecting
 ///     connecting --(failure)--> down --(pause, failure)--> down
@@ -22,8 +22,8 @@ internal import Time
 /// In the phase `connecting`, operations wait for the connection. In the phase `down`, new operations fail immediately.
 /// If a connection ends, its last commands may have been executed: operations that recognise their own effect are
 /// repeated until their deadline, and other operations fail. A claim whose outcome stays unknown is removed after the
-/// next connect; its request has not sent anything upstream. Other changes that must not be lost wait for the next
-/// connect as well (`performLater`).
+/// next connect. The removal is safe, because a request sends nothing upstream before it has the claim. Other changes
+/// that must not be lost wait for the next connect as well (`performLater`).
 final class RedisClient: Activity {
   private enum Phase {
     case connecting
@@ -44,6 +44,7 @@ final class RedisClient: Activity {
   private let waiter: Waiter
   private let gate: HandshakeGate
   private let handshake: RedisHandshake
+  /// The number of replicas that must have a write; 0 if there is no such condition.
   private let replicas: Int
   private let hasSentinels: Bool
   private var phase = Phase.connecting
@@ -51,6 +52,7 @@ final class RedisClient: Activity {
   private var connectionWaiters: [Waiter] = []
   /// The commands that are sent next.
   private var calls: [RedisCall] = []
+  /// The batches that were sent and whose replies have not all arrived.
   private var batches: [RedisBatch] = []
   private var deferredChanges: [DeferredChange] = []
   /// True while `run` waits for the socket, for commands or for the end of a pause.
@@ -90,10 +92,10 @@ final class RedisClient: Activity {
     let deadline = poller.deadline(after: RedisLimits.operationTimeout)
     var mayHaveRun = false
     var sendsScript = false
-    var last = RedisFailure.noReply
+    var lastFailure = RedisFailure.noReply
     do throws(RedisFailure) {
       while true {
-        try await waitUntilConnected(until: deadline, lastFailure: last, waitsWhileDown: mayHaveRun)
+        try await waitUntilConnected(until: deadline, lastFailure: lastFailure, waitsWhileDown: mayHaveRun)
         let words = operation.words(isRepeat: mayHaveRun, sendsScript: sendsScript)
         let call = RedisCall(words, isWrite: operation.isWrite, isRepeat: mayHaveRun, epoch: epoch, poller)
         add(call)
@@ -103,23 +105,25 @@ final class RedisClient: Activity {
             sendsScript = true
             continue
           }
-          // The server did not execute the command. If it serves no requests, another server may be the primary now, so
-          // the operation is tried again.
+          // The server did not execute the command. If the server does not serve requests at the moment, another server
+          // may be the primary now, so the operation is tried again.
           let failure = RedisFailure(reply: text)
           guard case .notServing = failure, poller.now < deadline else { throw failure }
         case .answered(let reply):
+          // An earlier attempt of this `put` has stored the value that the server now returns as the existing one. So
+          // the caller gets the reply of a `put` that found no value.
           if mayHaveRun, case .put(_, let value, _) = operation, reply == .bytes(value) { return .null }
           return reply
         case .failed(let failure, let wasSent):
           mayHaveRun = mayHaveRun || wasSent
-          last = failure
+          lastFailure = failure
           let isFinal = failure == .otherEpoch || failure.kind == .misconfigured
           guard !isFinal, !mayHaveRun || operation.isRepeatable, poller.now < deadline else {
             throw failure
           }
         case nil:
           mayHaveRun = true
-          throw last
+          throw lastFailure
         }
       }
     } catch {
@@ -176,8 +180,8 @@ final class RedisClient: Activity {
   }
 
   /// Performs an operation now if there is a connection, otherwise after the next connect, in the same epoch. If the
-  /// connection ends before the reply, the operation is repeated: it compares the value, so a second execution has no
-  /// effect. Its outcome is not reported.
+  /// connection ends before the reply, the operation is repeated. Only for operations that compare the value first, so
+  /// that a second execution has no effect. The outcome is not reported.
   func performLater(_ operation: RedisOperation, in epoch: EpochID) {
     guard deferredChanges.count < RedisLimits.maximumDeferredChanges else { return }
     deferredChanges.append(DeferredChange(operation: operation, epoch: epoch))
@@ -232,7 +236,7 @@ final class RedisClient: Activity {
 
   /// Sends commands and receives replies until the connection ends.
   private func serve(_ link: RedisLink, _ epoch: RedisEpoch) async throws(RedisFailure) {
-    let text = epoch.bytes
+    let epochValue = epoch.bytes
     while !isStopped {
       guard epoch.id == store.epoch else {
         // Another worker has found a later primary.
@@ -240,7 +244,7 @@ final class RedisClient: Activity {
       }
       appendBatch(link, epoch.id)
       try link.flush()
-      try link.receive { reply throws(RedisFailure) in try handle(reply, epoch: text) }
+      try link.receive { reply throws(RedisFailure) in try handle(reply, epoch: epochValue) }
       guard calls.isEmpty else { continue }
       var deadline = batches.first.map { $0.due } ?? .never
       if let nextWrite = store.presence.nextWrite { deadline = min(deadline, nextWrite) }
@@ -280,8 +284,8 @@ final class RedisClient: Activity {
     guard !batches.isEmpty else { throw .unexpectedReply("to no command") }
     guard batches[0].add(reply) else { return }
     try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
-    // Not reached if `settle` throws, e.g. because the server refuses all commands. The pause then keeps growing. After
-    // a reset, the gateway would reconnect immediately each time.
+    // Not reached if `settle` throws, e.g. because the server refuses all commands. The pause between attempts to
+    // connect then keeps growing. If it were reset in this case too, the gateway would reconnect immediately each time.
     backoff.reset()
   }
 

@@ -9,23 +9,23 @@ final class RedisCondition: Sendable {
     var hasConnected = false
     var hasWarnedOfEviction = false
     /// The time of the last report of each problem (`RedisFailure.reportKey`).
-    var reports: [String: MonotonicTime] = [:]
+    var reportTimes: [String: MonotonicTime] = [:]
     /// The function that informs the operator; `nil` until the program has set it.
     var report: (@Sendable (String) -> Void)?
     /// The sentences for the operator until `report` is set.
     var unreported: [String] = []
 
-    /// Returns true if the problem was not reported recently.
-    mutating func mayReport(_ name: String, _ now: MonotonicTime) -> Bool {
-      if let last = reports[name], now < last + Milliseconds(RedisLimits.reportInterval) { return false }
-      reports[name] = now
+    /// Returns true, and records a report of the problem, if the problem was not reported recently.
+    mutating func beginReport(of name: String, _ now: MonotonicTime) -> Bool {
+      if let last = reportTimes[name], now < last + Milliseconds(RedisLimits.reportInterval) { return false }
+      reportTimes[name] = now
       return true
     }
   }
 
   private let endpointName: String
   private let shared = Mutex(Shared())
-  private let current = Atomic<UInt64>(0)
+  private let currentEpoch = Atomic<UInt64>(0)
   private let meter = StoreMeter(engine: "redis")
 
   /// Creates the state of a store without a connection.
@@ -37,7 +37,7 @@ final class RedisCondition: Sendable {
   }
 
   /// The epoch of the latest connection; `none` before the first.
-  var epoch: EpochID { EpochID(rawValue: current.load(ordering: .acquiring)) }
+  var epoch: EpochID { EpochID(rawValue: currentEpoch.load(ordering: .acquiring)) }
 
   var activity: StoreActivity { meter.activity(epoch: epoch) }
 
@@ -62,16 +62,16 @@ final class RedisCondition: Sendable {
   /// Records that a worker has a connection that is ready for use.
   func recordConnection(_ greeting: RedisHandshake.Greeting) {
     let id = greeting.epoch.id
-    let before = EpochID(rawValue: current.exchange(id.rawValue, ordering: .acquiringAndReleasing))
+    let before = EpochID(rawValue: currentEpoch.exchange(id.rawValue, ordering: .acquiringAndReleasing))
     let isBack = meter.setOutage(nil)
     // The first connection after the start is reported only if the operator knows of an earlier failure.
     let (reportsReturn, warnsOfEviction) = shared.withLock { shared in
       defer {
         shared.hasConnected = true
         if greeting.evictionPolicy != nil { shared.hasWarnedOfEviction = true }
-        if isBack { shared.reports = [:] }
+        if isBack { shared.reportTimes = [:] }
       }
-      return (shared.hasConnected || !shared.reports.isEmpty, !shared.hasWarnedOfEviction)
+      return (shared.hasConnected || !shared.reportTimes.isEmpty, !shared.hasWarnedOfEviction)
     }
     if isBack, reportsReturn { informOperator("the store at \(endpointName) is available") }
     if before != id, before != .none {
@@ -91,7 +91,7 @@ final class RedisCondition: Sendable {
   func recordConnectFailure(_ failure: RedisFailure, now: MonotonicTime) {
     // All workers lose the store at about the same time, but one report is enough.
     _ = meter.setOutage(failure.text)
-    if shared.withLock({ $0.mayReport(failure.reportKey, now) }) { informOperator(sentence(failure)) }
+    if shared.withLock({ $0.beginReport(of: failure.reportKey, now) }) { informOperator(sentence(failure)) }
   }
 
   /// Records the end of an operation.
@@ -100,7 +100,7 @@ final class RedisCondition: Sendable {
     guard let failure else { return }
     meter.failed(failure.kind)
     guard failure.kind == .misconfigured else { return }
-    if shared.withLock({ $0.mayReport(failure.reportKey, now) }) { informOperator(sentence(failure)) }
+    if shared.withLock({ $0.beginReport(of: failure.reportKey, now) }) { informOperator(sentence(failure)) }
   }
 
   private func sentence(_ failure: RedisFailure) -> String {

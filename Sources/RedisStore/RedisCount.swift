@@ -10,6 +10,7 @@ final class RedisCount: Sendable {
     var usage: [StoreUsage] = []
     /// The end of the latest complete count.
     var counted: MonotonicTime?
+    /// The reason why the latest count failed; `nil` if it was complete.
     var problem: String?
     /// The time of the latest request for figures.
     var requested: MonotonicTime?

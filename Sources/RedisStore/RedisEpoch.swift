@@ -15,7 +15,7 @@ struct RedisEpoch: Equatable {
 
   /// Creates a new epoch of the server with this run id.
   init(runID: String) {
-    // The lowest bit is set because 0 means a token without an epoch.
+    // The lowest bit is set because 0 is `EpochID.none`.
     id = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
     self.runID = runID
   }

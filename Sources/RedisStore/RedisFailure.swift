@@ -2,7 +2,7 @@ internal import Stores
 
 /// The reason why an operation of a Redis store has no result.
 enum RedisFailure: Error, Equatable, Sendable {
-  /// No connection to the server, or it ended.
+  /// There is no connection to the server, or the connection ended.
   case unreachable(String)
   /// No reply within the time limit.
   case noReply

@@ -26,7 +26,7 @@ struct RedisHandshake {
         Words.text("AUTH") + (settings.user.map { [Array($0.utf8)] } ?? []) + [Array(password.reveal().utf8)])
     }
     if settings.database != 0 { commands.append(Words.text("SELECT", "\(settings.database)")) }
-    let preparations = commands.count
+    let preparationCount = commands.count
     commands += [
       Words.text("ROLE"), Words.text("INFO", "server"), Words.text("INFO", "memory"), [Words.get, epochKey],
     ]
@@ -34,7 +34,7 @@ struct RedisHandshake {
     for reply in replies {
       if case .error(let text) = reply { throw RedisFailure(reply: text) }
     }
-    let answers = Array(replies[preparations...])
+    let answers = Array(replies[preparationCount...])
     guard case .array(let role) = answers[0], case .bytes(let name) = role.first else {
       throw .unexpectedReply("to ROLE")
     }
@@ -57,7 +57,7 @@ struct RedisHandshake {
     return Greeting(epoch: epoch, evictionPolicy: RedisHandshake.evictionPolicy(properties))
   }
 
-  /// Returns the epoch that began in this run of the server. Begins an epoch if there is none.
+  /// Returns the epoch that began in this run of the server. Begins an epoch if none has begun in it.
   ///
   /// - Parameter stored: the reply to `GET` of the epoch key.
   private func epoch(
@@ -68,7 +68,8 @@ struct RedisHandshake {
     switch stored {
     case .bytes(let bytes):
       if let epoch = RedisEpoch(parsing: bytes), epoch.runID == runID { return epoch }
-      // -1: the epoch has no limit of lifetime. 0: the command was not sent before.
+      // The script has one key. The last two arguments say that the epoch key never expires (-1), and that the command
+      // was not sent before (0).
       change = [Words.eval, Words.compareAndSet, Words.one, epochKey, bytes, new.bytes, Words.number(-1), Words.zero]
     case .null: change = [Words.set, epochKey, new.bytes, Words.nx]
     default: throw .unexpectedReply("to GET")

@@ -47,8 +47,8 @@ enum RedisLimits {
   /// The time for which the key of a process must be missing before the process counts as gone. It is longer than the
   /// gateway takes to notice a recovered server and to record the ends of claims there.
   static let presenceConfirmation: Milliseconds = 3_000
-  /// The maximum number of processes whose missing keys are remembered, and the time after which one may be forgotten
-  /// to make room.
+  /// The maximum number of processes whose missing keys are remembered, and the time after which such a process may be
+  /// forgotten to make room for another.
   static let maximumMissing = 256
   static let missingLifetime: Milliseconds = 600_000
   /// The time between two reports of the same problem.

@@ -47,7 +47,7 @@ enum RedisOperation: Sendable {
     return lengths
     """
   /// The SHA-1 digest of `compareAndSetScript`, by which the server finds it.
-  static let digest = "2679c99486940016370d5fbebe0e82fa413d67a3"
+  static let compareAndSetDigest = "2679c99486940016370d5fbebe0e82fa413d67a3"
 
   /// True if the command changes the store.
   var isWrite: Bool {
@@ -74,8 +74,10 @@ enum RedisOperation: Sendable {
     case .set(let key, let value, let lifetime):
       [Words.set, key, value, Words.px, Words.number(Milliseconds(lifetime))]
     case .swap(let key, let old, let new, let lifetime):
-      call(key, old, new, lifetime, isRepeat: isRepeat, sendsScript: sendsScript)
-    case .remove(let key, let value): call(key, value, [], 0, isRepeat: isRepeat, sendsScript: sendsScript)
+      compareAndSet(key, old, new: new, lifetime: lifetime, isRepeat: isRepeat, sendsScript: sendsScript)
+    case .remove(let key, let value):
+      // The script removes the key if the lifetime is 0.
+      compareAndSet(key, value, new: [], lifetime: 0, isRepeat: isRepeat, sendsScript: sendsScript)
     case .get(let key): [Words.get, key]
     case .take(let key): [Words.getdel, key]
     case .scan(let cursor, let pattern):
@@ -84,10 +86,10 @@ enum RedisOperation: Sendable {
     }
   }
 
-  private func call(
-    _ key: [UInt8], _ old: [UInt8], _ new: [UInt8], _ lifetime: Seconds, isRepeat: Bool, sendsScript: Bool
+  private func compareAndSet(
+    _ key: [UInt8], _ old: [UInt8], new: [UInt8], lifetime: Seconds, isRepeat: Bool, sendsScript: Bool
   ) -> [[UInt8]] {
-    (sendsScript ? [Words.eval, Words.compareAndSet] : [Words.evalsha, Words.digest])
+    (sendsScript ? [Words.eval, Words.compareAndSet] : [Words.evalsha, Words.compareAndSetDigest])
       + [Words.one, key, old, new, Words.number(Milliseconds(lifetime)), isRepeat ? Words.one : Words.zero]
   }
 }
@@ -108,7 +110,7 @@ enum Words {
   static let zero = Array("0".utf8)
   static let one = Array("1".utf8)
   static let compareAndSet = Array(RedisOperation.compareAndSetScript.utf8)
-  static let digest = Array(RedisOperation.digest.utf8)
+  static let compareAndSetDigest = Array(RedisOperation.compareAndSetDigest.utf8)
   static let lengthsScript = Array(RedisOperation.lengthsScript.utf8)
 
   static func number(_ number: Int) -> [UInt8] { Array(String(number).utf8) }

@@ -15,9 +15,10 @@ internal import Time
 ///      +----------- the time has passed ----------+  +--+ reply to a later write
 ///
 /// A worker writes the key in front of its commands (`dueWrite`), on the same connection, so the key exists before each
-/// claim. A worker without commands waits at most until `nextWrite`, and then writes the key alone. If the time passes
-/// without a confirmed write, other processes may take over the claims with this id. The process then never uses the id
-/// again, and `isAlive` stays false for it, so that a request with such a claim does not contact the upstream.
+/// claim. A worker without commands waits at most until `nextWrite`, and then writes the key alone. If the confirmed
+/// time passes before the reply to a later write, other processes may take over the claims with this id. The process
+/// then never uses the id again, and `isAlive` stays false for the id, so that a request with such a claim does not
+/// contact the upstream.
 ///
 /// A key may also be missing although its process lives. In a new epoch, the server may have lost keys. So this process
 /// does not find another one gone before it has itself been in the epoch for `RedisLimits.presenceGrace`. While a
@@ -41,7 +42,7 @@ final class RedisPresence: Sendable {
     /// The number of claims that the process holds or is about to make.
     var holds = 0
     /// The time until which the key certainly exists; `nil` before the first confirmed write with this id.
-    var confirmed: MonotonicTime?
+    var confirmedUntil: MonotonicTime?
     /// The time of the latest write with this id; `nil` before the first.
     var written: MonotonicTime?
     var epoch = EpochID.none
@@ -51,11 +52,11 @@ final class RedisPresence: Sendable {
     /// The processes whose keys are missing, and the time at which this was seen first.
     var missing: [ClaimantID: MonotonicTime] = [:]
 
-    /// Takes another id if the time of this one has passed.
+    /// Takes another id if `confirmedUntil` has passed.
     mutating func renew(now: MonotonicTime) {
-      guard let confirmed, now >= confirmed else { return }
+      guard let confirmedUntil, now >= confirmedUntil else { return }
       claimant = ClaimantID()
-      self.confirmed = nil
+      self.confirmedUntil = nil
       written = nil
     }
   }
@@ -64,6 +65,7 @@ final class RedisPresence: Sendable {
 
   // MARK: The claims of this process
 
+  /// Counts a claim that the process is about to make. Returns the id that the claim must contain.
   func beginHold(now: MonotonicTime) -> ClaimantID {
     shared.withLock { shared in
       shared.renew(now: now)
@@ -72,6 +74,7 @@ final class RedisPresence: Sendable {
     }
   }
 
+  /// Ends the hold of one `beginHold`.
   func endHold() {
     shared.withLock { $0.holds -= 1 }
   }
@@ -79,8 +82,8 @@ final class RedisPresence: Sendable {
   /// Returns true if the key of the claimant certainly exists for `time` from now.
   func isAlive(_ claimant: ClaimantID, for time: Milliseconds, now: MonotonicTime) -> Bool {
     shared.withLock { shared in
-      guard claimant == shared.claimant, let confirmed = shared.confirmed else { return false }
-      return now + time < confirmed
+      guard claimant == shared.claimant, let confirmedUntil = shared.confirmedUntil else { return false }
+      return now + time < confirmedUntil
     }
   }
 
@@ -105,9 +108,9 @@ final class RedisPresence: Sendable {
     shared.withLock { shared in
       guard shared.holds > 0 else { return nil }
       shared.renew(now: now)
-      let isOld = shared.written.map { $0 + RedisLimits.presenceInterval <= now } ?? true
-      let isShort = shared.confirmed.map { $0 < now + RedisLimits.presenceReserve } ?? true
-      guard isOld || (hasCommands && isShort) else { return nil }
+      let isRoutineWriteDue = shared.written.map { $0 + RedisLimits.presenceInterval <= now } ?? true
+      let mayEndTooSoon = shared.confirmedUntil.map { $0 < now + RedisLimits.presenceReserve } ?? true
+      guard isRoutineWriteDue || (hasCommands && mayEndTooSoon) else { return nil }
       shared.written = now
       return Write(presence: self, claimant: shared.claimant, sent: now)
     }
@@ -117,15 +120,16 @@ final class RedisPresence: Sendable {
     shared.withLock { shared in
       // A reply that comes after the confirmed time is ignored, even if the write succeeded: the key may have been
       // missing before the write, and other processes may have taken over claims.
-      guard write.claimant == shared.claimant, shared.confirmed.map({ now < $0 }) ?? true else { return }
+      guard write.claimant == shared.claimant, shared.confirmedUntil.map({ now < $0 }) ?? true else { return }
       let until = write.sent + RedisLimits.presenceLifetime
-      shared.confirmed = max(shared.confirmed ?? until, until)
+      shared.confirmedUntil = max(shared.confirmedUntil ?? until, until)
     }
   }
 
   // MARK: The claims of other processes
 
-  /// Records a new connection and its epoch. The server may have been away before it.
+  /// Records a new connection and its epoch. Forgets the missing keys: they may have ended while the server was away,
+  /// although their processes live.
   func recordConnection(_ epoch: EpochID, now: MonotonicTime) {
     shared.withLock { shared in
       shared.missing = [:]

@@ -84,8 +84,9 @@ public final class RedisStore: EphemeralStore {
 
   // MARK: Operations
 
-  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the server does not answer,
-  /// if it has begun another epoch, or if the value has the wrong length for its kind.
+  /// Stores `value` and returns `nil` if there is no entry; otherwise returns the existing value. Throws `.full`,
+  /// `.tooLong`, or `.unavailable` if the server does not answer, if it has begun another epoch, or if the value has
+  /// the wrong length for its kind.
   public func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
@@ -118,6 +119,7 @@ public final class RedisStore: EphemeralStore {
   ) async throws(StoreError) {
     guard case .upTo(let longest) = key.kind.properties.size, bytes <= longest else { throw .tooLong }
     guard expiry > now else {
+      // An expired entry also replaces the existing one, so no entry is left.
       _ = try await take(key, now: now)
       return
     }
@@ -152,7 +154,8 @@ public final class RedisStore: EphemeralStore {
     try changedEntry(try await perform(.remove(key: name(key), value: value), in: epoch))
   }
 
-  /// Changes the entry as soon as the server answers again, in the present epoch.
+  /// Replaces `old` by `new`, or removes the entry if `new` is `nil`, as soon as the server answers again. Changes
+  /// nothing if the server is then in another epoch.
   public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
     let now = SystemClock.unixTime()
     guard expiry > now, epoch != .none, let worker = currentWorker else { return }

@@ -8,6 +8,7 @@ internal import CSQLite
   public static var libraryVersion: String { unsafe String(cString: sqlite3_libversion()) }
 
   private let handle: OpaquePointer
+  /// The memory of `logFrames`, to which SQLite's commit hook writes (`cs_count_frames`).
   private let frames: UnsafeMutablePointer<Int32>
 
   /// Opens an existing file. An empty file becomes a new database.

@@ -1,10 +1,9 @@
 public import OAuth
 
 extension IssuedCode: Sealable {
-  /// Version 1 had no fields in common with transactions, and version 2 had no epoch. Version 3 has the same fields as
-  /// version 4, but the gateway recorded the use of a code of version 3 under another key of the store. The present
-  /// version would not find this record and would accept the code again. No earlier version is read: a code is valid
-  /// for ten minutes at most.
+  /// Versions 1 and 2 have no epoch. Version 3 has the same fields as version 4, but the gateway recorded the use of a
+  /// code of version 3 under another key of the store. The present version would not find this record and would accept
+  /// the code again. No earlier version is read: a code is valid for ten minutes at most.
   private static let formatVersion: UInt8 = 4
 
   /// `.code`, because the sealed value is the authorization code that the client receives.

@@ -18,8 +18,8 @@ extension KeyFile {
     case unrecorded
   }
 
-  /// The time after a rotation within which every replica has to load the file. Until then, a replica seals with the
-  /// old key. The file does not record when each replica loaded it; a day is enough for a restart in a
+  /// The time after a rotation within which every replica has to load the file. A replica seals with the old key until
+  /// it has loaded the file. The file does not record when each replica loaded it; a day is enough for a restart in a
   /// maintenance window.
   public static let reloadTime: Seconds = 86_400
 

@@ -100,8 +100,9 @@ public struct KeyFile: Sendable {
   var waitingKeyIndex: Int? {
     let sealingKeyCreated = sealingKey?.created ?? UnixTime(seconds: .min)
     // A key that an earlier rotation replaced also has the state `opens`, but must not seal again. Such a key has
-    // `sealedUntil`. If an earlier version of the program replaced it, it may lack this time. It then is in front of
-    // the sealing key in the file, or was created before it.
+    // `sealedUntil`, or may lack this time if an earlier version of the program replaced the key. A key without
+    // `sealedUntil` was replaced if it is in front of the sealing key in the file, or was created before the sealing
+    // key.
     let lastSealingIndex = keys.lastIndex { $0.state == .seals } ?? -1
     return keys.indices.last {
       $0 > lastSealingIndex && keys[$0].state == .opens && keys[$0].sealedUntil == nil

@@ -7,9 +7,9 @@ public struct SealBinding: Sendable {
   /// The data that identifies the place. It is authenticated together with the value. All bindings of one purpose have
   /// data of the same length.
   let data: [UInt8]
-  /// The SHA-256 digest of a secret; empty if the binding has no secret. The message key is derived from it and from
-  /// the key of the ring.
-  let digest: [UInt8]
+  /// The SHA-256 digest of a secret; empty if the binding has no secret. The message key is derived from this digest
+  /// and from the key of the ring.
+  let secretDigest: [UInt8]
 
   /// Creates a binding. It keeps only the SHA-256 digest of the secret.
   ///
@@ -19,11 +19,11 @@ public struct SealBinding: Sendable {
   public init(data: [UInt8], secret: Secret? = nil) {
     self.data = data
     guard let secret else {
-      digest = []
+      secretDigest = []
       return
     }
     var text = Array(secret.reveal().utf8)
-    digest = sha256(text)
+    secretDigest = sha256(text)
     wipe(&text)
   }
 }

@@ -25,11 +25,11 @@ public final class Sealer {
   /// The byte between the issuer and the data of a binding. An issuer cannot contain this byte, so associated data with
   /// a binding never equals associated data of another issuer.
   private static let bindingSeparator: UInt8 = 0
-  private static let keyOffset = 1 + magic.count
+  private static let keyIDOffset = 1 + magic.count
   private static let saltLength = 16
   /// The range of the nonce in the salt.
   private static let nonceRange = 0..<AES256GCM.nonceLength
-  private static let headerLength = keyOffset + KeyID.byteCount + saltLength
+  private static let headerLength = keyIDOffset + KeyID.byteCount + saltLength
   private static let minimumEnvelopeLength = headerLength + AES256GCM.tagLength
   /// The maximum length of a sealed text in characters. `open` does not decode a longer text, and the gateway creates
   /// only shorter ones.
@@ -95,10 +95,10 @@ public final class Sealer {
     // work.
     let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.maximumLength
     guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
-      envelope[1..<Sealer.keyOffset].elementsEqual(Sealer.magic)
+      envelope[1..<Sealer.keyIDOffset].elementsEqual(Sealer.magic)
     else { throw .malformed }
-    let saltOffset = Sealer.keyOffset + KeyID.byteCount
-    let key = try keyRing.key(envelope[Sealer.keyOffset..<saltOffset])
+    let saltOffset = Sealer.keyIDOffset + KeyID.byteCount
+    let key = try keyRing.key(envelope[Sealer.keyIDOffset..<saltOffset])
     let salt = envelope.span.extracting(saltOffset..<Sealer.headerLength)
     var messageKey = messageKey(Sealer.extractedKey(key.id, in: extractedKeys), purpose, salt, binding)
     defer { wipe(&messageKey) }
@@ -141,7 +141,7 @@ public final class Sealer {
     info.removeAll(keepingCapacity: true)
     info.append(copying: purpose.info.span)
     info.append(copying: salt)
-    if let binding { info.append(contentsOf: binding.digest) }
+    if let binding { info.append(contentsOf: binding.secretDigest) }
     return hkdf.expand(info: info, length: AES256GCM.keyLength)
   }
 

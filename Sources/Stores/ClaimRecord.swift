@@ -8,8 +8,11 @@ internal import Time
 struct ClaimRecord: Hashable {
   /// The state of a claim, as in the diagram of `RedemptionLedger`.
   enum State: UInt8 {
+    /// A request holds the claim, at the latest until `leaseEnd`.
     case claimed = 1
+    /// Tokens were issued for the code.
     case spent = 2
+    /// A request was sent upstream, and no usable response came back. The same client may try again.
     case unsettled = 3
   }
 

@@ -2,9 +2,9 @@ internal import Cryptography
 
 /// The process that holds a claim: 8 random bytes, with which the nonce of the claim begins.
 ///
-/// Other processes read the id in the record and ask the store if its process still holds claims
-/// (`EphemeralStore.isGone`). A process with a shared store uses an id only until it has failed once to tell the store
-/// in time that it lives. Then it takes another one, because its claims may have been taken over.
+/// Other processes read the id in the record of a claim and ask the store if the process with this id is gone
+/// (`EphemeralStore.isGone`). A process with a shared store uses an id only until the process has failed once to tell
+/// the store in time that it lives. Then it takes another id, because its claims may have been taken over.
 public struct ClaimantID: Hashable, Sendable {
   /// The number of bytes of an id.
   public static let length = 8

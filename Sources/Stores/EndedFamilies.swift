@@ -5,9 +5,9 @@ internal import Time
 /// The ends of refresh token families that this process has seen. A store that begins a new epoch may have lost the
 /// records of these ends. Without a record, `RefreshLedger` could accept a token of an ended family.
 ///
-/// Before the process accepts a token of an earlier epoch that has no record, it ends these families in the new epoch
-/// again. The memory is fixed. If it is full, later ends are not remembered: an end is never dropped for a later one,
-/// so that an attacker cannot make the process forget it.
+/// Before the process accepts a token that is from an earlier epoch and whose family has no record, it stores these
+/// ends again in the new epoch. The memory is fixed. If it is full, later ends are not remembered: an end is never
+/// dropped for a later one, so that an attacker cannot make the process forget an end.
 final class EndedFamilies: Sendable {
   /// The end of a family.
   struct End: Sendable {
@@ -43,7 +43,8 @@ final class EndedFamilies: Sendable {
         guard state.ends.count < EndedFamilies.maximum else { return }
       }
       state.ends[end.family] = Known(end: end, epoch: epoch)
-      // An operation of an earlier epoch may report its end after the store has all others.
+      // An operation that began in an earlier epoch may add its end only now. The store of `completeEpoch` then lacks
+      // this end.
       if state.completeEpoch != epoch { state.completeEpoch = nil }
     }
   }

@@ -32,8 +32,8 @@ package struct EntryTable: Sendable {
   private static let none = UInt32.max
   /// The number of entries of a holder that cannot be evicted in favour of other holders.
   package static let protectedEntries = 16
-  /// The maximum number of expired entries that a write removes, so that it takes little time. Only a write without
-  /// room for its entry removes all of them.
+  /// The maximum number of expired entries that a write removes if there is room for its entry, so that the write takes
+  /// little time. If there is no room, the write removes all expired entries.
   private static let expiredPerWrite = 8
   /// The bytes of an entry in addition to its value: its records in the table, the index and the wheel, and its part of
   /// the record of its holder.
@@ -41,11 +41,12 @@ package struct EntryTable: Sendable {
 
   /// The maximum number of bytes of all entries.
   private let share: Int
-  /// The maximum number of bytes of a limited holder with 16 entries or more. Its oldest entries are evicted if a new
-  /// entry would exceed it.
+  /// The maximum number of bytes of a limited holder with 16 entries or more. If a new entry would exceed this maximum,
+  /// the oldest entries of the holder are evicted first.
   private let perHolder: Int
   private let capacity: Int
   private var entries: [Entry?] = []
+  /// The numbers of the unused elements of `entries`.
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
   private var holders: [UInt64: Holder] = [:]
@@ -158,8 +159,8 @@ package struct EntryTable: Sendable {
     evictions += 1
   }
 
-  /// Removes expired entries; examines at most `limit`. The wheel also returns entries that expire later than its last
-  /// slot, which are inserted again.
+  /// Removes expired entries. Examines at most `limit` entries whose slot of the wheel has passed. An entry in such a
+  /// slot may not have expired yet, and then stays in the table.
   private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let number = wheel.removePassed(now: now), let entry = entries[Int(number)] else { return }

@@ -43,8 +43,8 @@ public protocol EphemeralStore: Sendable {
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError)
 
-  /// Replaces the value `old` with `new`, and the expiry. Returns false, and changes nothing, if `old` is not the
-  /// value.
+  /// Replaces the value `old` with `new`, and sets the expiry of the entry. Returns false, and changes nothing, if
+  /// `old` is not the value.
   func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool
@@ -64,7 +64,8 @@ public protocol EphemeralStore: Sendable {
   func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async
 
   /// Begins to hold a claim, and returns the id with which its nonce has to begin. A store of several processes shows
-  /// to the others that this process lives, from the next operation until `endHold`. Call it before the claim.
+  /// to the others that this process lives, from the next operation until `endHold`. Call it before the claim is
+  /// stored.
   func beginHold() -> ClaimantID
 
   /// Ends the hold of one `beginHold`: the claim was not made, or its end is recorded.
@@ -77,7 +78,7 @@ public protocol EphemeralStore: Sendable {
 
   /// Returns true if the process of a claim has ended, or has lost the store for so long that it must not use the claim
   /// any more. False if this is not known, for example if the store does not answer. Call it after the claim was read:
-  /// before the claim, its process may not have shown that it lives.
+  /// a process that holds no claim does not show that it lives.
   func isGone(_ claimant: ClaimantID) async -> Bool
 
   /// The memory use of each kind. For a store that counts its entries in the background, the result of the latest

@@ -59,14 +59,16 @@ struct ExpiryWheel: Sendable {
     count -= 1
   }
 
-  /// Removes and returns a record whose slot has passed; returns `nil` if there is none. The caller must insert the
-  /// record again if it has not expired.
+  /// Removes and returns a record whose slot has passed; returns `nil` without such a record. The caller must insert
+  /// the record again if it has not expired.
   mutating func removePassed(now: UnixTime) -> UInt32? {
     guard count > 0 else { return nil }
-    let current = (now.seconds + 1) / tick
+    // The slots in front of this one have passed. A record has expired once `now` reaches its expiry, so a slot has
+    // passed when its last second begins.
+    let firstNotPassed = (now.seconds + 1) / tick
     // After a long pause all slots have passed, and each is checked once.
-    nextSlot = max(nextSlot, current - Int64(ExpiryWheel.slotCount))
-    while nextSlot < current {
+    nextSlot = max(nextSlot, firstNotPassed - Int64(ExpiryWheel.slotCount))
+    while nextSlot < firstNotPassed {
       let head = firstRecords[Int(nextSlot % Int64(ExpiryWheel.slotCount))]
       if head != ExpiryWheel.none {
         remove(head)

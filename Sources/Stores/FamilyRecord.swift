@@ -9,8 +9,11 @@ internal import Time
 struct FamilyRecord: Equatable, Sendable {
   /// The state of a family, as in the diagram of `RefreshLedger`.
   enum State: UInt8 {
+    /// No request is refreshing the family. `token` is valid.
     case current = 1
+    /// A request has claimed the family and refreshes it.
     case busy = 2
+    /// No token of the family is valid any more.
     case ended = 3
   }
 

@@ -3,7 +3,8 @@ public import Time
 /// Limits the number of entries that one client and network may make in a store that other processes use too.
 ///
 /// Each process counts the entries that it makes. Each holder has a token bucket for each kind, which refills within
-/// the lifetime of an entry, so a holder has at most about twice the part that it would have in a ``MemoryStore``.
+/// the lifetime of an entry. So a holder can have, through one process, at most about twice as many entries as a
+/// ``MemoryStore`` would permit.
 public final class HolderBudgets: Sendable {
   /// The maximum number of holders per kind that are remembered.
   private static let maximumHolders = 8_192
@@ -46,7 +47,7 @@ public final class HolderBudgets: Sendable {
     let properties = kind.properties
     let length =
       switch properties.size {
-      case .fixed(let length): RecordTable.recordLength(length)
+      case .fixed(let length): RecordTable.recordLength(valueLength: length)
       case .upTo(let longest): min(longest, assumedLength) + EntryTable.overhead
       }
     return max(

@@ -48,9 +48,9 @@ public final class MemoryStore: EphemeralStore {
       let properties = kind.properties
       switch properties.size {
       case .fixed(let length):
-        let record = RecordTable.recordLength(length)
-        let maximumRecords = entries ?? size / 100 * properties.percent / record
-        share = maximumRecords * record
+        let recordLength = RecordTable.recordLength(valueLength: length)
+        let maximumRecords = entries ?? size / 100 * properties.percent / recordLength
+        share = maximumRecords * recordLength
         let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor))
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(
@@ -78,8 +78,8 @@ public final class MemoryStore: EphemeralStore {
   ///   - entries: the maximum number of entries of some kinds, in place of the limit from `size`; for tests.
   public init(size: Int = MemoryStore.defaultSize, entries: [StoreKind: Int] = [:]) {
     precondition(size >= MemoryStore.minimumSize, "a store needs at least 1 MiB")
-    // Each start begins an epoch, because the entries of earlier epochs are lost. The lowest bit is set because 0 means
-    // a token without an epoch.
+    // Each start begins an epoch, because the entries of earlier epochs are lost. The lowest bit is set because 0 is
+    // `EpochID.none`.
     epoch = EpochID(rawValue: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
     parts = StoreKind.allCases.map { Part($0, size: size, entries: entries[$0]) }
   }
@@ -215,8 +215,8 @@ public final class MemoryStore: EphemeralStore {
     case .records(let shards):
       usage.entries = shards.reduce(0) { $0 + $1.value.withLock { $0.count } }
       if case .fixed(let length) = part.kind.properties.size {
-        usage.bytes = usage.entries * RecordTable.recordLength(length)
-        usage.capacity = part.share / RecordTable.recordLength(length)
+        usage.bytes = usage.entries * RecordTable.recordLength(valueLength: length)
+        usage.capacity = part.share / RecordTable.recordLength(valueLength: length)
       }
     case .entries(let table):
       (usage.entries, usage.bytes, usage.evictions) = table.value.withLock { ($0.count, $0.bytes, $0.evictions) }

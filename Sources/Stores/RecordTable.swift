@@ -58,8 +58,8 @@ struct RecordTable: Sendable {
 
   /// Returns the number of bytes of a record: its head and value, its part of the wheel, and its part of the index. The
   /// index doubles when it is three quarters full, so it may have 8/3 slots for each record.
-  static func recordLength(_ length: Int) -> Int {
-    MemoryLayout<Head>.stride + length + ExpiryWheel.recordLength + MemoryLayout<UInt32>.stride * 8 / 3 + 1
+  static func recordLength(valueLength: Int) -> Int {
+    MemoryLayout<Head>.stride + valueLength + ExpiryWheel.recordLength + MemoryLayout<UInt32>.stride * 8 / 3 + 1
   }
 
   /// Stores a value and returns `nil` if there is no record, or only an expired one; otherwise returns the existing
@@ -111,7 +111,7 @@ struct RecordTable: Sendable {
 
   // MARK: Records
 
-  /// Returns the number of the record of `key`; `nil` if there is none or it has expired.
+  /// Returns the number of the record of `key`; `nil` if no record has this key, or if it has expired.
   private func validRecord(of key: StoreKey, now: UnixTime) -> UInt32? {
     guard let slot = slot(of: key), heads[index[slot]].end > now else { return nil }
     return index[slot]
@@ -144,12 +144,13 @@ struct RecordTable: Sendable {
   /// Returns seconds since 1970 in 32 bits, which suffice until 2106.
   private static func seconds(_ expiry: UnixTime) -> UInt32 { UInt32(clamping: expiry.seconds) }
 
-  /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed. Those that have not
-  /// expired are inserted into the wheel again.
+  /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed. A record in such a
+  /// slot may not have expired yet, and then stays in the table.
   private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let record = wheel.removePassed(now: now) else { return }
       let head = heads[record]
+      // `remove` requires the record to be in the wheel.
       wheel.insert(record, expiry: head.end, now: now)
       if head.end <= now { remove(StoreKey(kind, high: head.high, low: head.low)) }
     }
