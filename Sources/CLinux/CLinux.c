@@ -86,9 +86,11 @@ void cl_eventfd_wait(int32_t fd) {
   }
 }
 
-void cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
+bool cl_eventfd_pause(int32_t fd, int32_t milliseconds) {
   struct pollfd waiting = {.fd = fd, .events = POLLIN};
-  (void)poll(&waiting, 1, milliseconds);
+  if (poll(&waiting, 1, milliseconds) <= 0) return false;
+  cl_eventfd_clear(fd);
+  return true;
 }
 
 static __thread void *current_loop;

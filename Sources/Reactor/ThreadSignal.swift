@@ -19,14 +19,15 @@ public final class ThreadSignal: Sendable {
     cl_eventfd_signal(descriptor)
   }
 
-  /// Blocks until `signal` has been called since the last return.
+  /// Blocks until `signal` has been called since the last return of `wait` or `pause`.
   public func wait() {
     cl_eventfd_wait(descriptor)
   }
 
-  /// Blocks until `signal` has been called since the last return of `wait`, or until `time` has passed. Leaves the
-  /// signal pending for the next `wait`.
-  public func pause(atMost time: Milliseconds) {
+  /// Blocks until `signal` has been called since the last return of `wait` or `pause`, or until `time` has passed.
+  /// Returns true if `signal` was called. The next `wait` does not return for the same call again.
+  @discardableResult
+  public func pause(atMost time: Milliseconds) -> Bool {
     cl_eventfd_pause(descriptor, Int32(clamping: time.count))
   }
 }

@@ -40,9 +40,9 @@ void cl_eventfd_signal(int32_t fd);
 void cl_eventfd_clear(int32_t fd);
 /// Blocks the calling thread until the counter is above zero, and resets it to zero.
 void cl_eventfd_wait(int32_t fd);
-/// Blocks until the counter is above zero or the time has passed. A signal may end the wait early. The counter does not
-/// change.
-void cl_eventfd_pause(int32_t fd, int32_t milliseconds);
+/// Blocks until the counter is above zero or the time has passed, and resets the counter to zero. A signal handler may end
+/// the wait early. Returns true if the counter was above zero.
+bool cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 
 // A thread-local variable: the event loop of the calling thread, or NULL.
 void *_Nullable cl_current_loop(void);
