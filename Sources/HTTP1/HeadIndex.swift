@@ -254,13 +254,12 @@ public final class HeadIndex {
     }
   }
 
-  /// True if the bytes in `range` are `keep-alive` in any letter case. Compares them as two numbers.
+  /// True if the bytes in `range` are `keep-alive` in any letter case. Compares them as two numbers that overlap: the
+  /// first eight bytes and the last eight. 0x20 is the bit by which the cases of a letter differ.
   private static func isKeepAlive(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     guard range.count == 10 else { return false }
-    var (low, high): (UInt64, UInt64) = (0, 0)
-    for offset in 0..<2 { high = high << 8 | UInt64(bytes[range.lowerBound + offset].lowercasedASCII) }
-    for offset in 2..<10 { low = low << 8 | UInt64(bytes[range.lowerBound + offset].lowercasedASCII) }
-    return high == 0x6b65 && low == 0x6570_2d61_6c69_7665
+    return bytes.word(at: range.lowerBound) | 0x2020_2000_2020_2020 == 0x696c_612d_7065_656b
+      && bytes.word(at: range.lowerBound &+ 2) | 0x2020_2020_2000_2020 == 0x6576_696c_612d_7065
   }
 
   /// True if the bytes in `range` equal `text` in any letter case. `text` is in lower case.
