@@ -35,7 +35,7 @@ public final class AdminServer: Sendable {
 
   /// Closes the listener and all its connections, without waiting for requests in progress.
   public func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0, clock: .still)
+    _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
   }
 
   /// The admin listener accepts connections only while more than this number of file descriptors are unused. The

@@ -40,7 +40,7 @@ extension HTTP2Session {
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
       unsafe HTTP2Session.withSession(data) { session in
-        if let stream = session.stream(id) { session.streamClosed(stream) }
+        if let stream = session.stream(id) { session.handleClose(of: stream) }
       }
     }
     var session: OpaquePointer?
@@ -132,13 +132,13 @@ extension HTTP2Session {
       guard isRequest, error == .tooLarge else { return refuse(stream) }
       stream.state.isTooLarge = true
     }
-    stream.state.isReported = true
+    stream.state.isReportable = true
     recordChange(of: stream)
     if endsStream { requestEnded(stream) }
   }
 
   private func dataReceived(_ id: Int32, _ bytes: Span<UInt8>) {
-    guard let stream = stream(id), stream.state.isReported, !stream.state.resetByServer else {
+    guard let stream = stream(id), stream.state.isReportable, !stream.state.resetByServer else {
       return returnConnectionCredit(bytes.count)
     }
     if stream.state.discardsRequest { return discard(bytes.count, of: stream) }

@@ -164,8 +164,8 @@ public import Time
     }
   }
 
-  /// Resets the streams that the client had reset and on which it then sent more frames. `resetSent` counts the resets
-  /// that this function sends against the client's budget.
+  /// Sends RST_STREAM on each stream that the client had reset and on which it then sent more frames. Each RST_STREAM
+  /// that is sent uses up a part of the client's budget (`resetSent`).
   private func resetStreamsUsedAfterReset() {
     let code = HTTP2ErrorCode.streamClosed.rawValue
     for id in meter.streamsUsedAfterReset {
@@ -239,8 +239,8 @@ public import Time
     switch stream.take(into: buffer) {
     case .ended: return nil
     case .nothing: return 0
-    case .bytes(let count):
-      stream.state.uncreditedBytes += count
+    case .bytes(let bodyCount):
+      stream.state.uncreditedBytes += bodyCount
       releaseBodyMemory(memoryBefore - stream.state.bodyMemory)
       return buffer.count - before
     }
@@ -286,13 +286,13 @@ public import Time
   }
 
   /// Releases everything that the stream buffers, because nghttp2 has closed the stream.
-  func streamClosed(_ stream: HTTP2Stream) {
+  func handleClose(of stream: HTTP2Stream) {
     removeFromOpenStreams(stream)
     stream.state.isClosed = true
     responseMemory -= stream.outbound.blockSize
     dropRequest(stream)
     stream.release()
-    if stream.state.isReported { recordChange(of: stream) }
+    if stream.state.isReportable { recordChange(of: stream) }
   }
 
   /// Releases the buffered responses, because the connection has ended.

@@ -32,7 +32,7 @@ public final class HTTP2Stream {
     var requestEnded = false
     /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. If
     /// false, `takeChangedStreams` does not report the end of the stream either.
-    var isReported = false
+    var isReportable = false
     /// True if `takeChangedStreams` has yet to report an event of the stream.
     var hasChanged = false
 

@@ -37,6 +37,6 @@ public final class LegacyService: Sendable {
 
   /// Closes the listener and all connections.
   public func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0, clock: .still)
+    _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
   }
 }

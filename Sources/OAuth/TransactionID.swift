@@ -22,7 +22,7 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Creates the identifier under which the store records the owner and the single use of an upstream code.
-  public init(_ code: UpstreamCodeDigest) {
+  public init(ofClaimOn code: UpstreamCodeDigest) {
     bytes = code.bytes
   }
 
@@ -31,7 +31,7 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// The identifier depends on the code and on the random id of the transaction. So two logins have different
   /// identifiers even if the upstream issues the same short code again, and two codes of one transaction begin
   /// different logins.
-  public init(_ code: UpstreamCodeDigest, in transaction: TransactionID) {
+  public init(ofLoginWith code: UpstreamCodeDigest, in transaction: TransactionID) {
     bytes = zip(code.bytes, transaction.bytes).map { $0 ^ $1 }
   }
 

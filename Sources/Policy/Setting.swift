@@ -266,7 +266,7 @@ public enum SettingValue: Sendable, Equatable {
   case text(String)
   /// A list of paths, or the words of a list of choices.
   case texts([String])
-  /// The word that a `SettingForm.word` permits in place of a value of its other form.
+  /// The word of a `SettingForm.word`, such as `off` in place of a number.
   case word
 
   /// The number of `SettingValue.number`; `nil` for other values.

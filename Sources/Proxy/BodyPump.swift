@@ -31,9 +31,9 @@ struct BodyPump {
   }
 
   /// True if the decoder has read the end of the body. Direct bytes may still be in the source.
-  var isDecoded: Bool { decoder.isFinished }
+  var hasReadEnd: Bool { decoder.isFinished }
   /// True if all bytes of the outgoing body are in the sink or were sent.
-  var isEncoded: Bool { hasEnded && directCount == 0 }
+  var isDrained: Bool { hasEnded && directCount == 0 }
 
   /// The maximum number of bytes that frame a chunk: 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
@@ -89,7 +89,7 @@ struct BodyPump {
       }
       sentDirect(directCount)
     }
-    return isEncoded
+    return isDrained
   }
 
   /// Copies the direct bytes into the sink, behind the head. For few bytes, this costs less than a send from two buffers.

@@ -51,7 +51,7 @@ public struct ProxyConfiguration: Sendable {
   /// Returns true for a trusted proxy, whose forwarding fields are used.
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
   /// The TLS of each listener, by its index. A listener without an element, or with `nil`, is plaintext.
-  public var listeners: [TLSServer?] = []
+  public var listenerTLS: [TLSServer?] = []
   /// The TLS of upstream connections; `nil` for plaintext.
   public var upstreamTLS: TLSClient?
   /// The value of `Strict-Transport-Security` in responses over TLS (RFC 6797, section 7.1); empty if the gateway adds

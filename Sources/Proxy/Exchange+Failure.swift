@@ -52,43 +52,45 @@ extension Exchange {
   /// Returns the form of the error response that the request asks for; a page if the request head is no longer
   /// available (the head of an intercepted request is not kept).
   private func errorForm(_ head: RequestHead) -> ErrorForm {
-    state.isHeadInBuffer || !held.head.isEmpty ? ErrorForm(request(head).headers) : .page
+    state.isHeadInBuffer || !heldRequest.head.isEmpty ? ErrorForm(request(head).headers) : .page
   }
 
   // MARK: Withheld responses
 
   /// Copies the parts of the request that the handler needs if the response is withheld: the head and, if the request
   /// carries the handler's own cookie, the body. Called only for a request with a body.
-  func hold(_ head: RequestHead) {
-    held.hold(head: fromClient.bytes(from: 0, count: head.length), body: requestHasHandlerCookie ? head.body : nil)
+  func keepCopy(of head: RequestHead) {
+    heldRequest.begin(
+      head: fromClient.bytes(from: 0, count: head.length), body: requestHasHandlerCookie ? head.body : nil)
   }
 
-  /// Prepares body bytes for the upstream like `upload.advance`, and also adds these bytes to `held`.
-  func advanceAndHold() throws(MessageError) {
+  /// Prepares body bytes for the upstream like `upload.advance`, and also adds these bytes to `heldRequest`.
+  func advanceAndKeepCopy() throws(MessageError) {
     let bytes = fromClient.bytes(from: 0, count: fromClient.count)
     try upload.advance(from: fromClient, to: toUpstream)
-    held.append(bytes.prefix(bytes.count - fromClient.count + upload.directCount), buffers)
+    heldRequest.append(bytes.prefix(bytes.count - fromClient.count + upload.directCount), buffers)
   }
 
   /// Lets the handler answer in place of the upstream. The upstream connection is already closed, so the rest of the
   /// upstream's response is discarded.
   private func answer(withheld response: Response, _ head: RequestHead) async {
-    let isComplete = state.isHeadInBuffer || held.isComplete
+    let isComplete = state.isHeadInBuffer || heldRequest.isComplete
     let request = request(head)
     clear()
     dropUnsentBody()
     if state.isHeadInBuffer { fromClient.consume(head.length) }
     let withheld = WithheldResponse(response: response, request: request, isComplete: isComplete)
     let answer = await worker.handler.respond(to: withheld, upstream: Upstream(clientConnection))
-    await clientConnection.answer(answer, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
+    await clientConnection.answer(
+      answer, to: head.method, minorVersion: head.minorVersion, began: began, .handlerResponse)
   }
 
   /// Returns the request as a value. Parses the head again, because other connections have used `requestFields` since
   /// it was parsed.
   private func request(_ head: RequestHead) -> Request {
-    let kept = held.head
+    let kept = heldRequest.head
     var request = state.isHeadInBuffer ? fromClient.withSpan { parseAgain(head, $0) } : parseAgain(head, kept.span)
-    request.body = held.body
+    request.body = heldRequest.body
     return request
   }
 
@@ -121,7 +123,7 @@ struct HeldRequest {
   /// Starts to keep a request.
   ///
   /// - Parameter framing: the framing of the body; `nil` if only the head is kept.
-  mutating func hold(head bytes: [UInt8], body framing: BodyFraming?) {
+  mutating func begin(head bytes: [UInt8], body framing: BodyFraming?) {
     head += bytes
     decoder = framing.map { BodyDecoder($0) }
   }

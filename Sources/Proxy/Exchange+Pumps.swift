@@ -9,8 +9,8 @@ extension Exchange {
   /// share. Returns the result as an event.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) -> ExchangeState.Event {
     while true {
-      if !fromClient.isEmpty, upload.directCount == 0, !upload.isDecoded { try encodeUpload() }
-      if upload.isDecoded { clientConnection.state.receivedBody() }
+      if !fromClient.isEmpty, upload.directCount == 0, !upload.hasReadEnd { try encodeUpload() }
+      if upload.hasReadEnd { clientConnection.state.receivedBody() }
       if !toUpstream.isEmpty || upload.directCount > 0 {
         switch sendToUpstream(upstream) {
         case .moved: continue
@@ -20,12 +20,12 @@ extension Exchange {
           return .upstreamRefused
         }
       }
-      if upload.isEncoded { return .upload(.done) }
+      if upload.isDrained { return .upload(.done) }
       guard clientConnection.socket.satisfies(.readable) else { return .upload(.waiting(.client)) }
       switch clientConnection.receive() {
       case .moved(let count):
         uploaded += count
-        state.count(count)
+        state.chargeStep(bytes: count)
         if state.hasUsedShare { return .upload(.paused) }
       case .wouldBlock: return .upload(.waiting(.client))
       case .ended: return .clientEnded
@@ -36,8 +36,8 @@ extension Exchange {
 
   private func encodeUpload() throws(Failure) {
     do throws(MessageError) {
-      if held.keepsBody {
-        try advanceAndHold()
+      if heldRequest.keepsBody {
+        try advanceAndKeepCopy()
       } else {
         try upload.advance(from: fromClient, to: toUpstream)
       }
@@ -91,13 +91,13 @@ extension Exchange {
           case .ended, .failed: return .clientGone
           }
         }
-        if download.isEncoded { return .download(.done) }
+        if download.isDrained { return .download(.done) }
       }
       guard upstream.socket.satisfies(.readable) else { return .download(.waiting(.upstream)) }
       if state.hasUsedShare { return .download(.paused) }
       switch receiveResponse(upstream) {
-      case .moved(let count): state.count(count)
-      case .wouldBlock: state.count(0)
+      case .moved(let count): state.chargeStep(bytes: count)
+      case .wouldBlock: state.chargeStep(bytes: 0)
       case .ended where state.hasResponse && download.endBody(into: toClient): break
       case .ended, .failed: return .upstreamReset(hasInput: !upstream.input.isEmpty)
       }
@@ -132,7 +132,7 @@ extension Exchange {
   private func sendToClient(_ upstream: UpstreamConnection) -> Transfer {
     let direct = download.directCount
     // With `more`, the kernel may hold bytes back. `push` makes it send them before the next wait.
-    let more = upstream.socket.readiness.contains(.readable) && !download.isDecoded
+    let more = upstream.socket.readiness.contains(.readable) && !download.hasReadEnd
     guard direct > 0 else { return clientConnection.socket.send(toClient, upTo: toClient.count, more: more) }
     let before = toClient.count
     let result =

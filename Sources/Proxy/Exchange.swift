@@ -49,7 +49,7 @@ final class Exchange {
   var download = BodyPump(.none, as: .plain)
   var reader = ResponseHeadReader()
   /// The parts of a request with a body that are kept after they were sent to the upstream.
-  var held = HeldRequest()
+  var heldRequest = HeldRequest()
   /// True if the request carried the handler's own cookie (`ProxyConfiguration.handlerCookie`).
   private(set) var requestHasHandlerCookie = false
   /// The status of the response.
@@ -104,7 +104,7 @@ final class Exchange {
     if body == .none {
       state = ExchangeState(.head(isIdempotent: head.method.isIdempotent, asksForSwitch: asksForSwitch))
     } else {
-      hold(head)
+      keepCopy(of: head)
       fromClient.consume(head.length)
     }
     do throws(Failure) {
@@ -171,7 +171,7 @@ final class Exchange {
   func clear() {
     toUpstream.clear()
     toClient.clear()
-    held.clear(buffers)
+    heldRequest.clear(buffers)
   }
 
   // MARK: Transfer
@@ -259,7 +259,7 @@ final class Exchange {
     // A client that accepts nothing keeps only the block with the rest of its response.
     buffers.giveBack(toUpstream)
     clientConnection.releaseInput()
-    held.clear(buffers)
+    heldRequest.clear(buffers)
     var action = state.step(.download(.waiting(.client)))
     while true {
       switch action {

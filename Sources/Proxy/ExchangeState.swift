@@ -289,7 +289,7 @@ struct ExchangeState: Equatable {
   // MARK: Shares
 
   /// Counts the moved bytes of a step.
-  mutating func count(_ bytes: Int) {
+  mutating func chargeStep(bytes: Int) {
     moved += max(bytes, ExchangeState.stepCost)
   }
 

@@ -90,8 +90,8 @@ public final class ProxyWorker {
   ///   - listener: the index of the listener that accepted the connection.
   ///   - speaksProxyProtocol: true if the listener requires a header of the PROXY protocol first.
   public func serve(_ socket: Socket, peer: Address, listener: Int = 0, speaksProxyProtocol: Bool = false) {
-    let listeners = settings.configuration.listeners
-    let tls = listener < listeners.count ? listeners[listener] : nil
+    let listenerTLS = settings.configuration.listenerTLS
+    let tls = listener < listenerTLS.count ? listenerTLS[listener] : nil
     poller.start(ServerConnection(socket, peer: peer, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
@@ -191,9 +191,9 @@ public enum RequestHandling: Sendable {
   /// The gateway forwarded the request.
   case passed
   /// The handler answered the request (`RequestHandler.respond`).
-  case intercepted
+  case handlerResponse
   /// The request was answered without the upstream (`Route.answer`).
-  case answered
+  case routeResponse
   /// The request was malformed, too slow, too large, or against a rule.
   case refused
 }

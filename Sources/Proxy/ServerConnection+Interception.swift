@@ -30,7 +30,7 @@ extension ServerConnection {
     let upstream = Upstream(self)
     switch await handler.respond(to: request, routeTag: routeTag, upstream: upstream) {
     case .response(let response):
-      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .intercepted)
+      await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .handlerResponse)
     case .refusal(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     case .relay(let upstreamResponse, let response):

@@ -225,7 +225,7 @@ final class ServerConnection: Activity {
         case .pass, .inspect: await currentExchange().forward(head, began: began)
         case .answer(let response):
           input.consume(head.length)
-          await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .answered)
+          await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .routeResponse)
         case .refuse(let response):
           input.consume(head.length)
           await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)

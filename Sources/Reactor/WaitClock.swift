@@ -14,7 +14,7 @@ public struct WaitClock {
   }
 
   /// A clock that does not advance, for a shutdown that waits for nothing (all limits are 0).
-  public static var still: WaitClock { WaitClock(now: { 0 }, pause: { _ in }) }
+  public static var notAdvancing: WaitClock { WaitClock(now: { 0 }, pause: { _ in }) }
 
   /// Waits until `isDone` returns true, checking after every `step`. Returns false if the time `limit` passes first.
   ///

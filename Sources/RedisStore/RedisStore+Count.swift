@@ -9,5 +9,5 @@ extension RedisStore {
   public var latestCount: StoreCount? { count.state(now: SystemClock.monotonicTime()) }
 
   /// Begins a count if the latest one ended a minute ago or earlier. Without such calls, a running count is given up.
-  public func requestCount() { count.request(now: SystemClock.monotonicTime()) }
+  public func beginCount() { count.request(now: SystemClock.monotonicTime()) }
 }

@@ -54,5 +54,7 @@ public struct CodeLedger: Sendable {
     return existing == nil || existing == owner
   }
 
-  private static func key(_ code: UpstreamCodeDigest) -> StoreKey { StoreKey(.code, id: TransactionID(code)) }
+  private static func key(_ code: UpstreamCodeDigest) -> StoreKey {
+    StoreKey(.code, id: TransactionID(ofClaimOn: code))
+  }
 }

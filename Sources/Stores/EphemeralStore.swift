@@ -90,7 +90,7 @@ public protocol EphemeralStore: Sendable {
 
   /// Lets a store that counts its entries in the background begin a count, unless it has counted a moment ago. Without
   /// such calls, it never counts. Returns immediately; may be called on any thread.
-  func requestCount()
+  func beginCount()
 
   /// Sets a function that is called when the share of a kind is nearly full. It must not block.
   func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void)
@@ -123,7 +123,7 @@ extension EphemeralStore {
   /// `nil`, for stores that do not count in the background.
   public var latestCount: StoreCount? { nil }
   /// Does nothing, for stores that do not count in the background.
-  public func requestCount() {}
+  public func beginCount() {}
   /// Does nothing, for stores without shares.
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {}
   /// `nil`, for a store that always answers.

@@ -3,7 +3,8 @@ internal import Time
 /// The stored value of a family of refresh tokens: 70 bytes. It contains no token, but the first 128 bits of digests of
 /// tokens. The fields and their lengths in bytes are:
 ///
-///     state 1 | repeats 1 | generation 4 | leaseEnd 4 | firstUse 4 | network 8 | token 16 | previous 16 | nonce 16
+///     state 1 | repeats 1 | generation 4 | leaseEnd 4 | previousFirstUse 4 | previousNetwork 8
+///     token 16 | previous 16 | nonce 16
 ///
 /// Times are in seconds since 1970; 32 bits suffice until 2106.
 struct FamilyRecord: Equatable, Sendable {
@@ -36,9 +37,9 @@ struct FamilyRecord: Equatable, Sendable {
   /// The time at which the claim on a busy family ends by itself.
   var leaseEnd: UnixTime = 0
   /// The time of the first use of `previous`.
-  var firstUse: UnixTime = 0
+  var previousFirstUse: UnixTime = 0
   /// The network of the first use of `previous`.
-  var network: UInt64 = 0
+  var previousNetwork: UInt64 = 0
   /// The digest of the valid token.
   var token = FamilyRecord.none
   /// The digest of the token that was exchanged for `token`.
@@ -58,8 +59,8 @@ struct FamilyRecord: Equatable, Sendable {
     repeats = bytes[1] & ~FamilyRecord.adoptedBit
     generation = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[2..<6]))
     leaseEnd = UnixTime(seconds: Int64(FamilyRecord.number(bytes[6..<10])))
-    firstUse = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
-    network = FamilyRecord.number(bytes[14..<22])
+    previousFirstUse = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
+    previousNetwork = FamilyRecord.number(bytes[14..<22])
     token = Array(bytes[22..<38])
     previous = Array(bytes[38..<54])
     nonce = Array(bytes[54..<70])
@@ -69,7 +70,8 @@ struct FamilyRecord: Equatable, Sendable {
     var bytes = [state.rawValue, repeats | (isAdopted ? FamilyRecord.adoptedBit : 0)]
     bytes.reserveCapacity(FamilyRecord.length)
     for (number, count) in [
-      (UInt64(generation), 4), (FamilyRecord.number(leaseEnd), 4), (FamilyRecord.number(firstUse), 4), (network, 8),
+      (UInt64(generation), 4), (FamilyRecord.number(leaseEnd), 4), (FamilyRecord.number(previousFirstUse), 4),
+      (previousNetwork, 8),
     ] {
       for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
     }

@@ -28,7 +28,7 @@ public final class RecentChallenges: Sendable {
   /// from another browser.
   ///
   /// - Parameter browser: a hash that identifies the browser; only its first 8 bytes are used.
-  public func isRepeated(_ challenge: String, from browser: [UInt8]) -> Bool {
+  public func recordAndCheckReuse(_ challenge: String, from browser: [UInt8]) -> Bool {
     let hash = RecentChallenges.keyedHash(of: challenge)
     let slot = Slot(challenge: hash, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     return slots.withLock { slots in

@@ -260,11 +260,11 @@ public struct RefreshLedger: Sendable {
   /// at most `maximumRepeats` times, and to the same network. The network does not matter if the policy accepts any
   /// network or if the first use was a moment ago (`networkChangeTime`).
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
-    let firstUse = record.firstUse
+    let previousFirstUse = record.previousFirstUse
     let now = use.arrival ?? now
-    guard now < firstUse + use.reuseWindow, record.repeats < RefreshLedger.maximumRepeats else { return false }
-    return use.acceptsAnyNetwork || record.network == use.network.code
-      || now <= firstUse + RefreshLedger.networkChangeTime
+    guard now < previousFirstUse + use.reuseWindow, record.repeats < RefreshLedger.maximumRepeats else { return false }
+    return use.acceptsAnyNetwork || record.previousNetwork == use.network.code
+      || now <= previousFirstUse + RefreshLedger.networkChangeTime
   }
 
   /// The first use of a token that is presented again.
@@ -285,7 +285,7 @@ public struct RefreshLedger: Sendable {
       guard let old = try await store.get(key, now: now), var record = FamilyRecord(parsing: old),
         record.state == .current, record.previous == digest, mayRepeat(use, record, now: now)
       else { return nil }
-      let first = FirstUse(network: NetworkPrefix.text(ofCode: record.network))
+      let first = FirstUse(network: NetworkPrefix.text(ofCode: record.previousNetwork))
       guard isAnswered else { return first }
       record.repeats += 1
       if try await store.replace(key, old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now) {
@@ -325,8 +325,8 @@ public struct RefreshLedger: Sendable {
     record.generation = UInt32(clamping: Int(attempt.generation) + 1)
     record.token = RefreshLedger.digest(successor)
     record.previous = attempt.token
-    record.firstUse = attempt.started
-    record.network = attempt.network
+    record.previousFirstUse = attempt.started
+    record.previousNetwork = attempt.network
     let key = RefreshLedger.key(attempt.family)
     let isSettled: Bool
     do throws(StoreError) {

@@ -37,8 +37,8 @@ struct TokenTests {
     #expect(basic.user == "legacy-n1")
     #expect(basic.password.reveal() == "held-n1")
     #expect(permit.sealsRefreshToken)
-    #expect(permit.claimID == TransactionID(permit.code.digest))
-    #expect(permit.family == TransactionID(permit.code.digest, in: permit.code.transactionID))
+    #expect(permit.claimID == TransactionID(ofClaimOn: permit.code.digest))
+    #expect(permit.family == TransactionID(ofLoginWith: permit.code.digest, in: permit.code.transactionID))
   }
 
   @Test("The credentials go in the body if the policy says so, and without a secret only the client id is sent")
@@ -228,7 +228,7 @@ struct TokenTests {
     }
     let own = decide(
       ["client_id": "w3", "client_secret": "own", "grant_type": "client_credentials", "scope": "a"], policy: policy)
-    guard case .forward(let request, verifiedClient: nil) = try #require(own.permit) else {
+    guard case .sendUpstream(let request, verifiedClient: nil) = try #require(own.permit) else {
       Issue.record("client credentials should be forwarded")
       return
     }

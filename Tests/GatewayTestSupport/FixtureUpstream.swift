@@ -30,7 +30,7 @@ public final class FixtureUpstream: Sendable {
     let shared = Handed()
     self.shared = shared
     var configuration = ProxyConfiguration()
-    configuration.listeners = [tls]
+    configuration.listenerTLS = [tls]
     let settings = CompiledProxyConfiguration(configuration)
     let nowhere = Resolver(host: "127.0.0.1", port: 0)
     server = try await ProxyServer(
@@ -58,7 +58,7 @@ public final class FixtureUpstream: Sendable {
 
   /// Closes everything. No script may still be waiting.
   public func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0, clock: .still)
+    _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
     // The server's handlers hold a reference to this object, which holds the server: break the cycle.
     shared.upstream.withLock { $0 = nil }
   }

@@ -159,7 +159,7 @@ public final class GatewayFixture: Sendable {
   }
 
   private func stop() async {
-    _ = await server.server.drain(delay: 0, timeout: 0, clock: .still)
+    _ = await server.server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
   }
 
   // MARK: Policy

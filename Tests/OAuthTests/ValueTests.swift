@@ -137,7 +137,7 @@ struct ValueTests {
   func codeDigest() {
     // The example of FIPS 180-2, appendix B.1.
     let digest = UpstreamCodeDigest(of: Secret("abc"))
-    #expect(TransactionID(digest).description == "ba7816bf8f01cfea414140de5dae2223")
+    #expect(TransactionID(ofClaimOn: digest).description == "ba7816bf8f01cfea414140de5dae2223")
     #expect(digest != UpstreamCodeDigest(of: Secret("abd")))
   }
 
@@ -147,9 +147,9 @@ struct ValueTests {
       try #require(TransactionID(bytes: [UInt8](repeating: byte, count: 16)))
     }
     let digests = ["abc", "abd"].map { UpstreamCodeDigest(of: Secret($0)) }
-    let ids = digests.flatMap { digest in transactions.map { TransactionID(digest, in: $0) } }
+    let ids = digests.flatMap { digest in transactions.map { TransactionID(ofLoginWith: digest, in: $0) } }
     #expect(Set(ids).count == 4)
-    #expect(ids.first == TransactionID(UpstreamCodeDigest(of: Secret("abc")), in: transactions[0]))
+    #expect(ids.first == TransactionID(ofLoginWith: UpstreamCodeDigest(of: Secret("abc")), in: transactions[0]))
     #expect(ids.allSatisfy { $0.bytes.count == TransactionID.byteCount })
   }
 }

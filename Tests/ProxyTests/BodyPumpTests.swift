@@ -20,7 +20,7 @@ struct BodyPumpTests {
     pump.sentDirect(4_000)
     let start = source.start
     let isMoved = pump.moveRest(from: source, to: sink)
-    #expect(isMoved && pump.isEncoded && pump.directCount == 0)
+    #expect(isMoved && pump.isDrained && pump.directCount == 0)
     #expect(source.isEmpty && sink.count == 11_000 && sink.start == start)
   }
 
@@ -33,7 +33,7 @@ struct BodyPumpTests {
       source.append(bytes(5_000 + excess))
       try pump.advance(from: source, to: sink)
       let isMoved = pump.moveRest(from: source, to: sink)
-      #expect(isMoved && pump.isEncoded && pump.directCount == 0)
+      #expect(isMoved && pump.isDrained && pump.directCount == 0)
       #expect(source.count == excess && sink.count == head + 5_000)
     }
   }
@@ -47,7 +47,7 @@ struct BodyPumpTests {
       source.append(bytes(5_000))
       try pump.advance(from: source, to: sink)
       let isMoved = pump.moveRest(from: source, to: sink)
-      #expect(!isMoved && !pump.isEncoded)
+      #expect(!isMoved && !pump.isDrained)
       #expect(pump.directCount == 5_000 && source.count == 5_000 && sink.count == head)
     }
   }

@@ -176,7 +176,7 @@ private struct RandomPeers {
   }
 
   private mutating func move() {
-    state.count(random.pick([0, 100, 5_000, 40_000]))
+    state.chargeStep(bytes: random.pick([0, 100, 5_000, 40_000]))
   }
 
   private mutating func note(_ event: ExchangeState.Event) {

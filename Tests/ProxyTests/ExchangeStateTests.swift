@@ -100,9 +100,9 @@ struct ExchangeStateTests {
   @Test("An exchange that has moved its share lets others run before it goes on")
   func shares() {
     var (state, _) = after(ExchangeStateTests.body, .connected(isReused: false))
-    state.count(State.share - 1)
+    state.chargeStep(bytes: State.share - 1)
     #expect(!state.hasUsedShare)
-    state.count(1)
+    state.chargeStep(bytes: 1)
     #expect(state.hasUsedShare)
     #expect(state.step(.upload(.paused)) == .download)
     #expect(state.step(.download(.waiting(.upstream))) == .yield)

@@ -60,7 +60,7 @@ extension ProxyTests {
       let both = try TestCertificates.client(protocols: ["http/1.1", "h2"])
       let old = try TestCertificates.client(protocols: ["http/1.1"])
       try await Self.setup(ScriptedUpstream.plain) {
-        $0.listeners = [server]
+        $0.listenerTLS = [server]
         $0.strictTransportSecurity = "max-age=1"
       }.run { _, bench in
         let client = try await FrameClient(try await bench.connect(both))

@@ -17,7 +17,7 @@ extension ProxyTests {
     {
       let server = try TestCertificates.server()
       return Bench.Setup(configure: {
-        $0.listeners = [server]
+        $0.listenerTLS = [server]
         configure(&$0)
       })
     }

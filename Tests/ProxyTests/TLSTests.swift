@@ -13,7 +13,7 @@ struct TLSTests {
   private static func bench(
     _ server: TLSServer, upstream: @escaping ScriptedUpstream.Script = ScriptedUpstream.plain, workers: Int = 1
   ) -> Bench.Setup {
-    Bench.Setup(workers: workers, upstream: upstream) { $0.listeners = [server] }
+    Bench.Setup(workers: workers, upstream: upstream) { $0.listenerTLS = [server] }
   }
 
   private static func get(_ target: String, _ fields: String = "") -> String {
@@ -95,7 +95,7 @@ struct TLSTests {
     let tls = try TestCertificates.client(to: version)
     try await Self.bench(before, workers: 2).run { _, bench in
       for round in 0..<4 {
-        if round == 2 { await bench.reload { $0.listeners = [after] } }
+        if round == 2 { await bench.reload { $0.listenerTLS = [after] } }
         let client = try await bench.connect(tls)
         try await client.send(Self.get("/"))
         // Tickets of TLS 1.3 come after the handshake.
@@ -115,7 +115,7 @@ struct TLSTests {
       let client = try await bench.connect(tls)
       try await client.send(Self.get("/before"))
       #expect(try await client.readResponse().text == "/before")
-      await bench.reload { $0.listeners = [after] }
+      await bench.reload { $0.listenerTLS = [after] }
       try await client.send(Self.get("/after"))
       #expect(try await client.readResponse().text == "/after")
       #expect(await bench.failure(tls) != nil)
@@ -278,7 +278,7 @@ struct TLSTests {
     let tls = try TestCertificates.client(to: .v12)
     try await Self.bench(open).run { _, bench in
       try await bench.connect(tls).send(Self.get("/"))
-      await bench.reload { $0.listeners = [closed] }
+      await bench.reload { $0.listenerTLS = [closed] }
       #expect(await bench.failure(tls) != nil)
     }
   }

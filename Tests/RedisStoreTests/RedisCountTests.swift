@@ -9,7 +9,7 @@ import Testing
 struct RedisCountTests {
   /// Requests a count and waits until it has ended.
   private func count(_ store: StoreOnWorkers) async throws -> [StoreKind: StoreUsage] {
-    store.store.requestCount()
+    store.store.beginCount()
     let hasEnded = try await store.wait {
       let count = store.store.latestCount
       return count?.age != nil || count?.problem != nil
@@ -50,7 +50,7 @@ struct RedisCountTests {
       #expect(store.store.usage.isEmpty)
       #expect(try !server.command("INFO", "commandstats").contains("cmdstat_scan"))
       _ = try await count(store)
-      for _ in 0..<10 { store.store.requestCount() }
+      for _ in 0..<10 { store.store.beginCount() }
       #expect(try await store.get(.sample(.claim)) != nil)
       #expect(try server.command("INFO", "commandstats").contains("cmdstat_scan:calls=1,"))
     }

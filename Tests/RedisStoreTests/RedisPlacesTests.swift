@@ -141,7 +141,7 @@ struct RedisPlacesTests {
         #expect(try await store.put(key, 3) == nil)
         #expect(try await store.take(key) == kind.sample(3))
       }
-      store.store.requestCount()
+      store.store.beginCount()
       #expect(try await store.wait { store.store.latestCount?.age != nil })
       #expect(store.notices == [])
     }

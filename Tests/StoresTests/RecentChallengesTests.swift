@@ -6,17 +6,17 @@ struct RecentChallengesTests {
   @Test("A challenge from a second browser is noticed; one from the same browser is a reload")
   func noticed() {
     let seen = RecentChallenges(capacity: 64)
-    #expect(!seen.isRepeated("a", from: [1]))
-    #expect(!seen.isRepeated("a", from: [1]))
-    #expect(seen.isRepeated("a", from: [2]))
-    #expect(!seen.isRepeated("b", from: [2]) || !seen.isRepeated("c", from: [2]))
+    #expect(!seen.recordAndCheckReuse("a", from: [1]))
+    #expect(!seen.recordAndCheckReuse("a", from: [1]))
+    #expect(seen.recordAndCheckReuse("a", from: [2]))
+    #expect(!seen.recordAndCheckReuse("b", from: [2]) || !seen.recordAndCheckReuse("c", from: [2]))
   }
 
   @Test("A flood of challenges makes it forget old ones")
   func forgets() {
     let seen = RecentChallenges(capacity: 1)
-    #expect(!seen.isRepeated("a", from: [1]))
-    #expect(!seen.isRepeated("b", from: [1]))
-    #expect(!seen.isRepeated("a", from: [2]))
+    #expect(!seen.recordAndCheckReuse("a", from: [1]))
+    #expect(!seen.recordAndCheckReuse("b", from: [1]))
+    #expect(!seen.recordAndCheckReuse("a", from: [2]))
   }
 }

@@ -49,8 +49,8 @@ public final class RedemptionPermit: Sendable {
     let request = context.request
     code = context.code
     let digest = code.digest
-    claimID = TransactionID(digest)
-    family = TransactionID(digest, in: code.transactionID)
+    claimID = TransactionID(ofClaimOn: digest)
+    family = TransactionID(ofLoginWith: digest, in: code.transactionID)
     client = request.client
     verifier = request.verifier?.secret
     parameters = request.parameters

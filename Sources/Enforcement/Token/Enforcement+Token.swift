@@ -85,15 +85,15 @@ public enum CheckedTokenRequest: Sendable {
   case device(Client)
   /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verifiedClient`
   /// is the client if the gateway has compared the client's secret and the secret was right, otherwise `nil`.
-  case forward(UpstreamTokenRequest, verifiedClient: Client?)
+  case sendUpstream(UpstreamTokenRequest, verifiedClient: Client?)
 
-  /// The client of the request; `nil` for ``forward(_:verifiedClient:)``.
+  /// The client of the request; `nil` for ``sendUpstream(_:verifiedClient:)``.
   public var client: Client? {
     switch self {
     case .redeem(let request): request.client
     case .refresh(let request): request.client
     case .device(let client): client
-    case .forward: nil
+    case .sendUpstream: nil
     }
   }
 }
@@ -177,7 +177,7 @@ extension Enforcement {
         entries.append(FormParameters.Entry(.scope, scope.text))
       }
       entries += context.policy.allowListed(parameters)
-      return .forward(
+      return .sendUpstream(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),
         verifiedClient: secretIsVerified ? client : nil)
     case .password:

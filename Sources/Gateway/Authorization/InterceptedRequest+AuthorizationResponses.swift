@@ -221,7 +221,7 @@ extension InterceptedRequest {
     let transaction = permit.transaction
     do throws(StoreError) {
       let isClaimed = try await gateway.resources.codes.claim(
-        permit.code.digest, for: transaction.id, holder: holder(permit.client),
+        permit.code.digest, for: transaction.id, holder: storeHolder(for: permit.client),
         lifetime: policy.upstream.codeLifetime, now: now)
       guard isClaimed else { return respond(with: .withoutRedirect(.codeFromOtherSignIn), transaction: transaction) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)

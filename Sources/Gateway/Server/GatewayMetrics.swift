@@ -19,8 +19,8 @@ final class GatewayMetrics: ProxyMetrics {
     let kind: Handling =
       switch handling {
       case .passed: .pass
-      case .intercepted: .forward
-      case .answered: .answer
+      case .handlerResponse: .forward
+      case .routeResponse: .answer
       case .refused: .refuse
       }
     metrics.requestFinished(kind, status: status, durationNanoseconds: nanoseconds)

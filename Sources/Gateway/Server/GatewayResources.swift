@@ -75,7 +75,7 @@ public struct GatewayResources: Sendable {
     }
     metrics.setStoreMeasurement {
       // A store in another process counts its entries only while metrics are collected.
-      store.requestCount()
+      store.beginCount()
       return store.usage.map {
         StoreSeries(
           kind: $0.kind.properties.name, entries: $0.entries, bytes: $0.bytes, share: $0.share > 0 ? $0.share : nil,

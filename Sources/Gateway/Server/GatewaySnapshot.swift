@@ -112,7 +112,7 @@ public final class GatewaySnapshot: Sendable {
         return trusted.contains { $0.contains(address) }
       }
     }
-    settings.listeners = tlsServers
+    settings.listenerTLS = tlsServers
     settings.upstreamTLS = client
     return CompiledProxyConfiguration(settings)
   }

@@ -58,14 +58,15 @@ final class InterceptedRequest {
   ///
   /// - Parameter browserHash: The SHA-256 digest of the secret in the browser's cookie (`BrowserSession`).
   func recordReuseAcrossBrowsers(of challenge: CodeChallenge?, browserHash: [UInt8]) {
-    guard let challenge, gateway.resources.recentChallenges.isRepeated(challenge.text, from: browserHash) else {
+    guard let challenge, gateway.resources.recentChallenges.recordAndCheckReuse(challenge.text, from: browserHash)
+    else {
       return
     }
     trail.findings.append("challenge-reused")
   }
 
   /// Returns the client and network to which the store entries of this request are charged.
-  func holder(_ client: Client) -> StoreHolder {
+  func storeHolder(for client: Client) -> StoreHolder {
     StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
 

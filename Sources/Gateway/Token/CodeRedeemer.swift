@@ -31,7 +31,7 @@ struct CodeRedeemer {
           intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
         let claim = try await ledger.claim(
           permit.claimID, client: permit.client.id, verifier: permit.verifier,
-          holder: intercepted.holder(permit.client), epoch: permit.code.epoch, lease: hold.lease,
+          holder: intercepted.storeHolder(for: permit.client), epoch: permit.code.epoch, lease: hold.lease,
           expiry: permit.code.expiry, now: intercepted.now)
         switch claim {
         case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))

@@ -58,7 +58,7 @@ struct HeldResponses {
     do throws(StoreError) {
       // `holder` is the client and network to which the store charges the entry.
       try await store.reserve(
-        key, bytes: HeldResponses.maximumLength, holder: intercepted.holder(permit.client),
+        key, bytes: HeldResponses.maximumLength, holder: intercepted.storeHolder(for: permit.client),
         expiry: intercepted.now + lease + window,
         now: intercepted.now)
       return true

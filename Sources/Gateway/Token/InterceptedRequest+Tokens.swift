@@ -60,7 +60,8 @@ extension InterceptedRequest {
     _ family: TransactionID, of client: Client, revokedGenerations: Int
   ) async throws(StoreError) -> Bool {
     let wasActive = try await gateway.resources.refreshFamilies.end(
-      family, revokingGenerations: revokedGenerations, holder: holder(client), expiry: now + client.refreshIdle,
+      family, revokingGenerations: revokedGenerations, holder: storeHolder(for: client),
+      expiry: now + client.refreshIdle,
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     // Delete the response that `HeldResponses` keeps for the family.
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)

@@ -37,7 +37,7 @@ struct TokenEndpoint {
     case .forward(.refresh(let refreshRequest)): return .response(await refresh(refreshRequest))
     // The gateway does not support the device grant (RFC 8628), although the rules know its parameters.
     case .forward(.device): return .response(intercepted.tokenRejection(.withoutRedirect(.grantTypeUnsupported)))
-    case .forward(.forward(let form, let client)):
+    case .forward(.sendUpstream(let form, let client)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
       return .response(await forward(form))
     }

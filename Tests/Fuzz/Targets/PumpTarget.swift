@@ -79,7 +79,7 @@ enum PumpTarget {
         source.consume(direct)
         pump.sentDirect(direct)
       }
-      if pump.isEncoded, sink.isEmpty { return written }
+      if pump.isDrained, sink.isEmpty { return written }
     }
     throw Violation("the pump does not come to an end")
   }
