@@ -49,6 +49,7 @@ public final class AuthorizationRequest: Sendable {
     defect =
       switch method {
       case _ where parsedQuery == nil || parsedBody == nil: .tooManyParameters
+      // The server may read the body of a GET request, so any body counts as a second place of parameters.
       case "GET", "HEAD": body.isEmpty ? nil : .parametersInQueryAndBody
       case "POST" where !body.isEmpty && !isForm: .bodyNotForm
       case "POST" where usesBody && AuthorizationRequest.hasOAuthParameters(queryParameters): .parametersInQueryAndBody

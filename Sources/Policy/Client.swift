@@ -120,9 +120,9 @@ public enum ClientProfile: String, Sendable, CaseIterable {
 public enum PKCESyntax: String, Sendable, CaseIterable {
   /// Only the syntax of RFC 7636.
   case strict
-  /// Also base64 padding, and the characters `+` and `/` of standard base64 in a verifier or a plain challenge. When
-  /// the gateway compares a verifier with a challenge, it removes neither padding nor these characters from the
-  /// verifier.
+  /// Also accepts the characters `+`, `/` and `=` of standard base64 in a verifier and in a plain challenge, and the
+  /// padding `=` at the end of an S256 challenge. The gateway removes the padding of an S256 challenge. It uses a
+  /// verifier exactly as the client sent it.
   case lenient
 }
 

@@ -4,7 +4,8 @@ internal import Reactor
 internal import Stores
 internal import Time
 
-/// Counts the entries on the server by kind, for the status page and the metrics.
+/// Counts the entries on the server by kind, and estimates their bytes from the lengths of a few values of each kind, for
+/// the status page and the metrics.
 ///
 /// Theory of operation. The server knows the number of its keys, but not their kinds. So a count is a pass over all
 /// keys (`SCAN`), in steps of `RedisLimits.scannedKeys` keys with a pause after each. Only one worker of the process
@@ -60,15 +61,15 @@ final class RedisCounter: Activity {
       guard case .array(let parts) = reply, parts.count == 2, case .bytes(let next) = parts[0],
         case .array(let names) = parts[1]
       else { throw .unexpectedReply("to SCAN") }
-      let samples = tally.add(names)
-      if !samples.isEmpty {
-        let reply = try await client.perform(.lengths(keys: samples.map(\.name)), in: epoch)
-        guard case .array(let lengths) = reply, lengths.count == samples.count else {
+      let entriesToMeasure = tally.add(names)
+      if !entriesToMeasure.isEmpty {
+        let reply = try await client.perform(.lengths(keys: entriesToMeasure.map(\.name)), in: epoch)
+        guard case .array(let lengths) = reply, lengths.count == entriesToMeasure.count else {
           throw .unexpectedReply("to the script of lengths")
         }
-        for (sample, length) in zip(samples, lengths) {
+        for (entry, length) in zip(entriesToMeasure, lengths) {
           // An entry that has expired since the scan has the length -1.
-          if case .integer(let length) = length, length >= 0 { tally.add(length: Int(length), of: sample.kind) }
+          if case .integer(let length) = length, length >= 0 { tally.add(length: Int(length), of: entry.kind) }
         }
       }
       if next == Words.zero { return tally }

@@ -54,6 +54,8 @@ public struct CodeLedger: Sendable {
     return existing == nil || existing == owner
   }
 
+  /// Returns the key of the code's record. The id in it has the form of a transaction's id, but is made from the digest of
+  /// the code.
   private static func key(_ code: UpstreamCodeDigest) -> StoreKey {
     StoreKey(.code, id: TransactionID(ofClaimOn: code))
   }

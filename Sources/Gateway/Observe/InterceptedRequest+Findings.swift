@@ -30,6 +30,7 @@ extension InterceptedRequest {
       trail.recordRedirectKind(of: uri)
     }
     let client = parameters[.clientID].flatMap { policy.clients[ClientID($0)] }
+    // By `link`, a digest of the state and the redirect URI, the gateway will find the request of a response.
     if parameters[.responseType] == "code", let link = ObservedFlow.linkDigest(of: request, client: client) {
       observed.flow = link.description
       gateway.resources.observedFlows.recordRequest(ObservedFlow(request), link: link)
