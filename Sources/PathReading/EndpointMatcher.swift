@@ -81,10 +81,10 @@ public final class EndpointMatcher: Sendable {
   /// - Parameters:
   ///   - ownPath: The path under which the gateway has its own endpoints: one segment between two slashes.
   ///   - paths: Returns the paths of an endpoint. Those under `ownPath` belong to the gateway itself.
-  ///   - pass: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
+  ///   - passPrefixes: The prefixes of the paths that are forwarded, such as `/static/`; empty to forward every path.
   ///   - notEndpoints: The paths that only resemble an endpoint path, such as `/oauth/token_key`.
   public init(
-    ownPath: String, paths: (Endpoint) -> [String], pass: [String] = [], notEndpoints: [String] = []
+    ownPath: String, paths: (Endpoint) -> [String], passPrefixes: [String] = [], notEndpoints: [String] = []
   ) {
     let ownPath = OwnPath(ownPath)
     self.ownPath = ownPath
@@ -99,7 +99,7 @@ public final class EndpointMatcher: Sendable {
         canonicalPathWithSuffix: CanonicalPath(endpointWithSuffix: bytes), letters: letters)
     }
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
-    passPrefixes = pass.flatMap { prefix in
+    self.passPrefixes = passPrefixes.flatMap { prefix in
       let text = Array(prefix.utf8)
       var budget = PathVariants.Budget()
       let spellings = PathVariants.texts(of: text, within: &budget) ?? []

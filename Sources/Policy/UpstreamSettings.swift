@@ -10,7 +10,7 @@ public struct UpstreamSettings: Sendable {
   /// server's response, before the gateway forwards it.
   public var callback: CallbackMode
   /// The prefixes of the paths that the gateway forwards. If empty (default), it forwards all paths.
-  public var pass: [String] = []
+  public var passPrefixes: [String] = []
   /// The paths that resemble an endpoint path but are not endpoints, such as `/oauth/token_key`. `*` matches one
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
@@ -93,7 +93,7 @@ public struct UpstreamSettings: Sendable {
         "callback_risk", \.callbackRisk,
         "Accepts `callback: network` with a server that does not understand PKCE", default: "not accepted"),
       .paths(
-        "pass", \.pass,
+        "pass", \.passPrefixes,
         "Path prefixes that the gateway forwards to the server; it answers 404 for all other paths; `/` is every path",
         default: "all paths are forwarded"),
       .paths(

@@ -33,7 +33,7 @@ extension PolicyReader {
     upstreamURLLocation = SourceLocation(url.node)
     upstream.origin = origin
     upstream.tls = finishUpstreamTLS(draft.tls, origin, url)
-    if upstream.pass.isEmpty { missingPassLocation = SourceLocation(field.key) }
+    if upstream.passPrefixes.isEmpty { missingPassLocation = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
       reserved >= upstream.maxConnections

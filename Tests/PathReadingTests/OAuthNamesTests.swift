@@ -39,7 +39,7 @@ struct OAuthNamesTests {
   @Test("upstream.pass is checked first: a path that it does not list is 404")
   func notPassed() {
     let matcher = EndpointMatcher(
-      endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), pass: ["/login"])
+      endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), passPrefixes: ["/login"])
     #expect(matcher.read(path: "/x", query: "grant_type=a") == .notPassed)
     #expect(matcher.read(path: "/login", query: "grant_type=a") == .unlisted)
   }

@@ -237,7 +237,7 @@ struct PathTests {
 
   @Test("upstream.pass opens a path below an endpoint only with an entry that is longer than the endpoint's path")
   func passedBelow() {
-    let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/", "/authorize/native", "/oauth/token/"])
+    let matcher = EndpointMatcher(endpoints: Self.endpoints, passPrefixes: ["/", "/authorize/native", "/oauth/token/"])
     #expect(matcher.read(path: "/authorize/native") == .notEndpoint)
     #expect(matcher.read(path: "/authorize/native/x") == .notEndpoint)
     #expect(matcher.read(path: "/other") == .notEndpoint)
@@ -261,13 +261,13 @@ struct PathTests {
     #expect(Self.matcher.read(path: "/nekot" + strange) == .notEndpoint)
     #expect(Self.matcher.read(path: "/p/r/o/o/f/g/a/t/e" + strange) == .notEndpoint)
     #expect(Self.matcher.read(path: "/.p/r/o/o/f/g/a/t/e" + strange) == .ambiguous)
-    let passing = EndpointMatcher(endpoints: Self.endpoints, pass: ["/static/"])
+    let passing = EndpointMatcher(endpoints: Self.endpoints, passPrefixes: ["/static/"])
     #expect(passing.read(path: "/static" + String(repeating: "/b", count: 65)) == .notPassed)
   }
 
   @Test("With upstream.pass every other path is 404, under every reading")
   func passedPrefixes() {
-    let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/login", "/static/", "/index.php"])
+    let matcher = EndpointMatcher(endpoints: Self.endpoints, passPrefixes: ["/login", "/static/", "/index.php"])
     for path in ["/login", "/login/form", "/static/app.css", "/static/A%20b", "/index.php/account", "/index.php"] {
       #expect(matcher.read(path: path) == .notEndpoint, "\(path)")
     }

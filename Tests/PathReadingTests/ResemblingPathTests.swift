@@ -62,7 +62,7 @@ struct ResemblingPathTests {
 
   @Test("I-path: a listed path still obeys upstream.pass and the rules for queries")
   func listedElsewhere() {
-    let matcher = EndpointMatcher(endpoints: Self.endpoints, pass: ["/static"], notEndpoints: ["/oauth/tokenx"])
+    let matcher = EndpointMatcher(endpoints: Self.endpoints, passPrefixes: ["/static"], notEndpoints: ["/oauth/tokenx"])
     #expect(matcher.read(path: "/oauth/tokenx") == .notPassed)
     let passing = EndpointMatcher(endpoints: Self.endpoints, notEndpoints: ["/oauth/tokenx"])
     #expect(passing.read(path: "/oauth/tokenx", query: "r=/oauth/token") == .ambiguous)

@@ -79,7 +79,7 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.pushedAuthorization == ["/par"])
     #expect(upstream.endpoints.closed == ["/device", "/register"])
     #expect(upstream.callback == .atCallback)
-    #expect(upstream.pass == ["/login", "/static/"])
+    #expect(upstream.passPrefixes == ["/login", "/static/"])
     #expect(policy.unlistedOAuth == .observe)
     #expect(upstream.notEndpoints == ["/token_key", "/token/*"])
     #expect(upstream.stateLimit == 1_024)

@@ -34,7 +34,7 @@ public final class GatewaySnapshot: Sendable {
     self.policy = policy
     self.keyRing = keyRing
     matcher = EndpointMatcher(
-      ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) }, pass: policy.upstream.pass,
+      ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) }, passPrefixes: policy.upstream.passPrefixes,
       notEndpoints: policy.upstream.notEndpoints)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)

@@ -39,9 +39,9 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// Returns the TLS server that each open listener uses after a reload: that of `next`, otherwise the current one. The
-  /// listeners were opened for the policy of this instance, and only a restart opens and closes listeners. A listener
-  /// therefore keeps its current TLS server if `next` does not list it or has no TLS for it, and a plaintext listener
+  /// Returns the TLS server that each open listener uses after a reload: that of `next`, otherwise the current one.
+  /// `self` belongs to the policy with which the process started. The listeners were opened for that policy, and only a
+  /// restart opens and closes listeners. A listener therefore keeps its current TLS server if `next` does not list it or has no TLS for it, and a plaintext listener
   /// stays plaintext.
   ///
   /// - Parameters:

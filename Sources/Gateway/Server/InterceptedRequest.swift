@@ -70,8 +70,8 @@ final class InterceptedRequest {
     StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
 
-  /// Returns the header fields of the client's request for a request that the gateway sends upstream, without
-  /// `omittedFields`. `Upstream` removes the gateway's cookie from every request.
+  /// Returns the header fields for a request to the upstream: those of the client's request, except `omittedFields`.
+  /// `Upstream` removes the gateway's cookie from every request.
   ///
   /// - Parameter keepingBodyFields: True to keep the fields that describe the body.
   func forwardedHeaders(keepingBodyFields: Bool) -> Headers {

@@ -4,12 +4,11 @@ import OAuth
 import Policy
 import Proxy
 
-/// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server,
-/// except credentials of a client whose secret only the gateway knows.
+/// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server. A
+/// request with an upstream client id whose secret the gateway holds is refused.
 ///
-/// The gateway reads the requests because a program could use this endpoint to guess an upstream secret that the
-/// gateway holds. A request with an upstream client id whose secret the gateway holds is refused, and failed attempts
-/// are limited as at the token endpoint. The number of requests is not limited, because a resource server may
+/// The gateway reads the requests because a program could use this endpoint to guess such a secret. Failed attempts are
+/// therefore limited as at the token endpoint. The number of requests is not limited, because a resource server may
 /// introspect a token for every request that it gets.
 struct IntrospectionEndpoint {
   private let intercepted: InterceptedRequest

@@ -7,7 +7,7 @@ enum RequestTargetTarget {
     endpoints: EndpointPaths(
       authorization: ["/authorize"], token: ["/oauth/token"], revocation: ["/revoke"], closed: ["/par"]))
   private static let confined = EndpointMatcher(
-    endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth/token"]), pass: ["/static/"])
+    endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/oauth/token"]), passPrefixes: ["/static/"])
   private static let endpoints: [String: Endpoint] = [
     "/authorize": .authorization, "/oauth/token": .token, "/revoke": .revocation, "/par": .closed,
   ]

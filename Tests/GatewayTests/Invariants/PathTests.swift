@@ -87,7 +87,7 @@ struct PathTests {
 
   @Test("I-path: with `pass` every other path is 404")
   func passed() async throws {
-    let policy = try FixturePolicy.with { $0.upstream.pass = ["/login"] }
+    let policy = try FixturePolicy.with { $0.upstream.passPrefixes = ["/login"] }
     try await GatewayFixture.run(policy) { gateway in
       #expect(try await gateway.get("/login").status == 200)
       for target in ["/", "/api/me", "/loginx", "/login/../api/me", "/login/%2e%2e/api/me"] {
@@ -101,7 +101,7 @@ struct PathTests {
   @Test("I-path: while every client is observed, the log names each path that `pass` would close")
   func notPassedObserved() async throws {
     let policy = try FixturePolicy.with { policy in
-      policy.upstream.pass = ["/login"]
+      policy.upstream.passPrefixes = ["/login"]
       policy.editAll { $0.mode = .observe }
     }
     try await GatewayFixture.run(policy) { gateway in
