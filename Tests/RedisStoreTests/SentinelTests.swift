@@ -164,7 +164,6 @@ struct SentinelTests {
       }
     }
     #expect(history.winners.values.allSatisfy { $0 == 1 })
-    #expect(history.winners.count > 1_000)
     #expect(history.failures > 0)
   }
 }
