@@ -35,6 +35,7 @@ public final class AdminServer: Sendable {
 
   /// Closes the listener and all its connections, without waiting for requests in progress.
   public func stop() async {
+    // With both limits 0, `drain` does not wait, so it needs no clock that advances.
     _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
   }
 

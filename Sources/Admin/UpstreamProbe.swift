@@ -42,6 +42,7 @@ public final class UpstreamProbe {
     }
     if isRunning {
       let waiter = Waiter(poller)
+      // The running test ends after `timeout` by itself. The longer deadline only ends a wait if the test does not.
       waiters.append(waiter)
       let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
       waiters.removeAll { $0 === waiter }
@@ -80,6 +81,7 @@ public final class UpstreamProbe {
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
+        // Does not occur: `connect` throws this error only if its caller passes a client, and the probe has none.
         case .clientDisconnected: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }
