@@ -61,7 +61,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
     var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // A client that uses HTTP Basic may omit `client_id` from the body.
+    // A client that uses HTTP Basic may omit `client_id` from the body, or send it with an empty value.
     if request.parameters[.clientID] == nil {
       entries.removeAll { $0.parameter == .clientID }
       entries.append(FormParameters.Entry(.clientID, client.id.rawValue))
