@@ -49,8 +49,8 @@ extension Rule where Context == TokenContext {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
       guard let id = context.authentication?.clientID else { return .refuse(.clientUnidentified) }
-      let isHeld = context.policy.upstreamIDsWithHeldSecret.contains(id)
-      return .refuse(isHeld ? .clientIDOfUpstreamAtToken : .clientNotKnownAtToken)
+      let isUpstreamID = context.policy.upstreamIDsWithHeldSecret.contains(id)
+      return .refuse(isUpstreamID ? .clientIDOfUpstreamAtToken : .clientNotKnownAtToken)
     }
   }
 
