@@ -22,6 +22,7 @@ public final class AdminServer: Sendable {
     server = try await ProxyServer(
       workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
     ) { worker in
+      // The worker forwards no request, so only the probe uses the resolver.
       ProxyWorker(
         poller: worker.poller, resolver: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(

@@ -19,8 +19,12 @@ public final class UpstreamProbe {
   private let resolver: Resolver
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
+  /// The result of the latest complete test and the time of its end; `nil` before the first one. `problem` is `nil` if
+  /// the test succeeded.
   private var latestResult: (problem: String?, time: MonotonicTime)?
+  /// True while a test runs.
   private var isRunning = false
+  /// The latest look-up of the upstream's name, complete or not; `nil` before the first one.
   private var lookUp: NameLookUp?
   /// The waiters of the callers that wait for the result of the running test.
   private var waiters: [Waiter] = []
