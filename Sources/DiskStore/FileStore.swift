@@ -99,7 +99,7 @@ public final class FileStore: EphemeralStore {
 
   // MARK: Operations
 
-  /// 5 seconds: one machine has one clock, which a time server may set back by seconds.
+  /// 5 seconds: all processes of one machine use the same clock, but a time server may set it back by seconds.
   public var clockTolerance: Seconds { 5 }
 
   /// Stores `value` and returns `nil` if the key has no unexpired entry. Otherwise returns the value of the entry.
@@ -140,13 +140,13 @@ public final class FileStore: EphemeralStore {
 
   /// Returns the value and removes the entry. Throws `.unavailable` if the disk does not answer.
   public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
-    try await performForValue(key, .take(nil), now)
+    try await performForValue(key, .take(expected: nil), now)
   }
 
   /// Removes the entry and returns true if `value` is its value. Otherwise returns false. Throws `.unavailable` if the
   /// disk does not answer.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
-    try await performForValue(key, .take(value), now) != nil
+    try await performForValue(key, .take(expected: value), now) != nil
   }
 
   /// Queues a change of the entry behind the waiting operations, and returns at once. The change replaces `old` by
@@ -156,7 +156,7 @@ public final class FileStore: EphemeralStore {
     if let new {
       performWithoutReply(key, .replace(old, with: new, expiry: expiry), on: poller)
     } else {
-      performWithoutReply(key, .take(old), on: poller)
+      performWithoutReply(key, .take(expected: old), on: poller)
     }
   }
 
@@ -201,7 +201,7 @@ public final class FileStore: EphemeralStore {
       if case .put(let value, _, _) = operation, key.kind == .claim {
         // The transaction in progress may still store the claim, although the operation has failed for its caller. So
         // the claim is removed afterwards.
-        performWithoutReply(key, .take(value), on: poller)
+        performWithoutReply(key, .take(expected: value), on: poller)
       }
       throw .unavailable("the disk does not answer")
     }

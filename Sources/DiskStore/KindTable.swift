@@ -163,9 +163,9 @@ final class KindTable {
 
   /// Removes an entry and returns its value.
   ///
-  /// - Parameter value: the value that the entry must have; `nil` for any.
-  func take(_ key: StoreKey, _ value: [UInt8]?, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
-    guard let row = try unexpiredRow(of: key, now: now), value == nil || value == row.value else { return nil }
+  /// - Parameter expected: the value that the entry must have; `nil` for any.
+  func take(_ key: StoreKey, _ expected: [UInt8]?, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
+    guard let row = try unexpiredRow(of: key, now: now), expected == nil || expected == row.value else { return nil }
     try remove(row)
     return row.value
   }

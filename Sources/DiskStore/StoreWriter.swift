@@ -149,7 +149,7 @@ final class StoreWriter {
     case .replace(let old, let new, let expiry):
       return try table.replace(key, old, with: new, expiry: expiry, now: now).map { .flag($0) }
     case .get: return .success(.value(try table.value(of: key, now: now)))
-    case .take(let value): return .success(.value(try table.take(key, value, now: now)))
+    case .take(let expected): return .success(.value(try table.take(key, expected, now: now)))
     }
   }
 
