@@ -98,7 +98,8 @@ struct TransactionContext: Sendable {
   }
 
   /// Returns the destination of the response. The redirect URI is compared with the registered ones again, because the
-  /// policy may have changed since the state was sealed.
+  /// policy may have changed since the state was sealed. If the policy no longer permits the response mode of the
+  /// transaction, the response is sent in the query.
   private static func redirect(
     to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
   ) -> VerifiedRedirect? {

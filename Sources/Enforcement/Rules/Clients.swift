@@ -67,6 +67,7 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain the secret,
   /// so it would prove nothing (RFC 8252, section 8.5). If a public client sends a secret, it is not compared.
+  /// Credentials that only the upstream can verify pass this rule.
   static var clientAuthenticated: Rule {
     Rule(name: "a confidential client is authenticated") { context in
       guard let client = context.client else { return .pass }
