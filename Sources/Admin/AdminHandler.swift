@@ -5,8 +5,8 @@ import Proxy
 import Reactor
 import Telemetry
 
-/// Responds to requests on the admin listener. No request is forwarded; for `/readyz`, the handler only tests whether
-/// the upstream accepts a connection.
+/// Responds to requests on the admin listener. The handler forwards no request. To answer `/readyz`, it connects to the
+/// upstream, and completes a TLS handshake if the upstream uses TLS, but sends no HTTP request.
 final class AdminHandler: RequestHandler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
@@ -34,6 +34,7 @@ final class AdminHandler: RequestHandler {
     switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
     case "/healthz": return .answer(AdminHandler.textResponse(200, "ok\n"))
     case "/metrics": return .answer(AdminHandler.compressed(metricsResponse(), for: acceptEncoding))
+    // The answer to `/readyz` may have to wait for the upstream, so `respond(to:routeTag:upstream:)` gives it.
     case "/readyz": return .intercept(bodyLimit: 0)
     case "/", "":
       let page = AdminHandler.textResponse(200, StatusPage.render(status, now: SystemClock.timestamp()))
@@ -55,6 +56,7 @@ final class AdminHandler: RequestHandler {
     return name == "localhost" || Address(literal: name, port: 0) != nil
   }
 
+  /// Answers `/readyz`, the only request that `route` intercepts.
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let problem = await probe.findProblem()
     let state = status.current
@@ -67,6 +69,7 @@ final class AdminHandler: RequestHandler {
   }
 
   private func metricsResponse() -> Response {
+    // Updates the metrics. The number of stalled loops, which the function returns, is not needed here.
     _ = status.recordStalledLoops(now: SystemClock.monotonicTime())
     let text = PrometheusText.render(
       status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)

@@ -22,6 +22,7 @@ public final class AdminServer: Sendable {
     server = try await ProxyServer(
       workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
     ) { worker in
+      // The worker forwards no request, so only the probe uses the resolver.
       ProxyWorker(
         poller: worker.poller, resolver: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(
@@ -35,6 +36,7 @@ public final class AdminServer: Sendable {
 
   /// Closes the listener and all its connections, without waiting for requests in progress.
   public func stop() async {
+    // With both limits 0, `drain` does not wait, so it needs no clock that advances.
     _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
   }
 

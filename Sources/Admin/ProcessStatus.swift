@@ -20,6 +20,7 @@ public final class ProcessStatus: Sendable {
   struct State: Sendable {
     var phase = Phase.starting
     var policy: PolicyFacts
+    /// The event loops of the workers; empty until the gateway accepts connections.
     var loops: [EventLoop] = []
   }
 
@@ -68,10 +69,11 @@ public final class ProcessStatus: Sendable {
 
   var current: State { state.withLock { $0 } }
 
-  /// Records in the metrics which event loops have been stalled for more than a second. Returns the number of these
-  /// loops.
+  /// Records in the metrics which event loops are stalled: their current turn has taken longer than `stallThreshold`.
+  /// Returns the number of these loops.
   ///
-  /// The admin handler calls this function for each request that shows stalled loops, so no timer has to call it.
+  /// The admin handler calls this function for each request to `/metrics` or `/readyz`, so no timer has to call it. The
+  /// status page shows the result of the latest call.
   func recordStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {

@@ -2,9 +2,9 @@ internal import FoundationEssentials
 internal import Telemetry
 
 /// The content of a response to `/readyz`. An orchestrator learns from it whether the process can serve requests and,
-/// if not, why.
+/// if not, why. The names of the properties of this type and of `Check` are the names of the JSON members.
 struct Readiness: Encodable, Sendable {
-  /// The result for one condition of readiness. The names of the properties are the names of the JSON members.
+  /// The result for one condition of readiness.
   struct Check: Encodable, Sendable {
     let name: String
     /// True if the condition is met.
@@ -15,10 +15,12 @@ struct Readiness: Encodable, Sendable {
 
   /// True if all conditions are met.
   let ready: Bool
+  /// The conditions of readiness. The check `store` fails if several replicas need a common store, but the store is in
+  /// the memory of one process.
   let checks: [Check]
   /// The availability of a store in another process or on a disk; `nil` for a store in memory. An outage of the store
-  /// does not make the process unready: most requests need no store, and all replicas that share the store would leave
-  /// the load balancer at the same time.
+  /// does not make the process unready. Most requests need no store, and all replicas that share the store would become
+  /// unready together, and leave the load balancer at the same time.
   let store: Check?
 
   /// - Parameters:
@@ -35,12 +37,12 @@ struct Readiness: Encodable, Sendable {
       }
     let stallProblem = stalledLoops == 0 ? nil : "\(stalledLoops) of \(state.loops.count) event loops are stalled"
     let policy = state.policy
-    let storeProblem =
+    let storeSharingProblem =
       policy.hasMemoryStore && policy.replicas > 1
       ? "\(policy.replicas) replicas cannot share a store in the memory of one" : nil
     checks = [
       check("serving", phaseProblem), check("workers", stallProblem), check("upstream", upstreamProblem),
-      check("store", storeProblem),
+      check("store", storeSharingProblem),
     ]
     ready = checks.allSatisfy(\.ok)
     self.store = store.map { check($0.engine, $0.outage) }

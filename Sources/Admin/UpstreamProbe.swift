@@ -19,8 +19,12 @@ public final class UpstreamProbe {
   private let resolver: Resolver
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
+  /// The result of the latest complete test and the time of its end; `nil` before the first one. `problem` is `nil` if
+  /// the test succeeded.
   private var latestResult: (problem: String?, time: MonotonicTime)?
+  /// True while a test runs.
   private var isRunning = false
+  /// The latest look-up of the upstream's name, complete or not; `nil` before the first one.
   private var lookUp: NameLookUp?
   /// The waiters of the callers that wait for the result of the running test.
   private var waiters: [Waiter] = []
@@ -42,6 +46,7 @@ public final class UpstreamProbe {
     }
     if isRunning {
       let waiter = Waiter(poller)
+      // The running test ends after `timeout` by itself. The longer deadline only ends a wait if the test does not.
       waiters.append(waiter)
       let wake = await waiter.sleep(until: poller.deadline(after: UpstreamProbe.timeout * 2))
       waiters.removeAll { $0 === waiter }
@@ -80,6 +85,7 @@ public final class UpstreamProbe {
       } catch {
         switch error {
         case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
+        // Does not occur: `connect` throws this error only if its caller passes a client, and the probe has none.
         case .clientDisconnected: return "the probe was cancelled"
         case .failed(let error): problem = "\(address): \(error)"
         }

@@ -16,6 +16,7 @@ public enum Base64 {
   /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that ``encode(_:)`` returns for
   /// those bytes.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    // The lenient decoder accepts every text. Only the canonical text is equal to the encoding of the decoded bytes.
     let bytes = LenientBase64.decode(text.utf8)
     return encode(bytes).utf8.elementsEqual(text.utf8) ? bytes : nil
   }

@@ -85,7 +85,8 @@ extension Span where Element == UInt8 {
     var index = 0
     // Skips bytes that are equal even in case, eight at a time.
     while index <= count &- 8, word(at: index) == other.word(at: index) { index &+= 8 }
-    // The last comparison includes some of the bytes that were already compared.
+    // If the span has at least eight bytes, and fewer than eight are left, one comparison of the last eight bytes
+    // covers those that are left. It repeats some bytes that were already compared.
     if index > 0, index > count &- 8, word(at: count &- 8) == other.word(at: count &- 8) { return true }
     while index < count {
       guard self[index].lowercasedASCII == other[index].lowercasedASCII else { return false }

@@ -20,6 +20,7 @@ public enum Decoder {
   /// - Parameter limit: The maximum number of decoded bytes.
   public static func decode(_ body: [UInt8], _ coding: ContentCoding, limit: Int) throws(CompressionError) -> [UInt8] {
     guard !body.isEmpty else { return [] }
+    // The product does not overflow, because no body in memory is so long.
     let allowedByRatio = body.count.multipliedReportingOverflow(by: ratioLimit).partialValue
     let allowed = min(limit, max(lengthWithoutRatioLimit, allowedByRatio))
     return try inflate(body, windowBits(for: coding, body), allowsSeveralMembers: coding == .gzip, limit: allowed)

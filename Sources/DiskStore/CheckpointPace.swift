@@ -10,8 +10,8 @@ struct CheckpointPace {
   static let maximumWait: UInt64 = 20_000_000
   /// The part of `maximumWait` that is kept for unexpected delays.
   private static let reserve: UInt64 = 4_000_000
-  /// A lower bound for the target of `recordCopy`. With the other values of this file it has no effect, because the
-  /// target is at least 6 ms.
+  /// The least time that `recordCopy` allows for the pages of a copy. With the other values of this file, it has no
+  /// effect: `recordCopy` allows at least 6 ms.
   private static let minimumTimeForPages: UInt64 = 2_000_000
   /// The minimum and maximum of `copyThreshold`. A page has 1 KiB, so they are logs of 250 KiB and of about 4 MiB.
   private static let minimumPages = 250
@@ -33,12 +33,12 @@ struct CheckpointPace {
     let timeForPages = nanoseconds > commitTime ? nanoseconds - commitTime : 0
     // At most half of `maximumWait` is subtracted for the sync: on a slow disk, smaller copies would only mean more
     // syncs.
-    let target = max(
+    let allowedTimeForPages = max(
       CheckpointPace.minimumTimeForPages,
       CheckpointPace.maximumWait - CheckpointPace.reserve - min(commitTime, CheckpointPace.maximumWait / 2))
-    if timeForPages > target {
+    if timeForPages > allowedTimeForPages {
       copyThreshold = max(CheckpointPace.minimumPages, copyThreshold / 2)
-    } else if timeForPages < target / 2 {
+    } else if timeForPages < allowedTimeForPages / 2 {
       copyThreshold = min(CheckpointPace.maximumPages, copyThreshold + copyThreshold / 8)
     }
   }

@@ -99,11 +99,12 @@ public final class FileStore: EphemeralStore {
 
   // MARK: Operations
 
-  /// 5 seconds: one machine has one clock, which a time server may set back by seconds.
+  /// 5 seconds: all processes of one machine use the same clock, but a time server may set it back by seconds.
   public var clockTolerance: Seconds { 5 }
 
-  /// Stores `value` if there is no entry. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer or
-  /// the value has the wrong length for its kind.
+  /// Stores `value` and returns `nil` if the key has no unexpired entry. Otherwise returns the value of the entry.
+  /// Throws `.full` if there is no room, and `.tooLong` if the kind does not permit so long a value. Throws
+  /// `.unavailable` if the disk does not answer, or if the kind has a fixed length and the value has another one.
   public func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {
@@ -111,7 +112,8 @@ public final class FileStore: EphemeralStore {
     return try await performForValue(key, .put(value, holder: holder, expiry: expiry), now)
   }
 
-  /// Reserves room for a value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk does not answer.
+  /// Reserves room for a value of at most `bytes` bytes. Throws `.full` if there is no room, `.tooLong` if the kind
+  /// does not permit so long a value or has a fixed length, and `.unavailable` if the disk does not answer.
   public func reserve(
     _ key: StoreKey, bytes: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) {
@@ -119,8 +121,8 @@ public final class FileStore: EphemeralStore {
     _ = try await perform(key, .reserve(bytes: bytes, holder: holder, expiry: expiry), now)
   }
 
-  /// Replaces `old` by `new` if `old` is the current value. Throws `.full`, `.tooLong`, or `.unavailable` if the disk
-  /// does not answer or the value has the wrong length for its kind.
+  /// Replaces `old` by `new` and returns true if `old` is the current value. Otherwise returns false. The errors are
+  /// those of `put`.
   public func replace(
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
@@ -138,12 +140,13 @@ public final class FileStore: EphemeralStore {
 
   /// Returns the value and removes the entry. Throws `.unavailable` if the disk does not answer.
   public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
-    try await performForValue(key, .take(nil), now)
+    try await performForValue(key, .take(expected: nil), now)
   }
 
-  /// Removes the entry if `value` is its value. Throws `.unavailable` if the disk does not answer.
+  /// Removes the entry and returns true if `value` is its value. Otherwise returns false. Throws `.unavailable` if the
+  /// disk does not answer.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
-    try await performForValue(key, .take(value), now) != nil
+    try await performForValue(key, .take(expected: value), now) != nil
   }
 
   /// Queues a change of the entry behind the waiting operations, and returns at once. The change replaces `old` by
@@ -153,15 +156,15 @@ public final class FileStore: EphemeralStore {
     if let new {
       performWithoutReply(key, .replace(old, with: new, expiry: expiry), on: poller)
     } else {
-      performWithoutReply(key, .take(old), on: poller)
+      performWithoutReply(key, .take(expected: old), on: poller)
     }
   }
 
   /// Queues an operation for which no caller waits. The operation is lost if the queue is full.
   private func performWithoutReply(_ key: StoreKey, _ operation: StoreRequest.Operation, on poller: Poller) {
-    // With the time 0, the store's thread treats no entry as expired. If the operation replaces the value of an expired
-    // entry, the entry stays expired, because the callers of `replaceLater` pass the expiry with which `old` was
-    // stored.
+    // With the time 0, the store's thread treats every entry as unexpired. If the operation replaces the value of an
+    // expired entry, the entry stays expired, because the callers of `replaceLater` pass the expiry with which `old`
+    // was stored.
     let request = StoreRequest(
       key: key, operation: operation, now: 0, began: SystemClock.monotonicNanoseconds(),
       reply: AwaitedValue(on: poller))
@@ -198,7 +201,7 @@ public final class FileStore: EphemeralStore {
       if case .put(let value, _, _) = operation, key.kind == .claim {
         // The transaction in progress may still store the claim, although the operation has failed for its caller. So
         // the claim is removed afterwards.
-        performWithoutReply(key, .take(value), on: poller)
+        performWithoutReply(key, .take(expected: value), on: poller)
       }
       throw .unavailable("the disk does not answer")
     }
@@ -257,8 +260,8 @@ extension FileStore {
 
   /// Replaces the file by a new, empty store with a new epoch, also if the file is damaged or missing.
   ///
-  /// Returns the name under which the old file is kept if it was not recognised as a store. Throws if the file is in
-  /// use or cannot be replaced.
+  /// Returns the name under which the old file is kept if it was not recognised as a store, and `nil` if no old file is
+  /// kept. Throws if the file is in use or cannot be replaced.
   public static func reset(_ path: String) throws(FileStoreError) -> String? {
     try StoreFile.reset(path)
   }

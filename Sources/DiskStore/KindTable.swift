@@ -37,6 +37,7 @@ final class KindTable {
   private let chargeLimit: Int
   /// The bytes and entries of each holder, for a kind whose entries can be evicted.
   private var holderShares = HolderShares()
+  /// The id of the next entry.
   private var nextID: Int64 = 1
   /// The id of the first entry that this process adds. Earlier entries are not in `charges`.
   private var firstID: Int64 = 1
@@ -115,7 +116,7 @@ final class KindTable {
 
   // MARK: Operations
 
-  /// Stores a value and returns `nil` if the key has no entry; otherwise returns the existing value.
+  /// Stores a value and returns `nil` if the key has no unexpired entry. Otherwise returns the value of that entry.
   func put(
     _ key: StoreKey, _ value: [UInt8], holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<[UInt8]?, StoreError> {
@@ -162,9 +163,9 @@ final class KindTable {
 
   /// Removes an entry and returns its value.
   ///
-  /// - Parameter value: the value that the entry must have; `nil` for any.
-  func take(_ key: StoreKey, _ value: [UInt8]?, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
-    guard let row = try unexpiredRow(of: key, now: now), value == nil || value == row.value else { return nil }
+  /// - Parameter expected: the value that the entry must have; `nil` for any.
+  func take(_ key: StoreKey, _ expected: [UInt8]?, now: UnixTime) throws(SQLiteError) -> [UInt8]? {
+    guard let row = try unexpiredRow(of: key, now: now), expected == nil || expected == row.value else { return nil }
     try remove(row)
     return row.value
   }
@@ -195,17 +196,20 @@ final class KindTable {
 
   private static let wrongLength = StoreError.unavailable("a value of the wrong length for its kind")
 
+  /// Adds an entry for a key that has none. `room` is the number of bytes that are charged for a value that varies in
+  /// length; it may exceed `value.count`.
   private func add(
     _ key: StoreKey, _ value: [UInt8], room: Int, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) throws(SQLiteError) -> Result<Void, StoreError> {
+    // An entry that would already have expired is not stored.
     guard expiry > now else { return .success(()) }
     var storedHolder = Int64(bitPattern: holder.fingerprint)
     var storedRoom = 0
     if case .fixed(let length) = kind.properties.size {
       guard value.count == length else { return .failure(KindTable.wrongLength) }
       if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.maximumSweep) }
-      guard usage.entries < capacity, let slot = charges.charge(holder) else { return .failure(.full) }
-      storedHolder = Int64(slot)
+      guard usage.entries < capacity, let holderIndex = charges.charge(holder) else { return .failure(.full) }
+      storedHolder = Int64(holderIndex)
       usage.bytes += bytesPerEntry
     } else {
       let size = room + KindTable.variableLengthOverhead
@@ -221,9 +225,9 @@ final class KindTable {
     return .success(())
   }
 
-  /// Makes room for an entry of `size` bytes. First evicts entries of its holder while the holder exceeds its limit.
-  /// Then removes expired entries, and at last evicts entries of the largest holders. Returns false if the entry still
-  /// does not fit.
+  /// Makes room for an entry of `size` bytes that `holder` adds. First evicts entries of `holder` as long as it would
+  /// exceed its limit with the new entry. Then removes expired entries of any holder, and at last evicts entries of the
+  /// largest holders. Returns false if there is still no room.
   private func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(SQLiteError) -> Bool {
     if holder.isLimited {
       while holderShares.count(holder.fingerprint) >= EntryTable.protectedEntries,

@@ -21,8 +21,9 @@ struct StoreFile {
   let epoch: EpochID
   /// True if opening has created the file.
   let isNew: Bool
-  // Has a descriptor of the file, which is closed after those of `database`. SQLite's own locks end when the process
-  // closes any descriptor of the file.
+  /// The lock on the file, which excludes other processes. The lock has its own descriptor of the file. SQLite's own
+  /// locks end when the process closes any descriptor of the file, so the lock's descriptor is closed after those of
+  /// `database`.
   private let lock: DatabaseFile
 
   /// Opens the store, or creates it if no file has this name.
@@ -31,6 +32,8 @@ struct StoreFile {
     let lock: DatabaseFile
     do throws(DatabaseFile.Problem) {
       if !DatabaseFile.exists(path) {
+        // A log without its file shows that a store was here. A new store must not replace it without the operator's
+        // knowledge, so this ends in the error `.logWithoutFile`.
         guard !DatabaseFile.exists(path + "-wal") else { throw .missing }
         isNew = try StoreFile.create(path)
       }
@@ -134,6 +137,7 @@ struct StoreFile {
   private static func build(_ path: String) throws(DatabaseFile.Problem) {
     DatabaseFile.remove(path + "-wal")
     try DatabaseFile.create(path)
+    // The lowest bit is set, because an epoch must not be 0.
     let epoch = Int64(bitPattern: randomBytes(8).reduce(0) { $0 << 8 | UInt64($1) } | 1)
     do throws(SQLiteError) {
       let database = try Database(path: path)
@@ -158,9 +162,10 @@ struct StoreFile {
   /// Replaces the file by a new, empty store with a new epoch. A file that is not recognised as a store is kept; the
   /// result is its new name.
   ///
-  /// The reset renames the old file, then removes its log, and then gives the new store the name `path`. So after a
-  /// crash, `path` has the old store with its log, only the log, nothing, or the new store. It never has the old store
-  /// without its log.
+  /// The reset renames the old file, then removes its log, and then gives the new store the name `path`. A crash
+  /// between two of these steps therefore leaves only the log, or neither a file nor a log. The file is renamed before
+  /// the log is removed, because the old file without its log would look like a complete store, but lack the latest
+  /// changes.
   static func reset(_ path: String) throws(FileStoreError) -> String? {
     do throws(DatabaseFile.Problem) {
       // Held until the end, so that no gateway uses the file that is removed.
@@ -183,7 +188,8 @@ struct StoreFile {
     }
   }
 
-  /// Returns true if the header of the file is that of a store, or if the file is empty.
+  /// Returns true if the header of the file is that of a store. Also returns true for an empty file, which contains
+  /// nothing to keep.
   private static func isStore(_ file: DatabaseFile) -> Bool {
     // SQLite's header contains the application id in the bytes 68 to 71.
     let header = file.prefix(72)

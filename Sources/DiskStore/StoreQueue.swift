@@ -51,7 +51,7 @@ final class StoreQueue: Sendable {
     }
   }
 
-  /// Waits a millisecond for more operations and takes them.
+  /// Waits at most a millisecond for more operations, and takes those that have arrived.
   func takeMore() -> [StoreRequest] {
     signal.pause(atMost: 1)
     return state.withLock { state in

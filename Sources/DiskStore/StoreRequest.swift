@@ -9,8 +9,8 @@ struct StoreRequest: Sendable {
     case reserve(bytes: Int, holder: StoreHolder, expiry: UnixTime)
     case replace([UInt8], with: [UInt8], expiry: UnixTime)
     case get
-    /// Removes the entry if it has this value; `nil` for any value.
-    case take([UInt8]?)
+    /// Removes the entry if its value is `expected`; `nil` for any value.
+    case take(expected: [UInt8]?)
   }
 
   enum Answer: Sendable {

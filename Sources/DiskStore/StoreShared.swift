@@ -6,7 +6,9 @@ internal import Synchronization
 final class StoreShared: Sendable {
   private struct State {
     var usage: [StoreUsage] = []
+    /// The function that `reportShortages` has set.
     var onShortage: (@Sendable (StoreUsage) -> Void)?
+    /// The function that `reportOutages` has set.
     var onMessage: (@Sendable (String) -> Void)?
     var checkpoints = CheckpointFigures()
   }

@@ -40,7 +40,7 @@ final class StoreWriter {
   /// The reason why the file must not be used any more; `nil` while it may be used.
   private var fault: String?
 
-  /// Counts the entries of the file.
+  /// Opens the table of each kind and counts its entries.
   ///
   /// - Parameters:
   ///   - size: the maximum bytes of all entries.
@@ -88,7 +88,8 @@ final class StoreWriter {
 
   // MARK: Transactions
 
-  /// Executes the operations in one transaction, except those whose callers no longer wait, and answers them.
+  /// Executes the operations in one transaction, and answers them. Omits an operation whose caller has waited until its
+  /// deadline and has left. An operation for which no caller ever waits (`FileStore.performWithoutReply`) is executed.
   private func executeAndAnswer(_ batch: ArraySlice<StoreRequest>) {
     let awaited = batch.filter { !$0.reply.isAbandoned }
     guard !awaited.isEmpty else { return }
@@ -148,7 +149,7 @@ final class StoreWriter {
     case .replace(let old, let new, let expiry):
       return try table.replace(key, old, with: new, expiry: expiry, now: now).map { .flag($0) }
     case .get: return .success(.value(try table.value(of: key, now: now)))
-    case .take(let value): return .success(.value(try table.take(key, value, now: now)))
+    case .take(let expected): return .success(.value(try table.take(key, expected, now: now)))
     }
   }
 

@@ -1,8 +1,9 @@
 /// The rules of each endpoint, in the order in which they run. In enforce mode, the first rule that refuses determines
 /// the response.
 ///
-/// Each column is one of the lists below: `authorization`, `pushed`, `reference`, `token`, `redemption`, `refresh`,
-/// `transaction`, `reentry` and `interaction`. A number is the position of the rule in that list.
+/// Each column is one of the lists below. From left to right: `authorization`, `pushed`, `reference`, `token`,
+/// `redemption`, `refresh`, `transaction`, `reentry` and `interaction`. A number is the position of the rule in that
+/// list.
 /// ```
 ///                                                            aut pus ref tok red rfr tra ree int
 /// the endpoint accepts the method                              1   1   1   1

@@ -50,7 +50,7 @@ extension Worker {
     try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: deadline)
     let exchange = LoopbackConnection(socket, waiter, poller.buffers, deadline)
     try await exchange.write(request, to: address)
-    return try await exchange.readResponse(toHead: request.method == "HEAD")
+    return try await exchange.readResponse(isHeadRequest: request.method == "HEAD")
   }
 
   fileprivate func sendRaw(_ bytes: [UInt8], toPort port: Int) async throws -> [UInt8] {

@@ -76,16 +76,20 @@ public struct DemoBrowser {
   }
 
   /// Submits a form on a page, then follows redirects as in `open`.
+  ///
+  /// - Parameters:
+  ///   - values: The values that the user enters, by the names of the controls.
+  ///   - button: The button that the user presses; `nil` if the form is submitted without a button.
   public mutating func submit(
     _ form: HTMLForm, on page: Page, _ values: [String: String] = [:], button: HTMLForm.Control? = nil
   ) async throws -> Outcome {
     let sent = form.submission(values, button: button)
-    let reference = page.address.resolving(form.action)
+    let target = page.address.resolving(form.action)
     guard form.method == "POST" else {
-      let withoutQuery = String(reference.prefix { $0 != "?" })
+      let withoutQuery = String(target.prefix { $0 != "?" })
       return try await go(to: sent.added(to: withoutQuery), method: "GET", body: nil)
     }
-    return try await go(to: reference, method: "POST", body: sent)
+    return try await go(to: target, method: "POST", body: sent)
   }
 
   /// Delivers the URL to the app or opens it.

@@ -23,12 +23,12 @@ public struct DemoUser: Sendable {
   }
 
   /// Opens an address, fills in the login page and answers consent pages. Returns when the app has received the
-  /// response, when a page has no form that the user can submit, or when the login fails.
+  /// response, when a page has no form that the user can submit, when the login fails, or after eight pages.
   public func signIn(in browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Outcome {
     var outcome = try await browser.open(address)
     var hasSignedIn = false
     // A sign-in has at most four pages: the gateway's consent page, the legacy server's login page and consent page,
-    // and a form_post page. After eight pages, the pages probably repeat.
+    // and a form_post page. If the browser has shown eight pages, the pages probably repeat.
     for _ in 0..<8 {
       guard case .page(let page) = outcome, let form = page.forms.first else { return outcome }
       if let password = form.names(of: "password").first {

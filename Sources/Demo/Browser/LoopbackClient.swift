@@ -68,6 +68,6 @@ public final class LoopbackClient {
     defer { socket.close() }
     let connection = LoopbackConnection(socket, waiter, poller.buffers, deadline)
     try await connection.write(request, to: address)
-    return try await connection.readResponse(toHead: request.method == "HEAD")
+    return try await connection.readResponse(isHeadRequest: request.method == "HEAD")
   }
 }

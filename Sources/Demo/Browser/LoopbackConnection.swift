@@ -48,7 +48,7 @@ package final class LoopbackConnection {
   /// Receives the final response. Skips 1xx responses.
   ///
   /// - Parameter isHeadRequest: True if the request was HEAD, whose response has no body.
-  package func readResponse(toHead isHeadRequest: Bool) async throws(LoopbackClient.Failure) -> Response {
+  package func readResponse(isHeadRequest: Bool) async throws(LoopbackClient.Failure) -> Response {
     let buffer = buffers.take()
     defer { buffers.wipeAndGiveBack(buffer) }
     var (response, framing) = try await readHead(buffer, isHeadRequest: isHeadRequest)
@@ -72,6 +72,7 @@ package final class LoopbackConnection {
     return response
   }
 
+  /// Receives the head of the final response. Skips the heads of 1xx responses.
   private func readHead(
     _ buffer: Buffer, isHeadRequest: Bool
   ) async throws(LoopbackClient.Failure) -> (Response, BodyFraming) {
@@ -94,6 +95,7 @@ package final class LoopbackConnection {
       } catch {
         throw .malformed(error)
       }
+      // The head is incomplete. `readRoom` is the part of the buffer's room into which data can be received.
       guard buffer.readRoom > 0 else { throw .malformed(MessageError(status: 502, "a head that is too long")) }
       guard try await receive(buffer) else { throw .incomplete }
     }

@@ -13,8 +13,10 @@ final class DemoAppHandler: RequestHandler {
   private static let attemptLimit = 16
 
   private let app: NativeApp
+  /// The address of the protected resource, behind the gateway.
   private let resource: WebAddress
   private let client: LoopbackClient
+  /// The sign-in attempts in progress, the oldest first.
   private var attempts: [NativeApp.Attempt] = []
 
   init(_ app: NativeApp, _ resource: WebAddress, _ poller: Poller) {

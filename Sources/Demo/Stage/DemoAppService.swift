@@ -16,7 +16,8 @@ final class DemoAppService {
     let settings = CompiledProxyConfiguration(ProxyConfiguration())
     // The handler forwards no request, so the resolver is never used.
     let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
-    // The handler is replaced as soon as the port, and so the redirect URI, is known.
+    // The redirect URI contains the port, which is known only when the server listens. Until then, the handler has an
+    // app without a redirect URI. The call of `adopt` below replaces this handler.
     let placeholder = NativeApp(clientID: DemoPolicy.appID, redirectURI: "", server: server)
     service = try await ProxyServer(workers: 1, addresses: addresses, threadName: "app") { worker in
       ProxyWorker(

@@ -9,6 +9,7 @@ public enum DemoPolicy {
   static let legacyClientID = "legacy-web"
   static let legacyClientSecret = "the-gateway-keeps-this"
   static let appID = "demo-app"
+  /// The client id that a thief presents with a code of `appID` (`DemoStory.Participants.otherApp`).
   static let otherAppID = "other-app"
   static let otherAppRedirectURI = "com.example.other:/callback"
 

@@ -41,14 +41,16 @@ extension DemoStory {
     step.say("thief", "has intercepted the app's code: code=\(code.reveal().prefix(6))…")
     let requestsBefore = legacyRequestCount
     let guess = Secret(Base64URL.encode(randomBytes(32)))
-    let guessed = try await redeem(code, guess, by: participants.app, as: "thief", &step)
-    let other = try await redeem(code, guess, by: participants.otherApp, as: "thief", &step)
+    let responseToThief = try await redeem(code, guess, by: participants.app, as: "thief", &step)
+    let responseToThiefAsOtherApp = try await redeem(code, guess, by: participants.otherApp, as: "thief", &step)
     let noThiefRequestForwarded = legacyRequestCount == requestsBefore
     step.say("app", "redeems the same code with its own verifier")
-    let own = try await redeem(code, attempt.verifier, by: participants.app, as: "app", &step)
+    let responseToApp = try await redeem(code, attempt.verifier, by: participants.app, as: "app", &step)
     let isExpectedResponse =
-      [guessed, other].allSatisfy { $0.status == 400 && NativeApp.error(in: $0) == "invalid_grant" }
-      && NativeApp.tokens(in: own) != nil
+      [responseToThief, responseToThiefAsOtherApp].allSatisfy {
+        $0.status == 400 && NativeApp.error(in: $0) == "invalid_grant"
+      }
+      && NativeApp.tokens(in: responseToApp) != nil
     step.finish(
       isAsExpected: isExpectedResponse && noThiefRequestForwarded,
       expectation: "no token for the thief, and the app still gets its own" + noThiefRequestNote)
@@ -85,9 +87,10 @@ extension DemoStory {
       expectation: "the second use is refused, and the tokens of the first are revoked at the legacy server")
   }
 
-  /// Shows two problems of native apps without the gateway. The app uses the client id that is registered at the legacy
-  /// server. The legacy server refuses the app's own redirect URI. If the app sends the registered redirect URI
-  /// instead, a thief can redeem the app's code, because every copy of the app contains the client secret.
+  /// Shows two problems that native apps have at a legacy server if there is no gateway. The app uses the client id
+  /// that is registered there. First, the legacy server refuses the app's own redirect URI. Second, if the app sends
+  /// the registered redirect URI instead, a thief can redeem the app's code, because every copy of the app contains the
+  /// client secret.
   func runWithoutGateway(_ step: inout DemoStep) async throws {
     let direct = NativeApp.Server(
       authorizationEndpoint: participants.legacy.at("/authorize"),
@@ -187,7 +190,8 @@ extension DemoStory {
     return try await exchange(request, at: participants.resource, from: "app", to: "legacy", &step)
   }
 
-  /// Uses both tokens. Returns true if the legacy server refuses the access token and the gateway the refresh token.
+  /// Uses the access token and, if there is one, the refresh token. Returns true if the legacy server refuses the
+  /// access token and the gateway refuses the refresh token.
   private func tokensAreRevoked(_ tokens: NativeApp.Tokens, _ step: inout DemoStep) async throws -> Bool {
     let resourceResponse = try await useToken(tokens.accessToken, &step)
     guard let refreshToken = tokens.refreshToken else { return resourceResponse.status == 401 }
@@ -198,6 +202,9 @@ extension DemoStory {
       && NativeApp.error(in: refreshResponse) == "invalid_grant"
   }
 
+  /// Sends a request, and adds a line for the request and a line for the response to the step. `from` is the
+  /// participant that sends the request, and `to` is the participant that gives the response. If the legacy server
+  /// responds through the gateway, `to` is the legacy server.
   private func exchange(
     _ request: Request, at address: WebAddress, from: String, to: String, _ step: inout DemoStep
   ) async throws -> Response {

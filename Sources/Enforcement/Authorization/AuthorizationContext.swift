@@ -13,11 +13,15 @@ final class AuthorizationContext: FormContext {
   let isPushed: Bool
   /// True if the request comes from a start ticket: the sealed request in the link by which a user restarts a sign-in.
   let isRestarted: Bool
+  /// The mode in which the rules run: enforce or observe.
   let mode: EnforcementMode
+  /// The client in the policy; `nil` if the request names no known client.
   let client: Client?
+  /// The redirect URI of the request, or the reason why it is refused.
   let redirect: RedirectResolution
   /// The response type; `nil` if the request has none, or a malformed one.
   let responseType: ResponseType?
+  /// The code challenge of the request, or the reason why the request has no usable one.
   let challenge: ParsedChallenge
 
   init(

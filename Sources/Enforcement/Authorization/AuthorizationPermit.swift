@@ -51,11 +51,13 @@ public final class AuthorizationPermit: Sendable {
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
     upstreamUsesPKCE = context.policy.upstream.usesPKCE
+    // `appliesDefault`: if no scope is left for the upstream, the default scope of the policy is sent.
     parameters = AuthorizationPermit.upstreamParameters(
       context, client: client, redirectURI: upstreamRedirectURI,
       scope: UpstreamScope(scope, client: client, policy: context.policy, appliesDefault: true).scope)
   }
 
+  /// Returns the value of `parameters`. `redirectURI` and `scope` are those of the upstream request.
   private static func upstreamParameters(
     _ context: AuthorizationContext, client: Client, redirectURI: String, scope: Scope?
   ) -> [FormParameters.Entry] {

@@ -50,7 +50,8 @@ extension Enforcement {
       case .refused(let rejection, let detail): .reject(context.errorResponse(for: rejection, detail: detail))
       case .allowed where context.mode == .observe: .pass(PassThroughPermit())
       case .allowed:
-        // Creates a permit, because the rules have checked that the client is known and its redirect URI verified.
+        // The rules have checked that the client is known and its redirect URI verified, so the initialiser returns a
+        // permit. The refusal behind `??` is never used.
         AuthorizationPermit(context).map(Decision.forward)
           ?? .reject(context.errorResponse(for: .redirectURIMissing, detail: nil))
       }

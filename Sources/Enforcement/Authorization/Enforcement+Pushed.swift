@@ -5,10 +5,11 @@ public import Policy
 public struct PushedPermit: Sendable {
   /// The client that pushed the request.
   public let client: Client
-  /// The request as a query, built from the parsed values without the credentials of the client. It is stored, and
-  /// decided again when a browser presents the reference.
+  /// The request as a query, built from the parsed values without the credentials of the client. The store keeps the
+  /// query until a browser presents the reference, or until the reference expires.
   public let query: String
-  /// The permit for the request under the current policy. It is used only to answer the push.
+  /// The permit for the request under the current policy, with which the caller answers the push. When a browser
+  /// presents the reference, the request is decided again, and this decision creates another permit.
   public let authorization: AuthorizationPermit
 }
 
@@ -61,7 +62,7 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
     var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // A client that uses HTTP Basic may omit `client_id` from the body.
+    // A client that uses HTTP Basic may omit `client_id` from the body, or send it with an empty value.
     if request.parameters[.clientID] == nil {
       entries.removeAll { $0.parameter == .clientID }
       entries.append(FormParameters.Entry(.clientID, client.id.rawValue))

@@ -37,6 +37,7 @@ public struct UpstreamAuthorizationResponse: Sendable {
     self.parameters = parameters
     let rest = UpstreamAuthorizationResponse.removingResponseParameters(from: query)
     var address = [UInt8](copying: target.extracting(0..<mark))
+    // A query that consists only of separators counts as empty.
     if rest.contains(where: { $0 != UInt8(ascii: "&") }) {
       address.append(UInt8(ascii: "?"))
       address += rest
@@ -97,7 +98,8 @@ struct TransactionContext: Sendable {
   }
 
   /// Returns the destination of the response. The redirect URI is compared with the registered ones again, because the
-  /// policy may have changed since the state was sealed.
+  /// policy may have changed since the state was sealed. If the policy no longer permits the response mode of the
+  /// transaction, the response is sent in the query.
   private static func redirect(
     to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
   ) -> VerifiedRedirect? {
@@ -147,6 +149,7 @@ public final class CompletionPermit: Sendable {
   /// The client gets the upstream code only in sealed form, so that browsers never see it.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
+  /// The parameters of the upstream's response that the client gets with the code: `session_state` and `scope`.
   let extraParameters: [FormParameters.Entry]
 
   init(
@@ -198,7 +201,8 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(.withoutRedirect(.transactionNoLongerValid)), findings: [])
     }
     if let rejection = rejection(of: answer, transaction: transaction, facts: facts, policy: policy) {
-      // For `callbackClosed`, the client gets `server_error`, without the text of the upstream.
+      // Only for `callbackClosed` does the client get the error: `server_error`, without the text of the upstream. The
+      // other refusals are pages without a link to the client.
       let delivery = rejection == .callbackClosed ? redirect.errorDelivery : .withoutRedirect
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
@@ -232,6 +236,8 @@ extension Enforcement {
     }
   }
 
+  /// Returns the decision on a response that `rejection(of:transaction:facts:policy:)` does not refuse: a permit for a
+  /// code, or a refusal for an error or a response without a clear result.
   private static func decision(
     on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
     transaction: AuthorizationTransaction, facts: CompletionFacts

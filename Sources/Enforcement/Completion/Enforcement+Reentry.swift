@@ -89,9 +89,11 @@ extension Enforcement {
   /// Decides a POST to the authorization endpoint without OAuth parameters: a login or consent form of the upstream
   /// (invariant `I-reentry`).
   ///
-  /// If the browser has no transaction in progress, the form may belong to the sign-in of an observed client. Then it
-  /// passes if the policy observes any requests. If the policy also enforces a client, a form that cannot be read does
-  /// not pass, because it could contain the id of that client.
+  /// If the browser has a transaction in progress, the form belongs to it: the decision is `.forward` or a refusal.
+  ///
+  /// If the browser has none, the form may belong to the sign-in of an observed client. The decision is then `.pass` if
+  /// the policy observes any requests, and a refusal otherwise. If the policy also enforces a client, a form that
+  /// cannot be read is refused too, because it could contain the id of that client.
   ///
   /// - Parameters:
   ///   - request: The request.
@@ -112,6 +114,8 @@ extension Enforcement {
       case .parametersInQueryAndBody: return .reject(.withoutRedirect(.parametersSplit))
       }
     }
+    // A form with OAuth parameters, or with a name that some server reads as one, could change the request that the
+    // gateway has checked.
     let hasOAuthParameters = request.parameterSources.contains {
       AuthorizationRequest.hasOAuthParameters($0) || $0.hasLookalikeName
     }

@@ -90,10 +90,12 @@ public struct ReflectedCodeScanner: Sendable {
     // A code that contains escapes itself is found only if both texts are completely decoded.
     let decodedCode =
       isUnreserved ? wanted : ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(code.utf8.span))
-    // Whether a short code is found depends on the characters next to it, which decoding can change.
-    let mayNeedNoDecoding = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
+    // If decoding adds no unreserved character to a text, one search of the text as sent is enough for such a code. A
+    // short code needs all searches: it counts as found only if no letter, digit, `-` or `_` is next to it, and
+    // decoding can change the characters next to it.
+    let isDistinctiveAndUnreserved = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
-      if mayNeedNoDecoding, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {
+      if isDistinctiveAndUnreserved, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {
         return ReflectedCodeScanner.occurs(wanted, in: text)
       }
       var text = ReflectedCodeScanner.replacingPlus(text)

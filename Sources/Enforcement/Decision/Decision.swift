@@ -1,7 +1,7 @@
 public import OAuth
 import Policy
 
-/// The decision on a request, with the permission that the caller gets if the request passes.
+/// The decision on a request, with the permission that the caller gets if the request is forwarded.
 public enum Decision<Permit: Sendable>: Sendable {
   /// The request is forwarded in the form that the permit describes.
   case forward(Permit)
@@ -45,6 +45,7 @@ public struct DecisionWithFindings<Permit: Sendable>: Sendable {
 public enum Finding: Sendable, Hashable {
   /// A refusal that `mode: enforce` would have carried out for this observed request.
   case wouldReject(Rejection)
+  /// An aspect of the request that a rule has noted.
   case note(Note)
 
   /// An aspect of a request that operators should know. The raw value appears in logs and metrics.
@@ -115,7 +116,8 @@ public struct RejectionResponse: Sendable {
   /// The value of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2).
   public var errorDescription: String { upstreamError?.description ?? rejection.errorDescription }
 
-  /// The error response for the redirect URI; `nil` if the error is not sent there.
+  /// The error response for the redirect URI, which a redirect or the link on a page sends there; `nil` if the error is
+  /// delivered without a redirect and without a link.
   public var response: AuthorizationResponse? {
     switch delivery {
     case .withoutRedirect: nil

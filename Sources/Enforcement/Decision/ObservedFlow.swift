@@ -39,6 +39,7 @@ public struct ObservedFlow: Sendable, Equatable {
     case unusable
   }
 
+  /// The digest of the client id; `nil` if the request has no single client id.
   let client: ShortDigest?
   /// The digest of the redirect URI as sent; `nil` if the request omitted it.
   let redirectURI: ShortDigest?

@@ -48,14 +48,18 @@ protocol FormContext: Sendable {
   var defect: RequestDefect? { get }
 }
 
-/// Runs rules in order until one refuses. In observe mode, it runs all rules and records each refusal as a finding.
+/// Runs lists of rules, and collects their findings. A list runs in order until a rule refuses. In observe mode, all
+/// rules of the list run, and each refusal is recorded as a finding.
 struct RuleRun {
   enum Outcome {
     case refused(Rejection, Detail?)
+    /// No rule refused, or the mode is observe. In observe mode, `findings` has the refusals.
     case allowed
   }
 
+  /// The notes of the rules and, in observe mode, their refusals.
   private(set) var findings: [Finding] = []
+  /// The rules that ran, with their verdicts; empty if `keepsTrace` is false.
   private(set) var trace: [TraceStep] = []
   let mode: EnforcementMode
   let keepsTrace: Bool

@@ -49,8 +49,8 @@ extension Rule where Context == TokenContext {
     Rule(name: "the client is registered") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
       guard let id = context.authentication?.clientID else { return .refuse(.clientUnidentified) }
-      let isHeld = context.policy.upstreamIDsWithHeldSecret.contains(id)
-      return .refuse(isHeld ? .clientIDOfUpstreamAtToken : .clientNotKnownAtToken)
+      let isUpstreamID = context.policy.upstreamIDsWithHeldSecret.contains(id)
+      return .refuse(isUpstreamID ? .clientIDOfUpstreamAtToken : .clientNotKnownAtToken)
     }
   }
 
@@ -67,6 +67,7 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, sections 2.3 and 2.3.1. A public client needs no secret: every copy of the app would contain the secret,
   /// so it would prove nothing (RFC 8252, section 8.5). If a public client sends a secret, it is not compared.
+  /// Credentials that only the upstream can verify pass this rule.
   static var clientAuthenticated: Rule {
     Rule(name: "a confidential client is authenticated") { context in
       guard let client = context.client else { return .pass }

@@ -46,7 +46,7 @@ extension Rule where Context == ReentryContext {
           return .refuse(.reentryChanged, .parameter(parameter.text))
         }
       }
-      // A parameter that the gateway did not send cannot come from the upstream's page.
+      // The upstream got none of these parameters, so its page has no value to send back.
       if let surplus = context.unexpectedParameters.intersection(context.request.parametersWithValue).sorted.first {
         return .refuse(.reentryChanged, .parameter(surplus.text))
       }

@@ -57,6 +57,7 @@ extension Rule where Context: FormContext {
   static var parametersWellFormed: Rule {
     Rule(name: "every parameter can be decoded") { context in
       guard let name = context.parameters.namesWithMalformedValue.first else { return .pass }
+      // A detail contains no text from the request, so an unknown name is not reported.
       let isKnown = context.definedParameters.contains(ParameterName(name))
       return .refuse(.parameterMalformed, isKnown ? .parameter(name) : nil)
     }
