@@ -3,8 +3,8 @@ internal import ByteText
 /// A set of globs for field names, such as `iv-*` or `*-s-dn`. A `*` matches any number of characters.
 ///
 /// Names and globs are compared in their folded form (`foldedInName`): lower case, with `-` for everything except
-/// letters and digits. So `iv-*` also matches `IV_User`, because servers that turn field names into variable names read
-/// `IV_User` as `IV-User`.
+/// letters and digits. So `iv-*` also matches `IV_User`. Servers that turn field names into variable names cannot
+/// distinguish `IV_User` from `IV-User`.
 struct FieldNameGlobs: Sendable {
   /// One glob, split at each `*`.
   private struct Glob: Sendable {

@@ -2,9 +2,9 @@ internal import ByteText
 
 /// The positions of a head's fields in the receive buffer, as offsets. Names and values are not copied.
 ///
-/// A worker reuses an index for many messages: it parses and rewrites each head without waiting in between. The body
-/// of a loop over the index must neither wait nor parse another head into the index, because the loop would then
-/// continue with the fields of the other head.
+/// A worker reuses an index for many messages. This is possible because a worker does not wait between parsing a head
+/// and rewriting this head. The body of a loop over the index must neither wait nor parse another head into the index,
+/// because the loop would then continue with the fields of the other head.
 public final class HeadIndex {
   /// One field, as offsets into the bytes of the head.
   public struct Field: Sendable {
@@ -64,8 +64,8 @@ public final class HeadIndex {
   public func has(_ known: KnownField) -> Bool { presentKinds >> UInt64(known.rawValue) & 1 == 1 }
 
   /// True if a field with a URL for the browser occurs: Location, Content-Location, Refresh or Link.
-  public var hasLocationOrLink: Bool { presentKinds & HeadIndex.locations != 0 }
-  private static let locations: UInt64 =
+  public var hasLocationOrLink: Bool { presentKinds & HeadIndex.locationOrLinkKinds != 0 }
+  private static let locationOrLinkKinds: UInt64 =
     1 << UInt64(KnownField.location.rawValue) | 1 << UInt64(KnownField.contentLocation.rawValue)
     | 1 << UInt64(KnownField.refresh.rawValue) | 1 << UInt64(KnownField.link.rawValue)
 
@@ -129,6 +129,7 @@ public final class HeadIndex {
       }
       guard nameEnd > nameStart else { throw .malformed("a header field without a name") }
       var known = table.find(bytes, nameStart..<nameEnd, FoldedName(bytes, nameStart..<nameEnd, isPlain: isPlain))
+      // A name with special characters has a kind of its own, not that of the name to which it folds.
       if !isPlain { known = known.isIrregularIfFolded ? .irregular : .disguised }
       position += 1
       // Skips blanks (spaces and tabs). `isBlank` alone would take twice as long; the faster comparison with a space
@@ -245,6 +246,7 @@ public final class HeadIndex {
     switch table.find(bytes, token, name) {
     case .keepAlive: options.keepAlive = true
     case .upgrade: options.upgrade = true
+    // These options are permitted and have no effect.
     case .te, .trailer, .proxyConnection, .http2Settings: break
     case .none, .common, .link:
       for index in 0..<count where HeadIndex.equalAfterFolding(bytes, records[index].name, token) {
@@ -262,7 +264,7 @@ public final class HeadIndex {
       && bytes.word(at: range.lowerBound &+ 2) | 0x2020_2020_2000_2020 == 0x6576_696c_612d_7065
   }
 
-  /// True if the bytes in `range` equal `text` in any letter case. `text` is in lower case.
+  /// True if the bytes in `range` equal `text` in any letter case. `text` must be in lower case.
   public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound

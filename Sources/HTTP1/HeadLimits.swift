@@ -10,7 +10,7 @@ public struct HeadLimits: Sendable {
 
   /// Creates limits.
   ///
-  /// - Parameter bytes: At most 16 KiB, the number of bytes that one buffer receives.
+  /// - Parameter bytes: At most 16 KiB, because a receive buffer has room for a head of at most this length.
   public init(bytes: Int = 16 * 1024, fields: Int = HeadIndex.fieldLimit, target: Int = 8 * 1024) {
     self.bytes = bytes
     self.fields = fields

@@ -4,9 +4,9 @@ internal import ByteText
 /// address (invariant `I-transport`).
 ///
 /// A server that was once deployed behind such a product logs in the user that the field names. So only a trusted proxy
-/// may send these fields, and fields from other peers are dropped. The same applies to names with characters other than
-/// letters, digits and hyphens, because servers that turn field names into variable names (CGI, PHP, WSGI, Java
-/// filters) read `X_Case` as `X-Case`.
+/// may send these fields, and fields from other peers are dropped. Fields whose names have characters other than
+/// letters, digits and hyphens are also accepted only from a trusted proxy, because servers that turn field names into
+/// variable names (CGI, PHP, WSGI, Java filters) read `X_Case` as `X-Case`.
 public final class IdentityFields: Sendable {
   private let builtInGlobs = FieldNameGlobs(IdentityFields.builtIn)
   private let strippedGlobs: FieldNameGlobs

@@ -24,9 +24,9 @@ public enum KnownField: UInt8, Sendable {
   case forwardedHost
   /// A field whose value replaces the path, method or host of the request on some servers. It is never forwarded.
   case requestOverride
-  /// A name with characters other than letters, digits and hyphens that folds (`foldedInName`) to a name of
-  /// `KnownFieldTable`, e.g. `X_Forwarded_For`. CGI-like servers confuse the two, so the field is never forwarded. (A
-  /// field whose name folds to an `identity` or `common` name is `irregular` instead.)
+  /// A name that has characters other than letters, digits and hyphens, and that folds (`foldedInName`) to a name of
+  /// `KnownFieldTable`, e.g. `X_Forwarded_For`. CGI-like servers confuse the two names, so the field is never
+  /// forwarded. (A field whose name folds to an `identity` or `common` name is `irregular` instead.)
   case disguised
   /// A claim about the client's identity or address that some servers trust. `IdentityFields` decides whether it is
   /// forwarded.
@@ -75,7 +75,8 @@ struct FoldedName: Equatable {
   static let wordBytes = 16
 
   /// - Parameter isPlain: True if the name differs from its folded form at most in letter case. Whole words are then
-  ///   folded by setting the case bit, which is already set in digits and hyphens.
+  ///   folded by setting the case bit, which is already set in digits and hyphens. With false, each byte is folded. The
+  ///   result is the same for every name, but takes longer.
   @inline(__always)
   init(_ bytes: Span<UInt8>, _ range: Range<Int>, isPlain: Bool) {
     let end = range.upperBound

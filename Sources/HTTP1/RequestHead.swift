@@ -4,8 +4,9 @@ public struct RequestHead: Sendable {
   public let method: Method
   /// The range of the method's name, which is needed if `method` is `other`.
   public let methodRange: Range<Int>
-  /// The target in origin form, or `*`. For a target in absolute form, this is the part after the authority, which may
-  /// be empty. An empty target means `*` with OPTIONS, and `/` with other methods (RFC 9112, sections 3.2.1 and 3.2.4).
+  /// The target in origin form, or `*`. A target in absolute form is reduced to the part after its authority, and is
+  /// empty if this part is missing. An empty target means `*` with OPTIONS, and `/` with other methods (RFC 9112,
+  /// sections 3.2.1 and 3.2.4).
   public let target: Range<Int>
   /// The part of the target before the first `?`.
   public let path: Range<Int>

@@ -36,19 +36,20 @@ public enum RequestHeadParser {
       upgrade: upgrade)
   }
 
-  /// Returns the error for an incomplete head that already exceeds the limit: status 400 for an invalid request line,
-  /// 414 if the target is too long or incomplete, otherwise 431.
+  /// Returns the error for an incomplete head that already has `limits.bytes` bytes or fills the receive buffer. The
+  /// status is 400 for an invalid request line, 414 if the target is too long or incomplete, otherwise 431.
   public static func errorForOverlongHead(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {
     let start = bytes.count > 1 && bytes[0] == .carriageReturn && bytes[1] == .lineFeed ? 2 : 0
     var position = start
     while position < bytes.count, bytes[position] != .lineFeed, bytes[position] != .space { position += 1 }
-    let target = position + 1
+    let targetStart = position + 1
     guard position < bytes.count, bytes[position] == .space, position - start <= methodLimit else {
       return .malformed("an invalid request line")
     }
-    position = target
+    position = targetStart
     while position < bytes.count, bytes[position] > 0x20 { position += 1 }
-    return position - target > limits.target || position == bytes.count ? .targetTooLong(limits) : .headTooLong(limits)
+    let isTargetTooLong = position - targetStart > limits.target || position == bytes.count
+    return isTargetTooLong ? .targetTooLong(limits) : .headTooLong(limits)
   }
 
   private static func readHost(
@@ -198,15 +199,15 @@ public enum RequestHeadParser {
     }
 
     private mutating func readAbsoluteTarget(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
-      let scheme: Int
+      let prefixLength: Int
       if HeadIndex.equal(bytes, range.prefix(7), "http://") {
-        scheme = 7
+        prefixLength = 7
       } else if HeadIndex.equal(bytes, range.prefix(8), "https://") {
-        scheme = 8
+        prefixLength = 8
       } else {
         throw .malformed("an invalid request target")
       }
-      let start = range.lowerBound + scheme
+      let start = range.lowerBound + prefixLength
       var position = start
       while position < range.upperBound, bytes[position] != 0x2f, bytes[position] != 0x3f { position += 1 }
       try RequestHeadParser.checkHost(bytes, start..<position)

@@ -37,6 +37,7 @@ struct ClientStreams {
   private var skippedRanges: [Range<UInt32>] = []
 
   mutating func receivedHeaders(_ id: UInt32, endsStream: Bool) -> Verdict {
+    // nghttp2 itself rejects even numbers, which clients must not use.
     guard id % 2 == 1 else { return .allowed }
     guard id > latest else { return receivedOnEarlierStream(id, endsStream: endsStream, isHeaders: true) }
     if id > latest + 2 { recordSkipped(latest + 1..<id) }

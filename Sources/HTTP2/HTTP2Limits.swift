@@ -10,11 +10,11 @@ public struct HTTP2Limits: Sendable, Equatable {
   /// The number of bytes of a request that the gateway still accepts, and discards, when it no longer needs the rest of
   /// the request. Some clients lose the response if the gateway resets the stream immediately after it.
   public var discardedBytes = 256 * 1024
-  /// A number of bytes. If all buffered responses together use more memory, each stream may buffer only
-  /// `reducedResponseBuffer` bytes of its response.
+  /// A number of bytes. While all buffered responses together occupy at least this much memory, each stream may buffer
+  /// only `reducedResponseBuffer` bytes of its response.
   public var bufferedResponses = 256 * 1024
-  /// The number of response bytes that every stream may buffer even if all responses together occupy
-  /// `bufferedResponses`. So every response makes progress.
+  /// The number of response bytes that every stream may buffer even while all responses together occupy
+  /// `bufferedResponses` or more. So every response makes progress.
   public var reducedResponseBuffer = 2 * 1024
   /// The number of resets that are allowed in one burst: a browser that leaves a page cancels up to `concurrentStreams`
   /// requests. There is a limit because the client can begin and reset many requests at little cost, and the upstream

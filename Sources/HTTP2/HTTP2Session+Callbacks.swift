@@ -3,8 +3,8 @@ import Reactor
 
 /// The callbacks of nghttp2. Each callback gets the `HTTP2Session` as `user_data` and records the event there.
 ///
-/// The unretained reference in `user_data` is sound: `HTTP2Session` deletes nghttp2's session object before it is freed
-/// itself, and nghttp2 runs callbacks only inside calls of its functions.
+/// The unretained reference in `user_data` is sound: the deinitializer of `HTTP2Session` deletes nghttp2's session
+/// object, and nghttp2 runs callbacks only inside calls of its functions.
 extension HTTP2Session {
   /// Calls `body` with the session to which `data` points. Does not count references, because this function runs many
   /// times for each request.

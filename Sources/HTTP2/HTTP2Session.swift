@@ -12,8 +12,8 @@ public import Time
 ///
 /// Flow-control credit (RFC 9113, section 5.2) bounds the memory. The session returns the stream's credit for body
 /// bytes when these bytes have been forwarded, so each stream buffers at most one window. The session returns the
-/// connection's credit for the same bytes as soon as they arrive, so that a stuck stream does not stop the others. It
-/// withholds the connection's credit while the bodies of all streams could need more memory than
+/// connection's credit for the same bytes as soon as they arrive, so that a stuck stream does not stop the others. The
+/// session withholds the connection's credit while the bodies of all streams could need more memory than
 /// `HTTP2Limits.bufferedBodies`. The memory of a body is the size of the blocks that contain the body.
 @safe public final class HTTP2Session {
   /// The limits of this connection.

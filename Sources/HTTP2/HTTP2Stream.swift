@@ -94,8 +94,8 @@ public final class HTTP2Stream {
   public var isClosed: Bool { state.isClosed }
   /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
-  /// The index under which the caller of the session keeps its own data about the stream; -1 if it has none. The
-  /// session does not use it.
+  /// The index under which the caller of the session keeps its own data about the stream; -1 if the caller has none.
+  /// The session does not use this index.
   public var callerIndex: Int {
     get { state.callerIndex }
     set { state.callerIndex = newValue }
@@ -150,8 +150,9 @@ public final class HTTP2Stream {
 
   /// An upper bound of the bytes of chunk framing: 4 hexadecimal digits, two line ends, and the last chunk.
   private static let chunkOverhead = 16
-  /// The number of body bytes that `take` writes after the head if `buffer.readRoom`, the room for a normal read, is
-  /// smaller than this number. `take` writes fewer if fewer are buffered, and none if `buffer.room` is too small.
+  /// The minimum number of body bytes that a call of `take` writes once the head is written, even if `buffer.readRoom`
+  /// (the room for a normal read) is smaller. A call writes fewer if fewer are buffered, and none if `readRoom` is used
+  /// up and `buffer.room` is too small, too.
   private static let minimumPiece = 256
 
   /// Writes the next bytes of the request, in HTTP/1.1 form, into `buffer`.

@@ -5,10 +5,10 @@ import Reactor
 /// The translation of a request's field section (RFC 9113, section 8.3.1) into an HTTP/1.1 head, which then goes
 /// through the same parser and code as every other request.
 ///
-/// Every request that RFC 9113 calls malformed is refused here, without reliance on the checks of nghttp2: a line end
-/// within a field would end a line of the HTTP/1.1 head and could begin another request. Errors that are also possible
-/// in an HTTP/1.1 request (in the host, the target or their length) are left to the HTTP/1.1 parser, so that the
-/// gateway responds to them in the same way in both protocols.
+/// Every request that RFC 9113 calls malformed is refused here, without reliance on the checks of nghttp2. Otherwise a
+/// line end within a field could end a line of the HTTP/1.1 head and begin another request. Errors that are also
+/// possible in an HTTP/1.1 request (in the host, the target or their length) are left to the HTTP/1.1 parser, so that
+/// the gateway responds to them in the same way in both protocols.
 struct RequestTranslation {
   enum Refusal: Error, Equatable {
     /// The request is malformed: the stream is reset with PROTOCOL_ERROR (RFC 9113, section 8.1.1).

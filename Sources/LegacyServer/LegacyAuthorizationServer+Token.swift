@@ -55,8 +55,7 @@ extension LegacyAuthorizationServer {
     return issueTokens(grant, refreshToken: nil, now: now)
   }
 
-  /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3). Its grant
-  /// contains the name of the client instead of a user name.
+  /// Issues an access token for the client itself, without a refresh token (RFC 6749, section 4.4.3).
   private func issueClientToken(_ parameters: Form, _ client: LegacyClient, now: UnixTime) -> Response {
     let grant = LegacyState.Grant(user: client.name, clientID: client.id, scope: parameters["scope"] ?? "basic")
     let access = LegacyAuthorizationServer.randomText(30)

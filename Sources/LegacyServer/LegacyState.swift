@@ -6,6 +6,7 @@ struct LegacyState: Sendable {
   /// The permission that a code or token represents. A user gave it to a client, except for the grant type
   /// `client_credentials`, in which no user takes part.
   struct Grant: Sendable {
+    /// The user name; for `client_credentials`, the name of the client.
     var user: String
     var clientID: String
     var scope: String

@@ -49,7 +49,8 @@ public final class AuthorizationRequest: Sendable {
     defect =
       switch method {
       case _ where parsedQuery == nil || parsedBody == nil: .tooManyParameters
-      // The server may read the body of a GET request, so any body counts as a second place of parameters.
+      // The upstream may read the body of a GET request. So any body counts as a second place of parameters, even if
+      // the query is empty.
       case "GET", "HEAD": body.isEmpty ? nil : .parametersInQueryAndBody
       case "POST" where !body.isEmpty && !isForm: .bodyNotForm
       case "POST" where usesBody && AuthorizationRequest.hasOAuthParameters(queryParameters): .parametersInQueryAndBody

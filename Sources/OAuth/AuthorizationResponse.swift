@@ -7,9 +7,10 @@ public struct AuthorizationResponse: Sendable, Equatable {
   /// The decoded parameters, in the order in which they are sent. `iss` (RFC 9207) occurs exactly once.
   public let parameters: [FormParameters.Entry]
   /// True if the gateway ends the redirect with the fragment `#_`. Without a fragment in the redirect, a browser would
-  /// attach the fragment of an earlier address (RFC 9700, section 4.1.3; RFC 9110, section 10.2.2). Only true for an
-  /// https redirect URI, because apps with other kinds of URI may compare the whole address, and only in `query` mode,
-  /// because in `fragment` mode the redirect already has a fragment, and in `form_post` mode there is no redirect.
+  /// attach the fragment of an earlier address (RFC 9700, section 4.1.3; RFC 9110, section 10.2.2). Always false for a
+  /// redirect URI that is not https, because apps with such URIs may compare the whole address. Always false outside
+  /// `query` mode: in `fragment` mode the redirect already has a fragment, and in `form_post` mode there is no
+  /// redirect.
   public let endsInFragment: Bool
 
   /// Creates a response. Any `iss` and `state` in `parameters` are ignored.

@@ -61,8 +61,8 @@ public struct FlowBinding: Sendable, Equatable {
   public var challenge: CodeChallenge?
   /// The redirect URI in the gateway's requests to the upstream.
   public var upstreamRedirectURI: String
-  /// The verifier for the challenge that the gateway sent upstream; `nil` if it sent none, because the upstream does
-  /// not support PKCE.
+  /// The verifier for the challenge that the gateway sent upstream; `nil` if the gateway sent none, because the
+  /// upstream does not support PKCE.
   public var upstreamVerifier: UpstreamVerifier?
 
   /// Creates a binding from its parts.

@@ -55,7 +55,7 @@ public struct ClientAuthentication: Sendable {
   }
 }
 
-/// The reason why the credentials of a request are refused before they are compared.
+/// The reason why the credentials of a request are refused because of their form, before any secret is compared.
 public enum ClientAuthenticationError: Error, Equatable, Sendable {
   /// The request uses more than one method (RFC 6749, section 2.3).
   case severalMethods

@@ -2,8 +2,9 @@ internal import ByteText
 
 /// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
-  /// Returns true if a body may be parsed as a form: it has one `Content-Type`, which is
-  /// `application/x-www-form-urlencoded`, no content coding except `identity`, and no charset except UTF-8 or US-ASCII.
+  /// Returns true if a body may be parsed as a form. It must have exactly one `Content-Type`, with the media type
+  /// `application/x-www-form-urlencoded` and with no charset or the charset UTF-8 or US-ASCII. It must not have a
+  /// content coding other than `identity`.
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.
   ///   - encodings: The values of all `Content-Encoding` fields.
@@ -35,8 +36,9 @@ public enum RequestDefect: Sendable, Equatable {
   /// An authorization request has parameters in both the query and the body, or is a GET or HEAD with a body. Two
   /// servers could use different parameters.
   case parametersInQueryAndBody
-  /// A request that a client sends directly, such as a token request, has OAuth parameters in its URI, or too many
-  /// parameters of any kind. OAuth parameters must not be there, because URIs are recorded in logs. A name that cannot
-  /// be decoded, or that some server may read as an OAuth parameter, counts as an OAuth parameter.
+  /// The URI of a request that a client sends directly, such as a token request, contains OAuth parameters, or more
+  /// than `FormParameters.maximumCount` parameters of any kind. This URI must not contain OAuth parameters, because
+  /// URIs are recorded in logs. A name that cannot be decoded, or that some server may read as an OAuth parameter,
+  /// counts as an OAuth parameter.
   case parametersInQuery
 }

@@ -66,7 +66,7 @@ extension FormParameters {
   /// Returns the name that the most lenient server would read.
   private static func folded(_ bytes: [UInt8]) -> String {
     // C strings end at a NUL. Some servers ignore padding around a name, and a question mark or a bracket in front of
-    // it. PHP ignores the text after a bracket.
+    // it. PHP reads `client_id[x]` as an array with the name `client_id`, so the text from a bracket on is removed.
     var core = bytes.prefix { $0 != 0 }
     core = core.drop { isPadding($0) || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "[") }
     core = core.prefix { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }

@@ -164,8 +164,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// Returns the index of the next entry for a known parameter. The entries are read in place, because a loop over the
-  /// array would change the reference counts of each entry.
+  /// Returns the index of the first entry for a known parameter at or after `start`; `nil` if there is none. The
+  /// entries are read in place, because a loop over the array would change the reference counts of each entry.
   private func index(of parameter: ParameterName, from start: Int) -> Int? {
     guard present.contains(parameter) else { return nil }
     let entries = entries.span
@@ -194,8 +194,8 @@ public struct FormParameters: Sendable, Equatable {
     return value.isEmpty ? .absent : .value(value)
   }
 
-  /// Returns the index of the next entry for a name that is not a known parameter. Bytes are compared, because names
-  /// that are only equivalent in Unicode are different.
+  /// Returns the index of the first entry at or after `start` for a name that is not a known parameter; `nil` if there
+  /// is none. Bytes are compared, because names that are only equivalent in Unicode are different.
   private func index(ofOtherName name: String, from start: Int) -> Int? {
     let entries = entries.span
     let length = name.utf8.count

@@ -4,6 +4,7 @@ public enum GrantType: String, Sendable, CaseIterable {
   case refreshToken = "refresh_token"
   case clientCredentials = "client_credentials"
   case deviceCode = "urn:ietf:params:oauth:grant-type:device_code"
-  /// The grant is known only so that the refusal can name it (RFC 9700, section 2.4). Enforced clients may not use it.
+  /// Proofgate knows this grant only so that a refusal can name it (RFC 9700, section 2.4). A client whose `mode` is
+  /// `enforce` must not use it.
   case password
 }

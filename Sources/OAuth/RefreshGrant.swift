@@ -6,7 +6,7 @@ public import Time
 public struct RefreshGrant: Sendable {
   /// The identifier of the family to which this refresh token belongs: all refresh tokens of one login. It is derived
   /// from the transaction and the upstream code of the login. If the family began with a refresh token that the
-  /// upstream issued before the gateway was installed, it is derived from that token.
+  /// upstream issued before the gateway was installed, the identifier is derived from that token.
   public var family: TransactionID
   /// The number of refreshes since the first token of the family, which has the number 0.
   public var generation: Int

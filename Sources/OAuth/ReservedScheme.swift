@@ -1,6 +1,6 @@
-/// Schemes that a redirect URI may not use as its private-use scheme, because they have another use. They are
-/// registered with IANA, or browsers and operating systems handle them, so that a redirect could run a script, open a
-/// file or start another program (RFC 7595, section 3.8).
+/// Schemes that a redirect URI may not use as its private-use scheme, because they have another use: each scheme is
+/// registered with IANA, or a browser or an operating system handles it. A redirect to a URI with such a scheme could
+/// run a script, open a file or start another program (RFC 7595, section 3.8).
 enum ReservedScheme {
   static let all = Set(list.split(whereSeparator: \.isWhitespace).map(String.init))
 

@@ -11,14 +11,14 @@ struct CanonicalPath: Hashable, Sendable {
     self.segments = segments
   }
 
-  /// Creates the form of an endpoint path with which every reading of a request path is compared: without the suffix of
-  /// its last segment, and without the segments up to and including the last program.
+  /// Reads an endpoint path and removes the suffix of its last segment, and the segments up to and including the last
+  /// program. Every reading of a request path is compared with the result.
   init(endpoint path: [UInt8]) {
     let complete = CanonicalPath(text: LenientDecoding.decoded(path))
     segments = CanonicalPath.afterLastProgram(CanonicalPath.withoutSuffix(complete.segments))
   }
 
-  /// Creates the same form as `init(endpoint:)`, but with the suffix of the last segment.
+  /// Does the same as `init(endpoint:)`, but keeps the suffix of the last segment.
   init(endpointWithSuffix path: [UInt8]) {
     segments = CanonicalPath.afterLastProgram(CanonicalPath(text: LenientDecoding.decoded(path)).segments)
   }

@@ -125,6 +125,7 @@ public final class EndpointMatcher: Sendable {
       return check.oauthNames.indicateOAuthRequest ? .unlisted : .notEndpoint
     }
     guard !EndpointMatcher.isTooComplex(path) else {
+      // Only all spellings together can show that a path is under a prefix of `upstream.pass`.
       return isSuspicious || passPrefixes.isEmpty ? .ambiguous : .notPassed
     }
 
@@ -144,6 +145,7 @@ public final class EndpointMatcher: Sendable {
     if queryMayContainRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
     if isOwnPath { return .exact(ownEndpoints[bytes] ?? .otherOwnPath) }
     guard isUnderPassPrefix(bytes, spellings) else { return .notPassed }
+    // A quick check that found a possible route has stopped early, so its names are incomplete.
     let names = queryMayContainRoute ? OAuthNames(form: [UInt8](copying: query)) : check.oauthNames
     return names.indicateOAuthRequest ? .unlisted : .notEndpoint
   }

@@ -37,8 +37,9 @@ struct FrontControllerQuery {
 
   /// The result of `quickCheck(_:)`.
   struct QuickCheck {
-    /// True if the query may contain a route: it contains a semicolon, or a parameter that has no equals sign, whose
-    /// name must be decoded, or whose name is in `namesOnAnyPath` or `namesAtFrontControllers`.
+    /// True if the query may contain a route. It then contains a semicolon or one of these parameters: one without an
+    /// equals sign, one whose name must be decoded, or one whose name is in `namesOnAnyPath` or
+    /// `namesAtFrontControllers`.
     var mayContainRoute = false
     /// The OAuth parameters in the query. Incomplete if `mayContainRoute` is true, because the check then stops early.
     var oauthNames: OAuthNames = []
@@ -56,8 +57,8 @@ struct FrontControllerQuery {
     while start < query.count {
       let end = FrontControllerQuery.endOfName(in: query, from: start)
       guard end < query.count, query[end] == UInt8(ascii: "=") else {
-        // A name without an equals sign may itself be a route, and a name with other characters may be decoded to any
-        // name. Only an empty pair is harmless.
+        // A name without an equals sign may itself be a route, and a name with characters that are not plain may be
+        // decoded to any name. Only an empty pair is harmless.
         guard end == start, query[end] == UInt8(ascii: "&") else {
           check.mayContainRoute = true
           return check
@@ -150,9 +151,9 @@ struct FrontControllerQuery {
     return routes + arrangements(of: parts).map { Route(Array($0.joined(separator: [UInt8(ascii: "/")]))) }
   }
 
-  /// True if a program may read a route as an endpoint path without its first `count` segments, for a `count` in the
-  /// `prefixLengths` of this endpoint or, if the route has `mayBeAnySuffix`, for any `count`. Also true if a route has
-  /// too many readings to find out.
+  /// True if a program may read a route as an endpoint path without the first `count` segments of this endpoint path.
+  /// Here, `count` is one of the `prefixLengths` of the endpoint or, if the route has `mayBeAnySuffix`, any number that
+  /// leaves a segment. Also true if a route has too many readings to find out.
   ///
   /// - Parameter prefixLengths: For each endpoint, the result of `CanonicalPath.prefixLengths(sharedWith:)` for the
   ///   spellings of the request path.
@@ -227,7 +228,8 @@ struct FrontControllerQuery {
     guard namesAtFrontControllers.contains(name) else { return [] }
     // The front controller may read the parameter on every path, because a rewriting rule may send a request for any
     // path to it, with the query of the client. But on a path that is not a front controller, a value that begins with
-    // a slash is usually a return address. So there, only a value that has a slash but does not begin with one counts.
+    // a slash is usually a return address. So there, a value counts only if it has a slash, and begins neither with a
+    // slash nor with an escape, which may be that of a slash.
     let isRelative = mayHaveSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
     return isFrontController || isRelative ? [Route(value)] : []
   }

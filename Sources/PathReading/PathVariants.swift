@@ -76,7 +76,7 @@ enum PathVariants {
     if bytes.contains("/./") { steps.append(withoutDots) }
     if bytes.contains("//") { steps.append(afterProgram) }
     if bytes.contains("..") {
-      // `CanonicalPath` ignores empty segments. They are removed here, because they determine which segment `..`
+      // A server may remove empty segments before or after it resolves `..`. The order determines which segment `..`
       // removes.
       steps += [withoutEmptySegments, resolved, withoutParents]
     }

@@ -66,7 +66,7 @@ public final class Client: Sendable {
   ///
   /// The default for a public native app is long enough for two processes of the app that refresh at the same time, and
   /// for a repeat after a lost response. A native app cannot coordinate its processes. With a default of 0, its user
-  /// would have to sign in again in these cases.
+  /// would have to sign in again in these cases. The default for any other client is 0.
   public var refreshReuseWindow: Seconds {
     settings.enforcement.refreshReuseWindow ?? (settings.application == .native && settings.kind == .public ? 30 : 0)
   }
