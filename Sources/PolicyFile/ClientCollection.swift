@@ -18,7 +18,7 @@ struct ClientCollection {
     let upstreamIDLocation: SourceLocation?
   }
 
-  /// A redirect URI of a client that is not a loopback URI. No other client should have the same URI.
+  /// A redirect URI of a client, but not a loopback URI. No other client should have the same redirect URI.
   struct RegisteredURI {
     let client: ClientID
     let text: String
@@ -104,8 +104,8 @@ struct ClientCollection {
     lastPositions.reserveCapacity(registeredURIs.count)
     var owners: [Int: ClientID] = [:]
     for (position, uri) in registeredURIs.enumerated() {
-      // If a client has two URIs with a text of another client, the second of them is compared with the first, so there
-      // is only one finding.
+      // If a client has two URIs with the same text as a URI of an earlier client, the second of the two is compared
+      // with the first, so there is only one finding.
       guard let text = text(uri), let earlier = lastPositions.updateValue(Int32(position), forKey: text) else {
         continue
       }
