@@ -21,6 +21,7 @@ extension Exchange {
     let input = upstream.input
     if state.isUploading { dropUnsentRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
+    // The handler may edit the response to a request with its own cookie (`editPassing`), and needs a value for this.
     if requestHasHandlerCookie {
       var edited = worker.response(from: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {

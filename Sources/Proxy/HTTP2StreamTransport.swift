@@ -73,6 +73,8 @@ final class HTTP2StreamTransport: StreamTransport {
     if !bits.isEmpty { socket.signal(bits) }
   }
 
+  /// Sets a new deadline if the client has accepted more of the response, or if only the end of the request is missing
+  /// and the deadline for this end is not set yet.
   private func extendDeadline() {
     if stream.responseSentEarly {
       if !awaitsRequestEnd { deadline = connection.lingerDeadline }
