@@ -2,7 +2,8 @@ import OAuth
 import Policy
 import YAML
 
-/// The clients that have been read, and the data for checks that compare clients with each other.
+/// The clients that have been read, and the data for checks that compare clients with each other. Also lets clients
+/// with equal sets of grants or response modes share one set in memory.
 struct ClientCollection {
   /// A client that has an id. A policy may have very many clients, so an entry is small and keeps no nodes of the
   /// document.

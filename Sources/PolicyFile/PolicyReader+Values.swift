@@ -7,7 +7,7 @@ extension PolicyReader {
   /// is invalid, reports it and returns `nil`.
   ///
   /// - Parameter word: A word that is also valid. Only for the message: the caller has already compared the value
-  ///   with it.
+  ///   with this word.
   func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
     switch form {
     case .flag: flag(field).map { .flag($0) }
