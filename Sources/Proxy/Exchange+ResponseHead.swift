@@ -2,7 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// The start of a response: its head is checked and rewritten, and the framing of the body is derived from it.
+/// The start of a response: the head is checked and rewritten, and the framing of the body is derived from the head.
 extension Exchange {
   /// Parses the head and begins the response. Returns `nil` if the head is not complete yet.
   func beginResponse(
@@ -111,7 +111,8 @@ extension Exchange {
     return replacements
   }
 
-  /// Begins to relay a response to an intercepted request. Closes the upstream connection if that is not possible.
+  /// Begins to relay a response to an intercepted request. Closes the upstream connection if the head cannot be
+  /// written.
   func beginRelay(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
   ) throws(Failure) -> ExchangeState.Event {

@@ -192,8 +192,8 @@ final class HTTP2StreamTransport: StreamTransport {
   // MARK: The end
 
   func shutdownWrite() {
-    // The last frame of the response already ends the sending side (END_STREAM). What is left is to discard the rest of
-    // the request.
+    // The last frame of the response already ends the sending side (END_STREAM), so only the rest of the request must
+    // be discarded.
     session.stopReading(stream)
   }
 
