@@ -2,9 +2,10 @@ extension EndpointPaths {
   /// The paths at which the server may have metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section
   /// 3).
   ///
-  /// The path of the issuer is not known, so each folder above an authorization or token endpoint is tried. OpenID
-  /// Connect Discovery appends the well-known path to the issuer's path, RFC 8414 inserts it in front, and some servers
-  /// append the well-known path of RFC 8414, or insert that of OpenID Connect Discovery.
+  /// The path of the issuer is not known, so it may be any folder above an authorization or token endpoint. OpenID
+  /// Connect Discovery appends its well-known path to the path of the issuer. RFC 8414 inserts its well-known path in
+  /// front of the path of the issuer. Some servers do the reverse, so the result has each well-known path in both
+  /// places.
   public var metadataPaths: [String] {
     let names = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
     var paths: [String] = []

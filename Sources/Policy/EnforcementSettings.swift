@@ -13,7 +13,7 @@ public struct EnforcementSettings: Sendable {
   public var pkceSyntax = PKCESyntax.strict
   /// The treatment of an authorization request without `state`. Default: the request passes, and is logged and counted.
   public var state = StatePolicy.report
-  /// The rule for the name `localhost` in a redirect URI. Default: it matches only with the listed port.
+  /// The rule for redirect URIs with the host `localhost`. Default: such a URI matches only with the listed port.
   public var localhost = LocalhostPolicy.exact
   /// The required form of private-use schemes. Default: a reversed domain name.
   public var schemes = SchemeRule.strict

@@ -11,10 +11,10 @@ extension Policy {
   /// There is one exception: if the policy refuses unknown clients, a request is enforced if it has client ids but the
   /// policy lists none of them.
   ///
-  /// If both are true, a request is observed only if it certainly contains exactly one client id, and if this id
-  /// belongs to an observed client or is an unlisted id. An unlisted id is observed only if `unknownClients` is
-  /// `observe` and no server can take the id for that of an enforced client. Without these conditions, a request could
-  /// be observed and still act for an enforced client.
+  /// If `isObserving` and `isEnforcing` are true, a request is observed only if it certainly contains exactly one
+  /// client id, and if this id belongs to an observed client or is an unlisted id. A request with an unlisted id is
+  /// observed only if `unknownClients` is `observe` and no server can take the id for that of an enforced client.
+  /// Without these conditions, a request could be observed and still act for an enforced client.
   ///
   /// - Parameters:
   ///   - ids: The distinct client ids that occur anywhere in the request.

@@ -20,10 +20,10 @@ public final class Policy: Sendable {
   public let callback: String
   /// A short hash of the files of the policy, which metrics and logs show as its version.
   public let version: String
-  /// The upstream ids of the clients whose upstream secret the gateway holds. If a request has such an id and the
-  /// policy lists no client with this id, the request gets a specific rejection instead of the one for unknown clients.
-  /// If a client with this upstream id is enforced, the request is refused even if the policy only observes unknown
-  /// clients.
+  /// The upstream ids of the clients whose upstream secret the gateway holds. If the client id of a request is such an
+  /// upstream id, and the policy lists no client with this id, the request gets a specific rejection instead of the one
+  /// for unknown clients. If a client with this upstream id is enforced, the request is refused even if the policy only
+  /// observes unknown clients.
   public let upstreamIDsWithHeldSecret: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool

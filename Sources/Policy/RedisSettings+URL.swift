@@ -95,7 +95,8 @@ extension RedisSettings {
     return settings
   }
 
-  /// Returns the user, the hosts, and the segments of the path.
+  /// Splits the text after the scheme. `authority` is the part with the hosts and ports, without the user, and `path`
+  /// has the segments of the path.
   private static func split(
     _ rest: Substring
   ) throws(RedisURLError) -> (user: String?, authority: Substring, path: [Substring]) {

@@ -8,10 +8,11 @@ public import OAuth
 public final class ScopeRules: Sendable {
   /// The scope tokens that are not sent to the server; `nil` if the mapping has no `drop`.
   public let drop: Set<String>?
-  /// True if the mapping has the key `default`, even with an empty list.
+  /// True if the mapping has the key `default`, even with an empty list. A client with this key does not use the
+  /// `default` of `upstream.scopes`.
   public let hasDefault: Bool
-  /// The scope that is sent to the server if a request has no scope, or only tokens of `drop`; `nil` if no scope is
-  /// sent then.
+  /// The scope that is sent to the server if a request has no scope, or only tokens of `drop`; `nil` if the mapping
+  /// has no `default`, or an empty one.
   public let defaultScope: Scope?
 
   /// Creates rules from the lists of a mapping. An argument is `nil` if the mapping does not have this list.

@@ -25,7 +25,8 @@ public indirect enum SettingForm: Sendable {
   ///
   /// - Parameters:
   ///   - values: The description of the values in the manual.
-  ///   - pattern: A regular expression for the JSON Schema. The parser makes more checks than this.
+  ///   - pattern: A regular expression for the JSON Schema. The parser does not use this pattern, and checks the text
+  ///     more exactly.
   ///   - maximumLength: The maximum number of characters.
   case text(_ values: String = "text", pattern: String? = nil, maximumLength: Int? = nil)
   /// A path of the server, or a list of them.

@@ -15,7 +15,7 @@ public struct CertificateAndKey: Sendable {
   }
 }
 
-/// The oldest TLS version that the gateway accepts. It never accepts versions before 1.2 (RFC 8996).
+/// The oldest TLS version that the gateway accepts. The gateway never accepts versions before 1.2 (RFC 8996).
 public enum MinimumTLSVersion: String, Sendable, CaseIterable {
   case v12 = "1.2"
   case v13 = "1.3"

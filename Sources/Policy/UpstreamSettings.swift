@@ -15,8 +15,8 @@ public struct UpstreamSettings: Sendable {
   /// segment that consists of letters, digits and a few other characters (`NotEndpointPattern`).
   public var notEndpoints: [String] = []
   /// The maximum length of a `state` that the server accepts, in bytes. If a sealed state is longer, the gateway stores
-  /// its content and sends a short random key of the stored entry (a handle) instead. It refuses the request if the
-  /// entry would exceed 512 bytes. Default: 2 KiB.
+  /// the content of the state and sends a short random key of the stored entry (a handle) instead. The gateway refuses
+  /// the request if the entry would exceed 512 bytes. Default: 2 KiB.
   public var stateLimit = 2_048
   /// The time for which the server accepts a code. For this time, the store records the sign-in to which the code
   /// belongs. Default: 10 minutes.

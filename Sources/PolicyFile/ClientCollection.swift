@@ -2,7 +2,8 @@ import OAuth
 import Policy
 import YAML
 
-/// The clients that have been read, and the data for checks that compare clients with each other.
+/// The clients that have been read, and the data for checks that compare clients with each other. Also lets clients
+/// with equal sets of grants or response modes share one set in memory.
 struct ClientCollection {
   /// A client that has an id. A policy may have very many clients, so an entry is small and keeps no nodes of the
   /// document.
@@ -18,7 +19,7 @@ struct ClientCollection {
     let upstreamIDLocation: SourceLocation?
   }
 
-  /// A redirect URI of a client that is not a loopback URI. No other client should have the same URI.
+  /// A redirect URI of a client, but not a loopback URI. No other client should have the same redirect URI.
   struct RegisteredURI {
     let client: ClientID
     let text: String
@@ -104,8 +105,8 @@ struct ClientCollection {
     lastPositions.reserveCapacity(registeredURIs.count)
     var owners: [Int: ClientID] = [:]
     for (position, uri) in registeredURIs.enumerated() {
-      // If a client has two URIs with a text of another client, the second of them is compared with the first, so there
-      // is only one finding.
+      // If a client has two URIs with the same text as a URI of an earlier client, the second of the two is compared
+      // with the first, so there is only one finding.
       guard let text = text(uri), let earlier = lastPositions.updateValue(Int32(position), forKey: text) else {
         continue
       }

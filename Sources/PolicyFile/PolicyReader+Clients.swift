@@ -146,6 +146,7 @@ extension PolicyReader {
     }
   }
 
+  /// Creates the client from its entry. Also records the first native client in observe mode for the self-check.
   private func client(_ draft: ClientDraft, _ id: ClientID) -> Client {
     var settings = draft.settings
     settings.id = id

@@ -51,6 +51,7 @@ extension PolicyReader {
     for client in clients.entries.lazy.compactMap(\.client) where client.upstream.clientID != client.id {
       counts[client.upstream.clientID, default: 0] += 1
     }
+    // A client whose id is the same in the policy and at the upstream also uses the upstream client.
     for id in Array(counts.keys) where clients[id]?.client?.upstream.clientID == id { counts[id, default: 0] += 1 }
     return counts
   }

@@ -33,6 +33,7 @@ extension PolicyReader {
     return uris
   }
 
+  /// Reports problems of the redirect URIs of one client, and records these URIs for `lintSharing()`.
   func lintRedirectURIs(_ draft: ClientDraft) {
     for uri in draft.redirectURIs {
       switch uri.value.kind {

@@ -53,8 +53,9 @@ extension PolicyReader {
     return lists.rules
   }
 
-  /// Reports a scope token that is in both lists: the gateway would remove it from requests, but send it to the server
-  /// as part of the default.
+  /// Reports a scope token that is in `drop` and in `default`: the gateway would remove the token from requests, but
+  /// send it to the server as part of the default. If a client lacks one of the lists, that of `serverRules` is checked
+  /// instead.
   private func lintScopes(_ lists: ScopeLists, serverRules: ScopeRules?) {
     let drop = lists.drop.map { Set($0.map(\.text)) } ?? serverRules?.drop ?? []
     for token in lists.defaults ?? [] where drop.contains(token.text) {

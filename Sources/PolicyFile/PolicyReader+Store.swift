@@ -90,10 +90,10 @@ extension PolicyReader {
   /// Reads `store_key_prefix`.
   func keyPrefix(_ field: Field) -> String? {
     guard let text = text(field) else { return nil }
-    // The prefix is part of an ACL rule and of the pattern of `SCAN`, where these characters match other characters.
-    let patterns = "*?[]\\".utf8
+    // The prefix is part of an ACL rule and of the pattern of `SCAN`, in which these characters would not be literal.
+    let patternCharacters = "*?[]\\".utf8
     guard (1...64).contains(text.utf8.count),
-      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && !patterns.contains($0) })
+      text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && !patternCharacters.contains($0) })
     else {
       error(
         .invalidValue, field.node,

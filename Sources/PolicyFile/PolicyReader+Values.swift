@@ -3,10 +3,11 @@ import Time
 import YAML
 
 extension PolicyReader {
-  /// Returns the value of a plain setting: a setting whose value the parser can read with the form alone. Reports an
-  /// invalid value and returns `nil`.
+  /// Returns the value of a plain setting: a setting whose value the parser can read with the form alone. If the value
+  /// is invalid, reports it and returns `nil`.
   ///
-  /// - Parameter word: A word that is also valid, for the message.
+  /// - Parameter word: A word that is also valid. Only for the message: the caller has already compared the value
+  ///   with this word.
   func value(_ field: Field, _ form: SettingForm, or word: String? = nil) -> SettingValue? {
     switch form {
     case .flag: flag(field).map { .flag($0) }

@@ -5,11 +5,11 @@ import Policy
 import Time
 import YAML
 
-/// Reads one policy. It keeps the findings so far, and the values that later checks across sections need.
+/// Reads one policy. The reader keeps the findings so far, and the values for checks that compare several sections.
 ///
 /// Each part of the format has a file `PolicyReader+Part.swift`. Reading does not stop at a problem: the reader reports
 /// an invalid value and continues with the default, so that one run shows all problems. Methods with `lint` in their
-/// names only report: they check values that have been read.
+/// names check values that have been read, and do not change these values.
 final class PolicyReader {
   let sources: PolicySources
   var environment: [String: String] { sources.environment }
@@ -60,7 +60,8 @@ final class PolicyReader {
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.
   var sealingKeys: FileReference?
-  /// The keys that the reader has suggested in messages about unknown keys. It does not also report them as missing.
+  /// The keys that the reader has suggested in messages about unknown keys. The reader does not also report them as
+  /// missing. Emptied at the beginning of each client.
   var suggestedKeys: Set<String> = []
 
   init(_ sources: PolicySources, systemAuthorities: @escaping () -> CertificateChain? = SystemTrustStore.load) {

@@ -14,6 +14,8 @@ struct Section<Draft: SectionDraft>: Sendable {
   private let customReaders: [Read?]
   let keys: [String]
   private let forms: [SettingForm]
+  /// The functions that store a parsed value in its property, in the order of `settings`; `nil` for a setting that is
+  /// not plain.
   private let assignments: [(@Sendable (inout Draft.Settings, SettingValue) -> Void)?]
   private let positions: [String: Int]
   /// The required settings, each with the text that a message about its absence shows after "add".
@@ -72,13 +74,14 @@ extension SectionDraft where Settings == Self {
   }
 }
 
-/// The settings that one mapping in a file has, in the order of the file. Unknown keys of the mapping are left out.
+/// The settings that one mapping in a file has, in the order of the file. Unknown keys and keys without a value
+/// are left out.
 struct Fields {
   private(set) var all: [Field] = []
   /// The keys of the plain settings with an invalid value. Each of these values has been reported.
   private var invalid: [String] = []
 
-  /// The keys that the mapping may have.
+  /// The keys that the mapping may have; empty if no mapping was read.
   private let known: [String]
 
   init(_ known: [String] = [], capacity: Int = 0) {

@@ -118,7 +118,7 @@ final class ClientIdentity {
     String(decoding: range.map { bytes[$0] }, as: UTF8.self)
   }
 
-  /// Appends the forwarding fields of a client's request that the gateway forwards.
+  /// Appends the forwarding fields for a request that the gateway forwards for the client.
   func appendFields(to buffer: Buffer, _ bytes: Span<UInt8>, _ head: RequestHead, _ fields: HeadIndex) {
     if !isTrusted {
       buffer.append(commonPrefix)
@@ -138,7 +138,7 @@ final class ClientIdentity {
     buffer.append(lines)
   }
 
-  /// Appends the forwarding fields of a request that the gateway itself makes.
+  /// Appends the forwarding fields for a request that the gateway itself makes.
   static func append(_ peer: Peer, host: String, to lines: inout [UInt8]) {
     append(
       EffectiveClient(address: peer.address, isSecure: peer.isSecure, host: nil, chain: peer.address), host: host,

@@ -73,7 +73,8 @@ public struct ProxyConfiguration: Sendable {
   public init() {}
 }
 
-/// The settings of a proxy: an immutable snapshot that is replaced as a whole between two requests.
+/// A `ProxyConfiguration` with the lines and globs that are derived from it once, because each request uses them. A
+/// change of the settings replaces the whole object between two requests.
 ///
 /// A class, because it is used several times per request, and copying a struct would retain each field.
 public final class CompiledProxyConfiguration: Sendable {

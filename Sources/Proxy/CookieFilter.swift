@@ -2,7 +2,8 @@ internal import ByteText
 import HTTP
 import Reactor
 
-/// Finds the gateway's own cookie in passing messages, and removes it.
+/// Finds the gateway's own cookie in passing messages, and removes it. Also finds the attribute `Secure` of the cookies
+/// that the upstream sets.
 enum CookieFilter {
   /// True if a `Cookie` value contains a pair with this name.
   static func contains(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
@@ -46,7 +47,7 @@ enum CookieFilter {
     return FieldText.decode(Array(kept.joined(separator: [0x3b, 0x20])))
   }
 
-  /// True if a `Set-Cookie` value sets this cookie.
+  /// True if a `Set-Cookie` value sets the cookie with this name.
   static func sets(_ name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Bool {
     guard !name.isEmpty else { return false }
     var position = value.lowerBound
@@ -65,6 +66,8 @@ enum CookieFilter {
     return false
   }
 
+  /// Returns the cookie pair or attribute from `position` to the next semicolon, without blanks at its beginning. Moves
+  /// `position` behind the semicolon.
   private static func nextPair(_ bytes: Span<UInt8>, _ position: inout Int, _ end: Int) -> Range<Int> {
     while position < end, bytes[position].isBlank { position += 1 }
     let start = position
@@ -74,8 +77,8 @@ enum CookieFilter {
     return pair
   }
 
-  /// True if the pair has this name, in any letter case. Cookie names are case-sensitive, but a server that folds case
-  /// must not receive the cookie under another spelling.
+  /// True if the pair or attribute has this name, in any letter case. Cookie names are case-sensitive, but a server
+  /// that folds case must not receive the cookie under another spelling.
   private static func isNamed(_ name: String, _ bytes: Span<UInt8>, _ pair: Range<Int>) -> Bool {
     let count = name.utf8.count
     guard pair.count >= count else { return false }

@@ -32,6 +32,7 @@ extension Exchange {
   ///
   /// - Parameter limit: the limit to count in the metrics, if the client or the upstream has exceeded one.
   private func end(_ head: RequestHead, with failure: ProxyFailure?, limit: LimitKind?) async {
+    // Chosen first, because `clear()` discards the kept head. Not used if the response has begun.
     let form = clientConnection.state.hasStartedResponse ? .page : errorForm(head)
     if let limit { metrics.recordLimit(limit) }
     clear()
@@ -68,6 +69,7 @@ extension Exchange {
   func advanceAndKeepCopy() throws(MessageError) {
     let bytes = fromClient.bytes(from: 0, count: fromClient.count)
     try upload.advance(from: fromClient, to: toUpstream)
+    // The bytes that the pump has decoded: those that it has consumed, and those that are sent directly.
     heldRequest.append(bytes.prefix(bytes.count - fromClient.count + upload.directCount), buffers)
   }
 
@@ -86,7 +88,7 @@ extension Exchange {
   }
 
   /// Returns the request as a value. Parses the head again, because other connections have used `requestFields` since
-  /// it was parsed.
+  /// the first time.
   private func request(_ head: RequestHead) -> Request {
     let kept = heldRequest.head
     var request = state.isHeadInBuffer ? fromClient.withSpan { parseAgain(head, $0) } : parseAgain(head, kept.span)
@@ -141,7 +143,7 @@ struct HeldRequest {
       next += part.consumed
       guard body.count + data.count <= WithheldResponse.bodyLimit, buffers.hasRoom(for: data.count) else {
         fits = false
-        return drop(buffers)
+        return dropBody(buffers)
       }
       buffers.charge(data.count)
       for index in data { body.append(bytes[index]) }
@@ -154,10 +156,10 @@ struct HeldRequest {
     head.removeAll(keepingCapacity: true)
     decoder = nil
     fits = true
-    drop(buffers)
+    dropBody(buffers)
   }
 
-  private mutating func drop(_ buffers: BufferPool) {
+  private mutating func dropBody(_ buffers: BufferPool) {
     buffers.release(body.count)
     body = []
   }

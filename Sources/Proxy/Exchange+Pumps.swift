@@ -6,7 +6,7 @@ extension Exchange {
   // MARK: Upload
 
   /// Moves bytes from the client to the upstream until no more can move without a wait, or the exchange has used its
-  /// share. Returns the result as an event.
+  /// share (`ExchangeState.share`). Returns the result as an event.
   func stepUpload(_ upstream: UpstreamConnection) throws(Failure) -> ExchangeState.Event {
     while true {
       if !fromClient.isEmpty, upload.directCount == 0, !upload.hasReadEnd { try encodeUpload() }

@@ -2,7 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 
-/// The start of a response: its head is checked and rewritten, and the framing of the body is derived from it.
+/// The start of a response: the head is checked and rewritten, and the framing of the body is derived from the head.
 extension Exchange {
   /// Parses the head and begins the response. Returns `nil` if the head is not complete yet.
   func beginResponse(
@@ -21,6 +21,7 @@ extension Exchange {
     let input = upstream.input
     if state.isUploading { dropUnsentRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
+    // The handler may edit the response to a request with its own cookie (`editPassing`), and needs a value for this.
     if requestHasHandlerCookie {
       var edited = worker.response(from: parsed, input)
       for name in ["Location", "Refresh", "Content-Location"] {
@@ -110,7 +111,8 @@ extension Exchange {
     return replacements
   }
 
-  /// Begins to relay a response to an intercepted request. Closes the upstream connection if that is not possible.
+  /// Begins to relay a response to an intercepted request. Closes the upstream connection if the head cannot be
+  /// written.
   func beginRelay(
     _ response: Response, _ parsed: ResponseHead, _ head: RequestHead, of upstream: UpstreamConnection
   ) throws(Failure) -> ExchangeState.Event {

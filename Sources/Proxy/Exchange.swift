@@ -4,7 +4,8 @@ import Reactor
 import Telemetry
 import Time
 
-/// One forwarded request and its response, both streamed with bounded memory.
+/// One forwarded request and its response, both streamed with bounded memory (`forward`). Also streams the response to
+/// an intercepted request, if the handler has sent its own request to the upstream (`relay`).
 ///
 /// Theory of operation. Two pumps, upload and download, move as many bytes as they can without blocking. When neither
 /// can move any, the exchange waits for both sockets at once, but only for events after which it can continue. So a
@@ -110,6 +111,7 @@ final class Exchange {
     do throws(Failure) {
       if body == .chunked {
         body = try await outgoingFraming(head)
+        // The upstream cannot leave an empty body unread, so it is not asked to close the connection.
         if body == .none { state = ExchangeState(.body(asksForClose: false)) }
       }
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)

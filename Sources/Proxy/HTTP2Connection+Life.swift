@@ -55,8 +55,9 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   // MARK: The end
 
-  /// Ends gracefully in two steps if the worker is about to stop or the connection has reached its maximum number of
-  /// requests (RFC 9113, section 6.8).
+  /// Queues the first GOAWAY if the worker is about to stop or the connection has reached its maximum number of
+  /// requests, and in a later turn the final one when it is due (`Shutdown`). Called in each turn of the connection's
+  /// task.
   func announceEnd(_ session: HTTP2Session) {
     let isFull = requests >= configuration.limits.requestsPerConnection
     guard worker.drainsSoon || poller.isDraining || isFull else { return }

@@ -18,6 +18,7 @@ extension HTTP2Connection {
   /// Passes the changes of streams to their transports, and begins new streams.
   func dispatch(_ session: HTTP2Session) {
     session.takeChangedStreams { stream in
+      // The index is that of the stream's transport, or -1 if the stream has none.
       if stream.callerIndex >= 0 {
         let transport = transports[stream.callerIndex]
         transport.update()
@@ -32,7 +33,8 @@ extension HTTP2Connection {
       }
     }
     if transports.isEmpty {
-      // Not set again after the shutdown: then the connection stays open only until the remaining output is sent.
+      // The idle deadline is not set again after the final GOAWAY was queued: the connection then stays open only until
+      // the remaining output is sent.
       if deadlines.idle == nil, !isShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
     } else {
       deadlines.idle = nil
@@ -72,7 +74,7 @@ extension HTTP2Connection {
     }
   }
 
-  /// Records that the task no longer serves the stream.
+  /// Records that no task serves the stream of `transport` any more.
   func served(_ transport: HTTP2StreamTransport) {
     streamTasks -= 1
     if transport.stream.isClosed || life == .ended {

@@ -180,6 +180,7 @@ final class HTTP2Connection: Activity {
     if case .none = shutdown { false } else { true }
   }
 
+  /// True if the final GOAWAY was queued.
   var isShutDown: Bool {
     if case .final = shutdown { true } else { false }
   }
@@ -306,6 +307,7 @@ final class HTTP2Connection: Activity {
     for transport in transports where transport.socket == nil && transport.deadline.hasPassed(at: poller.now) {
       transport.clearDeadline()
       if !transport.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
+      // A server may end its reading of a request with NO_ERROR after the complete response (RFC 9113, section 8.1).
       session.reset(transport.stream, transport.stream.responseSentEarly ? .none : .cancel)
     }
   }

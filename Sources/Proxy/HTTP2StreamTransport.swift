@@ -73,6 +73,8 @@ final class HTTP2StreamTransport: StreamTransport {
     if !bits.isEmpty { socket.signal(bits) }
   }
 
+  /// Sets a new deadline if the client has accepted more of the response, or if only the end of the request is missing
+  /// and the deadline for this end is not set yet.
   private func extendDeadline() {
     if stream.responseSentEarly {
       if !awaitsRequestEnd { deadline = connection.lingerDeadline }
@@ -190,8 +192,8 @@ final class HTTP2StreamTransport: StreamTransport {
   // MARK: The end
 
   func shutdownWrite() {
-    // The last frame of the response already ends the sending side (END_STREAM). What is left is to discard the rest of
-    // the request.
+    // The last frame of the response already ends the sending side (END_STREAM), so only the rest of the request must
+    // be discarded.
     session.stopReading(stream)
   }
 
