@@ -22,6 +22,10 @@ enum ResponseRewriter {
       case chunked
     }
 
+    /// - Parameters:
+    ///   - body: the framing of the upstream's response.
+    ///   - announcedLength: the upstream's `Content-Length`, which a response without a body keeps, e.g. to HEAD.
+    ///   - minorVersion: the minor version of HTTP/1 that the client uses.
     init(_ body: BodyFraming, announcedLength: Int?, minorVersion: Int) {
       switch body {
       case .none:

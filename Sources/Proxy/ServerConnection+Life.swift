@@ -11,17 +11,23 @@ extension ServerConnection {
 
   enum HeadOutcome {
     case head(RequestHead)
+    /// The client has sent the preface of HTTP/2.
     case http2
+    /// The client gets an error response, and then the connection is closed.
     case refused(ProxyFailure)
+    /// A `ParkedConnection` has replaced this object.
     case parked
+    /// The caller must close the connection without a response.
     case closed
   }
 
   /// Waits for a head and parses it. The bytes of the head stay at the front of `input`.
   func nextHead() async -> HeadOutcome {
     var scanner = HeadScanner()
-    var deadline: Deadline?
-    // One deadline for the whole wait: TLS records without data wake the task and must not extend it.
+    // The deadline for the rest of a head whose first bytes have arrived.
+    var headDeadline: Deadline?
+    // The deadline for the first byte, kept for the whole wait: TLS records without data wake the task, but must not
+    // extend the deadline.
     var firstByteDeadline: Deadline?
     while true {
       if !input.isEmpty {
@@ -43,8 +49,8 @@ extension ServerConnection {
           return .refused(.request(input.withSpan { RequestHeadParser.errorForOverlongHead($0, limits) }))
         }
         if input.readRoom == 0 { input.compact() }
-        let until = deadline ?? poller.deadline(after: settings.configuration.headerTimeout)
-        deadline = until
+        let until = headDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
+        headDeadline = until
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
         if holdsSecrets { releaseInput() }
@@ -132,7 +138,7 @@ extension ServerConnection {
 
   // MARK: The end
 
-  /// Ends the connection in the way that the state requires.
+  /// Ends the connection in the way that the state requires. Also closes it if another request could follow.
   func finish() async {
     switch state.next {
     case .readHead: close()

@@ -178,6 +178,9 @@ public final class Upstream {
     if wake == .timedOut { throw .responseTimeout }
   }
 
+  /// Waits for the head of the response.
+  ///
+  /// - Parameter method: `.head` for a HEAD request, `.get` for any other: only a response to HEAD has another framing.
   private func readHead(
     of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {

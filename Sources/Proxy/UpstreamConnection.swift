@@ -99,7 +99,9 @@ struct ResponseHeadReader {
   /// Returns the final head if it is complete; it is at the front of the input, and its fields are in `fields`. Returns
   /// `nil` if more bytes must be received.
   ///
-  /// Throws `malformed`, also if the head is longer than `Buffer.readSize`.
+  /// Throws `malformed` if a head is invalid or longer than `Buffer.readSize`, or after too many interim responses.
+  ///
+  /// - Parameter acceptsSwitch: true if the request asks for another protocol, so that 101 is a final response.
   mutating func parse(
     _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, into fields: HeadIndex
   ) throws(UpstreamFailure) -> ResponseHead? {

@@ -54,8 +54,8 @@ public final class UpstreamPool {
   private struct PassingLimits {
     /// The number of connections that passing requests may use.
     let connections: Int
-    /// The number of connections in use from which few are free for passing requests: at most one, or at most an eighth
-    /// of `connections`.
+    /// While at least this many connections are in use, few are free for passing requests: at most an eighth of
+    /// `connections`, or at most one connection if an eighth is less.
     let fewAreFreeFrom: Int
 
     init(_ settings: CompiledProxyConfiguration) {
@@ -215,8 +215,8 @@ public final class UpstreamPool {
     throw .unreachable
   }
 
-  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If the
-  /// handshake fails, the other addresses are not tried, because they belong to the same name.
+  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If the handshake fails,
+  /// the other addresses are not tried, because they belong to the same name.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -294,7 +294,8 @@ public final class UpstreamPool {
     wakeNext()
   }
 
-  /// Wakes the request that has waited longest, intercepted requests first, if it may use a connection.
+  /// Wakes the intercepted request that has waited longest. If none waits, wakes the passing request that has waited
+  /// longest, if passing requests may use a connection now.
   private func wakeNext() {
     if !reservedQueue.isEmpty {
       reservedQueue.removeFirst().resume(.ready)
