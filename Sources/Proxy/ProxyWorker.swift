@@ -34,6 +34,7 @@ public final class ProxyWorker {
     }
   }
   private(set) lazy var memoryWatch = MemoryWatch(self)
+  /// Limits the TLS handshake steps of clients and of upstream connections in one turn of the loop.
   let handshakes: HandshakeGate
   /// Counts a client that has sent too many KeyUpdate messages (TLS 1.3). One closure for all connections, to avoid an
   /// allocation for each.

@@ -50,7 +50,8 @@ public protocol RequestHandler: AnyObject {
   /// Edits the head of a passing response to a request that carries the handler's own cookie.
   func editPassing(_ response: inout Response)
 
-  /// Returns the gateway's response to a request that failed outside of `respond`.
+  /// Returns the gateway's response to a request that failed outside of `respond`: a page for people, or problem details
+  /// for programs.
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
 }
 
@@ -95,7 +96,8 @@ public enum Route {
   case inspect
   /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
-  /// The tag is a number by which `respond` knows how `route` has classified the request. The proxy does not use it.
+  /// The tag is a number by which `respond` knows how `route` has classified the request. The proxy only passes the tag
+  /// on.
   case intercept(bodyLimit: Int, tag: UInt8 = 0)
   /// Answers without the upstream.
   case answer(Response)

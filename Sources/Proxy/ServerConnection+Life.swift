@@ -67,12 +67,14 @@ extension ServerConnection {
           wake = await waiter.waitIdle(socket, until: min(parkTime, idleDeadline))
         }
         switch wake {
+        // The request needs a buffer, and there is no memory for one.
         case .ready where !input.hasBlock && !hasMemory:
           switch chooseRefusal(for: .overloaded(.bufferMemory)) {
           case .refused(let failure): return .refused(failure)
           case .admitted, .closed: return .closed
           }
         case .ready: break
+        // `parkTime` has passed before `idleDeadline`, or `waitIdle` has ended early.
         case .timedOut where state.requestCount > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
           // If the socket is readable by now, no further event would wake a parked connection.
           if socket.satisfies(.readable) { break }
@@ -174,6 +176,7 @@ extension ServerConnection {
       let acknowledged = socket.acknowledged
       guard socket.unacknowledged > 0, acknowledged > acknowledgedBefore, !end.hasPassed(at: poller.now) else { return }
       acknowledgedBefore = acknowledged
+      // Let other tasks run before the next part.
       await waiter.yieldShare()
     }
   }

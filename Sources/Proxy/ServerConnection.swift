@@ -237,6 +237,7 @@ final class ServerConnection: Activity {
           await finish()
           return
         }
+        // A stream carries only one request.
         if case .http2Stream = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
         if !input.isEmpty, state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() }

@@ -94,7 +94,7 @@ struct ResponseHeadReader {
   private static let interimLimit = 16
 
   private var scanner = HeadScanner()
-  private var interim = 0
+  private var interimCount = 0
 
   /// Returns the final head if it is complete; it is at the front of the input, and its fields are in `fields`. Returns
   /// `nil` if more bytes must be received.
@@ -120,9 +120,9 @@ struct ResponseHeadReader {
         return nil
       }
       if head.status >= 200 || head.status == 101 && acceptsSwitch { return head }
-      interim += 1
+      interimCount += 1
       guard head.status != 101 else { throw .malformed("a protocol switch that was not requested") }
-      guard interim <= ResponseHeadReader.interimLimit else {
+      guard interimCount <= ResponseHeadReader.interimLimit else {
         throw .malformed("more than \(ResponseHeadReader.interimLimit) interim responses")
       }
       input.consume(head.length)
