@@ -47,6 +47,8 @@ import Time
 
   /// Takes over a descriptor and registers it once for all events, edge-triggered.
   ///
+  /// - Parameter counter: counts the socket as a client connection until it is closed; `nil` for any other socket.
+  ///
   /// Throws: the error of the registration; the descriptor is then closed.
   public func register(_ descriptor: Int32, counter: ConnectionCounter? = nil) throws(IOError) -> Socket {
     generation &+= 1

@@ -228,7 +228,7 @@ import CLinux
     if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
-  /// Ends the sending side; receiving continues.
+  /// Ends the sending side. A TCP socket still receives. A stream discards the bytes that still arrive.
   public func shutdownWrite() {
     layer?.announceEnd()
     if descriptor >= 0 { _ = cl_shutdown_write(descriptor) } else { stream?.shutdownWrite() }
