@@ -42,6 +42,7 @@ final class RedisClient: Activity {
   private let store: RedisStore
   private let poller: Poller
   private let waiter: Waiter
+  /// Limits the TLS handshake steps of this client in one turn of the loop.
   private let gate: HandshakeGate
   private let handshake: RedisHandshake
   /// The number of replicas that must have a write; 0 if there is no such condition.
@@ -261,7 +262,7 @@ final class RedisClient: Activity {
       let words = [
         Words.set, store.presenceKey(write.claimant), Words.one, Words.px, Words.number(RedisLimits.presenceLifetime),
       ]
-      // In front of the claims, so that the key exists before them.
+      // In front of the claims, so that the key exists before them. Its value 1 has no meaning.
       current.append(RedisCall(words, isWrite: true, isRepeat: false, epoch: epoch, presence: write, poller))
     }
     for call in calls where !call.isAbandoned {
@@ -272,6 +273,7 @@ final class RedisClient: Activity {
     let limit = RedisLimits.replyTimeout + (replicas > 0 ? RedisLimits.replicaTimeout : 0)
     let batch = RedisBatch(current, replicas: replicas, due: poller.now + limit)
     for call in current { link.append(call.words) }
+    // The value 1 has no meaning. The key of the fence ends after a second, because no command reads it.
     if batch.hasFence { link.append([Words.set, store.fenceKey, Words.one, Words.px, Words.number(1_000)]) }
     link.append([Words.get, store.epochKey])
     if let replicas = batch.replicas {

@@ -89,6 +89,7 @@ enum RedisOperation: Sendable {
   private func compareAndSet(
     _ key: [UInt8], _ old: [UInt8], new: [UInt8], lifetime: Seconds, isRepeat: Bool, sendsScript: Bool
   ) -> [[UInt8]] {
+    // The script has one key.
     (sendsScript ? [Words.eval, Words.compareAndSet] : [Words.evalsha, Words.compareAndSetDigest])
       + [Words.one, key, old, new, Words.number(Milliseconds(lifetime)), isRepeat ? Words.one : Words.zero]
   }
