@@ -28,6 +28,7 @@ internal import CSQLite
     unsafe handle = opened
     unsafe frames = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     unsafe frames.initialize(to: 0)
+    // Only ordinary statements can change the file, and SQLite ignores code in the schema of a foreign file.
     try check(unsafe cs_harden(handle))
     // Set before the first access, so that the index of the log is in the memory of this process and the file is
     // locked.
