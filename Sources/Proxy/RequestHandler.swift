@@ -50,8 +50,8 @@ public protocol RequestHandler: AnyObject {
   /// Edits the head of a passing response to a request that carries the handler's own cookie.
   func editPassing(_ response: inout Response)
 
-  /// Returns the gateway's response to a request that failed outside of `respond`: a page for people, or problem details
-  /// for programs.
+  /// Returns the gateway's response to a request that failed outside of `respond`: a page for people, or problem
+  /// details for programs.
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
 }
 

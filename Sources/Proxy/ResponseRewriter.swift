@@ -8,6 +8,7 @@ import Reactor
 enum ResponseRewriter {
   /// The framing of the outgoing body.
   struct Framing {
+    /// Moves the body from the upstream to the client.
     let pump: BodyPump
     /// The framing that the pump produces.
     let body: BodyFraming
@@ -74,7 +75,8 @@ enum ResponseRewriter {
 
   private static let secureAttribute: StaticString = "; Secure"
 
-  /// Returns the maximum number of bytes by which the fields grow, not counting replacements and an added `Date`.
+  /// Returns the maximum number of bytes that `write` adds to the fields of the upstream, not counting replacements,
+  /// `Date` and the end of the head (`appendEnd`).
   static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Int {
     var growth = settings.strictTransportLine.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }

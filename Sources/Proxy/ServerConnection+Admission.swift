@@ -14,7 +14,7 @@ extension ServerConnection {
     case closed
   }
 
-  /// Performs the steps before the first request.
+  /// Performs the steps before the first request. Returns how the connection continues.
   func admit(speaksProxyProtocol: Bool) async -> AdmissionOutcome {
     let limits = settings.configuration.limits
     if speaksProxyProtocol, !(await readProxyHeader()) {
@@ -22,6 +22,7 @@ extension ServerConnection {
       return .closed
     }
     guard admission.isWithinTotal else { return chooseRefusal(for: .overloaded(.connections)) }
+    // `count` returns false if the address already has the maximum number of connections.
     guard !isLimitedByAddress || admission.count(peer, limit: limits.connectionsPerAddress) else {
       return chooseRefusal(for: .overloaded(.connectionsPerAddress))
     }

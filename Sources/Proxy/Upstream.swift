@@ -180,7 +180,9 @@ public final class Upstream {
 
   /// Waits for the head of the response.
   ///
-  /// - Parameter method: `.head` for a HEAD request, `.get` for any other: only a response to HEAD has another framing.
+  /// - Parameters:
+  ///   - method: `.head` for a HEAD request, `.get` for any other: only a response to HEAD has another framing.
+  ///   - requestAllowsReuse: false if the connection must not be reused after the response.
   private func readHead(
     of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {

@@ -28,6 +28,7 @@ public final class UpstreamPool {
   private var queue: [Waiter] = []
   /// The intercepted requests that wait for a connection; some connections are reserved for them.
   private var reservedQueue: [Waiter] = []
+  /// The current or latest look-up of the upstream's name.
   private var lookUp: NameLookUp?
   /// The maximum length of a queue, as a multiple of the maximum number of connections. The last requests of a longer
   /// queue would not be served in time.
