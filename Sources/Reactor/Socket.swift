@@ -207,6 +207,7 @@ import CLinux
     return markBroken(by: error)
   }
 
+  /// Marks the socket as broken and returns the failure.
   func markBroken(by error: IOError) -> Transfer {
     readiness.insert(.broken)
     hasFailed = true

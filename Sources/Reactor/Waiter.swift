@@ -141,6 +141,7 @@ public enum Wake: Equatable, Sendable {
     }
   }
 
+  /// Makes the socket resume this waiter once it is ready for `wanted`.
   private func listen(to socket: Socket, for wanted: Readiness) {
     unsafe socket.waiter = Unmanaged.passUnretained(self)
     socket.interest = wanted
