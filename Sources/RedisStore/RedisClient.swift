@@ -256,6 +256,8 @@ final class RedisClient: Activity {
     }
   }
 
+  /// Makes a batch of the waiting commands, if there are any, and appends it to the output of the connection. Fails the
+  /// commands of another epoch.
   private func appendBatch(_ link: RedisLink, _ epoch: EpochID) {
     var current: [RedisCall] = []
     if let write = store.presence.dueWrite(hasCommands: !calls.isEmpty, now: poller.now) {
@@ -282,6 +284,7 @@ final class RedisClient: Activity {
     batches.append(batch)
   }
 
+  /// Assigns a reply to the oldest batch. With the last reply of a batch, passes the outcomes to the calls.
   private func handle(_ reply: RESPReply, epoch: [UInt8]) throws(RedisFailure) {
     guard !batches.isEmpty else { throw .unexpectedReply("to no command") }
     guard batches[0].add(reply) else { return }
