@@ -11,7 +11,7 @@ public final class ProxyServer: Sendable {
   private let updates = Mutex(Updates())
 
   /// The updates (calls of `perform`) in progress. `drain` waits for them before it stops the loops: a loop that has
-  /// ended runs no more jobs, so an update that waits for it would never return.
+  /// ended runs no more jobs, so an update that waits for a job of this loop would never return.
   private struct Updates {
     var running = 0
     var isClosed = false

@@ -9,13 +9,13 @@ public protocol RequestHandler: AnyObject {
   ///
   /// - Parameters:
   ///   - bytes: the head.
-  ///   - fields: the positions of its fields in `bytes`.
+  ///   - fields: the positions of the header fields in `bytes`.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
   /// Decides the handling of a request for which `route` returned `inspect`.
   ///
-  /// - Parameter body: the decoded body, or the beginning of it that fits into the receive buffer or comes before
-  ///   malformed framing.
+  /// - Parameter body: the decoded body. Only the beginning if the receive buffer became full or the framing of the
+  ///   rest is malformed.
   func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route
@@ -72,7 +72,7 @@ extension RequestHandler {
 
 /// The facts about a client that are not in the request.
 public struct ClientFacts {
-  /// The client's address and transport, as far as they are trusted.
+  /// The client's address and transport, according to the connection or to a trusted proxy.
   public let peer: Peer
   /// The host that the client used, according to a trusted proxy; `nil` if no trusted proxy names one.
   public let forwardedHost: String?

@@ -238,7 +238,8 @@ enum LocationRewriter {
     }
   }
 
-  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if its URL has another origin.
+  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if the URL in the value has another
+  /// origin.
   ///
   /// If the origin were not replaced, a legacy server that builds absolute URLs from its own name would redirect the
   /// browser past the gateway.

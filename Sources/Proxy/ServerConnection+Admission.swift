@@ -46,7 +46,7 @@ extension ServerConnection {
   }
 
   /// Decides how to refuse the connection: with an error response (`refused`), or by closing it (`closed`). Only a
-  /// limited number of refused clients gets a response, so that a flood of them does not use up the buffers.
+  /// limited number of refused clients gets a response, so that a flood of connections does not use up the buffers.
   func chooseRefusal(for failure: ProxyFailure) -> AdmissionOutcome {
     // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
     if !awaitsHandshake, let permit = worker.beginRefusal() {

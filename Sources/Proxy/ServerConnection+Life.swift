@@ -35,7 +35,8 @@ extension ServerConnection {
         decideProtocol()
         switch stage {
         case .http2: return .http2
-        // More bytes are needed. The preface of HTTP/2 resembles a request head, so it must not be parsed as one.
+        // More bytes are needed. The preface of HTTP/2 resembles a request head, so the bytes must not be parsed as a
+        // head yet.
         case .undecided: break
         case .accepted, .http1, .http2Stream, .parked:
           switch parse(&scanner) {

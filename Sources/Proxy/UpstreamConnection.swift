@@ -56,8 +56,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     return socket.receive(into: input)
   }
 
-  /// Receives more of a body into `input`. A body that fills a block arrives faster than it is read, so it gets a wide
-  /// block; but not with TLS, which returns at most one record at a time.
+  /// Receives more of a body into `input`. A body that fills a block arrives faster than the exchange reads it, so the
+  /// next reads use a wide block. Reads over TLS do not, because TLS returns at most one record at a time.
   func receiveBody() -> Transfer {
     if hasFilledBlock, input.isEmpty { pool.poller.buffers.widen(input) }
     let result = receive()
@@ -96,8 +96,8 @@ struct ResponseHeadReader {
   private var scanner = HeadScanner()
   private var interimCount = 0
 
-  /// Returns the final head if it is complete; it is at the front of the input, and its fields are in `fields`. Returns
-  /// `nil` if more bytes must be received.
+  /// Returns the final head if all its bytes have arrived. They stay at the front of the input, and `fields` contains
+  /// the positions of the header fields. Returns `nil` if more bytes must be received.
   ///
   /// Throws `malformed` if a head is invalid or longer than `Buffer.readSize`, or after too many interim responses.
   ///

@@ -76,7 +76,8 @@ public final class UpstreamPool {
   ///
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
   /// response. So the pool asks the kernel before it returns a connection for a request that must not be sent twice, or
-  /// for an intercepted request, whose response contains codes or tokens. For other requests it saves the system call.
+  /// for an intercepted request, whose response contains codes or tokens. For other requests the pool saves the system
+  /// call.
   ///
   /// - Parameters:
   ///   - mayRepeat: false if the request must not be sent twice.
@@ -107,7 +108,7 @@ public final class UpstreamPool {
   // MARK: The share of an address
 
   /// True if few connections are free and the passing requests of the client's address already hold too many of the
-  /// others. Without this limit, one client that does not read its responses could keep all of them.
+  /// others. Without this limit, one client that does not read its responses could keep all connections.
   ///
   /// While enough connections are free, no address is limited, so that many users behind one address are not refused.
   func holdsTooMany(_ client: ServerConnection) -> Bool {
