@@ -10,8 +10,8 @@ internal import Time
 struct RedisBatch {
   let calls: [RedisCall]
   /// True if a write without effect, the fence, follows the commands. `WAIT` counts the replicas that have all writes
-  /// of *this* connection. A repeated command may write nothing on this connection, because its first copy arrived over
-  /// another one. A replica that has the fence also has the write of the first copy.
+  /// of *this* connection. A repeated command may write nothing on this connection, because an earlier attempt has
+  /// written over another connection. A replica that has the fence also has the write of the earlier attempt.
   let hasFence: Bool
   /// The number of replicas that must have the writes; `nil` if there is no such condition.
   let replicas: Int?
@@ -42,8 +42,8 @@ struct RedisBatch {
   /// - Parameters:
   ///   - epoch: the expected value of the epoch key.
   ///   - hasSentinels: true if the settings name sentinels. If too few replicas have the writes, the sentinels may have
-  ///     made another server the primary. The connection is then closed, so that the next connect asks the
-  ///     sentinels again.
+  ///     made another server the primary. The connection is then closed, so that the next connect asks the sentinels
+  ///     again.
   func settle(epoch: [UInt8], hasSentinels: Bool) throws(RedisFailure) {
     if let failure = epochFailure(epoch) {
       fail(failure)

@@ -83,7 +83,7 @@ final class RedisClient: Activity {
 
   // MARK: Operations
 
-  /// Performs an operation. Repeats it if its outcome is unknown and it may be repeated.
+  /// Performs an operation. Repeats the operation if its outcome is unknown and `isRepeatable` permits a repeat.
   ///
   /// - Parameter epoch: the epoch in which the operation is valid; in another one it fails.
   func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(RedisFailure) -> RESPReply {
@@ -290,7 +290,8 @@ final class RedisClient: Activity {
     guard batches[0].add(reply) else { return }
     try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
     // Not reached if `settle` throws, e.g. because the server refuses all commands. The pause between attempts to
-    // connect then keeps growing. If it were reset in this case too, the gateway would reconnect immediately each time.
+    // connect then keeps growing. If the pause were reset in this case too, the gateway would reconnect
+    // immediately each time.
     backoff.reset()
   }
 

@@ -46,7 +46,7 @@ enum RedisOperation: Sendable {
     lengths[index] = value and #value or -1 end \
     return lengths
     """
-  /// The SHA-1 digest of `compareAndSetScript`, by which the server finds it.
+  /// The SHA-1 digest of `compareAndSetScript`, by which the server finds the script.
   static let compareAndSetDigest = "2679c99486940016370d5fbebe0e82fa413d67a3"
 
   /// True if the command changes the store.

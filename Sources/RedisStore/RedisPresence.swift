@@ -8,7 +8,7 @@ internal import Time
 ///
 /// Theory of operation. While the process holds claims, the server has a key with the id of the process. The server
 /// ends the key `RedisLimits.presenceLifetime` after it has executed the write, by its own clock. The process counts
-/// the same time from the moment *before* it sent the write, by its monotonic clock, so it never believes in a key that
+/// the same time from the moment *before* it sent the write, by its monotonic clock, so it never relies on a key that
 /// is gone.
 ///
 ///     none --beginHold--> unconfirmed --reply--> confirmed until (time of the write + lifetime)
@@ -50,7 +50,7 @@ final class RedisPresence: Sendable {
     /// The time from which a missing key can show, in this epoch, that its process is gone; `nil` before the first
     /// connection.
     var findsGoneFrom: MonotonicTime?
-    /// The processes whose keys are missing, and the time at which this was seen first.
+    /// The processes whose keys are missing, and the time at which each key was first found missing.
     var missing: [ClaimantID: MonotonicTime] = [:]
 
     /// Takes another id if `confirmedUntil` has passed.

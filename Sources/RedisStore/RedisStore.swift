@@ -25,7 +25,7 @@ public final class RedisStore: EphemeralStore {
   let prefix: [UInt8]
   /// The count of the entries on the server.
   let count = RedisCount()
-  /// Writes the key of this process while it holds claims, and remembers the missing keys of other processes.
+  /// Decides when a worker writes the key of this process, and which other processes are gone.
   let presence = RedisPresence()
   private let claimPrefix: [UInt8]
   private let budgets = HolderBudgets()
