@@ -2,8 +2,8 @@ import Reactor
 
 /// The identities that a worker has created most recently, at most `limit`.
 ///
-/// Connections from one address (a proxy, an office, the other containers of a pod) share one identity: separate copies
-/// would need half as much memory as the rest of an idle connection.
+/// Connections from one address (a proxy, an office, the other containers of a pod) share one identity to save memory:
+/// an identity takes half as much memory as the rest of an idle connection.
 final class IdentityCache {
   private struct Entry {
     let peer: Address
@@ -19,6 +19,12 @@ final class IdentityCache {
   /// The maximum number of entries; a new connection compares them one by one.
   private static let limit = 8
 
+  /// Returns the identity of a client at `peer` with these properties. Creates it if it is not in the cache.
+  ///
+  /// - Parameters:
+  ///   - isTrusted: true if the peer is a trusted proxy.
+  ///   - isSecure: true if the client's connection uses TLS.
+  ///   - isFromProxyProtocol: true if a proxy supplied the address in the PROXY protocol.
   func identity(of peer: Address, isTrusted: Bool, isSecure: Bool, isFromProxyProtocol: Bool) -> ClientIdentity {
     for entry in entries
     where entry.isTrusted == isTrusted && entry.isSecure == isSecure && entry.isFromProxyProtocol == isFromProxyProtocol

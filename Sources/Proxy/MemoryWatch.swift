@@ -3,9 +3,9 @@ import Time
 
 /// Ends HTTP/2 connections whose unread responses use memory, once memory becomes short.
 ///
-/// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of its response
-/// waits in this process, and enough such clients would leave no memory for others. So while more than half of the
-/// limit is in use, the client of each connection with waiting responses must accept them at the minimum rate. The
+/// A client decides when it grants credit to a stream (RFC 9113, section 5.2). Until then the rest of the stream's
+/// response waits in this process, and enough such clients would leave no memory for others. So while more than half of
+/// the limit is in use, the client of each connection with waiting responses must accept them at the minimum rate. The
 /// connection of a slower client is ended, so that no new client has to be refused.
 final class MemoryWatch: TimerEntry {
   private unowned let worker: ProxyWorker

@@ -51,7 +51,7 @@ enum ProxyHeader {
     guard bytes[end + 1] == 0x0a else { return .malformed }
     let line = String(decoding: (lineSignature.count..<end).map { bytes[$0] }, as: UTF8.self)
     let words = line.split(separator: " ", omittingEmptySubsequences: false)
-    // The rest of the line must be ignored.
+    // The specification requires that the rest of the line is ignored.
     if words.first == "UNKNOWN" { return .complete(length: end + 2, client: nil) }
     guard words.count == 5, words[0] == "TCP4" || words[0] == "TCP6", let source = port(words[3]),
       port(words[4]) != nil, let client = Address(literal: String(words[1]), port: source),
@@ -106,8 +106,9 @@ enum ProxyHeader {
   private static let typeTLS: UInt8 = 0x20
   private static let connectedOverTLS: UInt8 = 0x01
 
-  /// Reads the type-length-value fields (TLVs). Returns true if one of them says that the client's connection uses TLS,
-  /// false if none does, `nil` if they are malformed.
+  /// Reads the type-length-value fields (TLVs) in `range`. Returns true if the last field of type `PP2_TYPE_SSL` says
+  /// that the client's connection uses TLS. Returns false if it says otherwise, or without such a field. Returns `nil`
+  /// if the fields are malformed.
   private static func usesTLS(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool? {
     var isSecure = false
     var position = range.lowerBound

@@ -10,11 +10,11 @@ public struct ProxyLimits: Sendable {
   /// The maximum number of connections of one IPv4 address or one /64 prefix of IPv6.
   public var connectionsPerAddress = 1_024
   /// The maximum number of upstream connections of this worker that the passing requests of one IPv4 address or one /64
-  /// prefix of IPv6 may hold while few are free (`UpstreamPool.holdsTooMany`); `nil` for half of the connections that
-  /// passing requests may use, but at least `minimumRequestsPerAddress`.
+  /// prefix of IPv6 may hold while few connections are free (`UpstreamPool.holdsTooMany`). If `nil`, the maximum is
+  /// half of the connections that passing requests may use, but at least `minimumRequestsPerAddress`.
   public var requestsPerAddress: Int?
-  /// The lowest default of `requestsPerAddress`: one HTTP/2 connection of a browser may have as many concurrent
-  /// requests.
+  /// The lowest maximum if `requestsPerAddress` is `nil`: one HTTP/2 connection of a browser may have as many
+  /// concurrent requests.
   static let minimumRequestsPerAddress = 100
   /// The maximum number of requests on one connection.
   public var requestsPerConnection = 10_000

@@ -11,7 +11,7 @@ public final class ProxyServer: Sendable {
   private let updates = Mutex(Updates())
 
   /// The updates (calls of `perform`) in progress. `drain` waits for them before it stops the loops: a loop that has
-  /// ended runs no more jobs, so an update that waits for it would never return.
+  /// ended runs no more jobs, so an update that waits for a job of this loop would never return.
   private struct Updates {
     var running = 0
     var isClosed = false
@@ -74,7 +74,7 @@ public final class ProxyServer: Sendable {
     }
   }
 
-  /// Passes all listeners of a worker to the worker. After an error, closes the rest.
+  /// Passes all listeners of a worker to the worker. After an error, closes the listeners that were not passed yet.
   private static func prepare(
     _ listeners: [ListeningSocket], _ proxyProtocol: Set<Int>, _ proxy: ProxyWorker, _ worker: isolated Worker,
     _ group: WorkerGroup, _ reserve: Int
@@ -105,11 +105,11 @@ public final class ProxyServer: Sendable {
 
   /// Runs `body` on each worker, one after the other. Does nothing once the server has ended.
   public func perform(_ body: @escaping @Sendable (isolated Worker) -> Void) async {
-    let begins = updates.withLock { updates in
+    let mayBegin = updates.withLock { updates in
       if !updates.isClosed { updates.running += 1 }
       return !updates.isClosed
     }
-    guard begins else { return }
+    guard mayBegin else { return }
     for worker in group.workers { await worker.perform(body) }
     updates.withLock { $0.running -= 1 }
   }
@@ -128,6 +128,7 @@ public final class ProxyServer: Sendable {
     _ = await clock.wait(until: { connections == 0 }, atMost: timeout, step: step)
     let left = connections
     for worker in group.workers { await worker.abortConnections() }
+    // Let the tasks of the aborted connections end.
     await clock.pause(step)
     await closeUpdates(clock)
     for worker in group.workers { await worker.stop() }

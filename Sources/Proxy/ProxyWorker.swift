@@ -34,6 +34,7 @@ public final class ProxyWorker {
     }
   }
   private(set) lazy var memoryWatch = MemoryWatch(self)
+  /// Limits the TLS handshake steps of clients and of upstream connections in one turn of the loop.
   let handshakes: HandshakeGate
   /// Counts a client that has sent too many KeyUpdate messages (TLS 1.3). One closure for all connections, to avoid an
   /// allocation for each.
@@ -42,7 +43,8 @@ public final class ProxyWorker {
   let connections: ConnectionLimits
   /// The number of refused connections to which an error response is being sent.
   private var refusals = 0
-  /// The maximum of `refusals`. Each uses a buffer until its response is sent and its request is discarded.
+  /// The maximum of `refusals`. Each refusal uses a buffer until the response is sent and the rest of the client's
+  /// input is discarded.
   private static let refusalLimit = 64
   private var requestNumber: UInt64 = 0
   private var dateSecond: UnixTime = -1
@@ -147,8 +149,8 @@ public final class ProxyWorker {
 public protocol ProxyMetrics: AnyObject {
   /// A request was answered. `nanoseconds`: from its head to the last byte of the response.
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64)
-  /// A final response head arrived from the upstream. `nanoseconds`: since the request was sent; for a passing request,
-  /// since its head arrived.
+  /// A final response head arrived from the upstream. `nanoseconds`: the time since the gateway sent its own request,
+  /// or since the head of a passing request arrived from the client.
   func upstreamAnswered(nanoseconds: UInt64)
   /// There was no complete response from the upstream.
   func upstreamFailed(_ failure: UpstreamFailure)

@@ -9,13 +9,13 @@ public protocol RequestHandler: AnyObject {
   ///
   /// - Parameters:
   ///   - bytes: the head.
-  ///   - fields: the positions of its fields in `bytes`.
+  ///   - fields: the positions of the header fields in `bytes`.
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route
 
   /// Decides the handling of a request for which `route` returned `inspect`.
   ///
-  /// - Parameter body: the decoded body, or the beginning of it that fits into the receive buffer or comes before
-  ///   malformed framing.
+  /// - Parameter body: the decoded body. Only the beginning if the receive buffer became full or the framing of the
+  ///   rest is malformed.
   func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route
@@ -50,7 +50,8 @@ public protocol RequestHandler: AnyObject {
   /// Edits the head of a passing response to a request that carries the handler's own cookie.
   func editPassing(_ response: inout Response)
 
-  /// Returns the gateway's response to a request that failed outside of `respond`.
+  /// Returns the gateway's response to a request that failed outside of `respond`: a page for people, or problem
+  /// details for programs.
   func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
 }
 
@@ -71,7 +72,7 @@ extension RequestHandler {
 
 /// The facts about a client that are not in the request.
 public struct ClientFacts {
-  /// The client's address and transport, as far as they are trusted.
+  /// The client's address and transport, according to the connection or to a trusted proxy.
   public let peer: Peer
   /// The host that the client used, according to a trusted proxy; `nil` if no trusted proxy names one.
   public let forwardedHost: String?
@@ -95,7 +96,8 @@ public enum Route {
   case inspect
   /// Reads the whole request, with a body of at most `bodyLimit` bytes, and calls `respond` of the same handler.
   ///
-  /// The tag is a number by which `respond` knows how `route` has classified the request. The proxy does not use it.
+  /// The tag is a number by which `respond` knows how `route` has classified the request. The proxy only passes the tag
+  /// on.
   case intercept(bodyLimit: Int, tag: UInt8 = 0)
   /// Answers without the upstream.
   case answer(Response)

@@ -3,6 +3,7 @@ import Reactor
 
 /// Writes the head of a request for the upstream, from the received head.
 enum RequestRewriter {
+  /// The facts about the request that `write` has found while it wrote the fields.
   struct Written {
     /// True if the request carried the handler's own cookie.
     var requestHasHandlerCookie = false
@@ -10,7 +11,7 @@ enum RequestRewriter {
     var dropsFields = false
   }
 
-  /// Writes `head` into the empty `buffer`, without the framing field and the empty line (`writeEnd`).
+  /// Writes `head` into the empty `buffer`, without the framing field and the empty line. `writeEnd` adds both.
   ///
   /// The result fits: a head is at most `Buffer.readSize` bytes long, and the added fields take less than
   /// `Buffer.slack`.

@@ -8,6 +8,7 @@ import Reactor
 enum ResponseRewriter {
   /// The framing of the outgoing body.
   struct Framing {
+    /// Moves the body from the upstream to the client.
     let pump: BodyPump
     /// The framing that the pump produces.
     let body: BodyFraming
@@ -22,6 +23,10 @@ enum ResponseRewriter {
       case chunked
     }
 
+    /// - Parameters:
+    ///   - body: the framing of the upstream's response.
+    ///   - announcedLength: the upstream's `Content-Length`, which a response without a body keeps, e.g. to HEAD.
+    ///   - minorVersion: the minor version of HTTP/1 that the client uses.
     init(_ body: BodyFraming, announcedLength: Int?, minorVersion: Int) {
       switch body {
       case .none:
@@ -70,7 +75,8 @@ enum ResponseRewriter {
 
   private static let secureAttribute: StaticString = "; Secure"
 
-  /// Returns the maximum number of bytes by which the fields grow, not counting replacements and an added `Date`.
+  /// Returns the maximum number of bytes that `write` adds to the fields of the upstream, not counting replacements,
+  /// `Date` and the end of the head (`appendEnd`).
   static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Int {
     var growth = settings.strictTransportLine.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
@@ -232,7 +238,8 @@ enum LocationRewriter {
     }
   }
 
-  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if its URL has another origin.
+  /// Returns the value with the gateway's origin in place of the upstream's; `nil` if the URL in the value has another
+  /// origin.
   ///
   /// If the origin were not replaced, a legacy server that builds absolute URLs from its own name would redirect the
   /// browser past the gateway.

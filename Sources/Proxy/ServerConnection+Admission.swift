@@ -14,7 +14,7 @@ extension ServerConnection {
     case closed
   }
 
-  /// Performs the steps before the first request.
+  /// Performs the steps before the first request. Returns how the connection continues.
   func admit(speaksProxyProtocol: Bool) async -> AdmissionOutcome {
     let limits = settings.configuration.limits
     if speaksProxyProtocol, !(await readProxyHeader()) {
@@ -22,6 +22,7 @@ extension ServerConnection {
       return .closed
     }
     guard admission.isWithinTotal else { return chooseRefusal(for: .overloaded(.connections)) }
+    // `count` returns false if the address already has the maximum number of connections.
     guard !isLimitedByAddress || admission.count(peer, limit: limits.connectionsPerAddress) else {
       return chooseRefusal(for: .overloaded(.connectionsPerAddress))
     }
@@ -45,7 +46,7 @@ extension ServerConnection {
   }
 
   /// Decides how to refuse the connection: with an error response (`refused`), or by closing it (`closed`). Only a
-  /// limited number of refused clients gets a response, so that a flood of them does not use up the buffers.
+  /// limited number of refused clients gets a response, so that a flood of connections does not use up the buffers.
   func chooseRefusal(for failure: ProxyFailure) -> AdmissionOutcome {
     // Before the TLS handshake the client cannot read a response, and a handshake costs too much for a refusal.
     if !awaitsHandshake, let permit = worker.beginRefusal() {

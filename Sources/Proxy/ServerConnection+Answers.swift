@@ -54,7 +54,8 @@ extension ServerConnection {
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: duration)
   }
 
-  /// Returns the response and its encoded fields; an error response instead if they cannot be encoded or are too long.
+  /// Returns the response and its encoded fields. If the fields cannot be encoded or are too long, returns an error
+  /// response and its fields instead.
   private func encoded(_ response: Response) -> (Response, [UInt8]) {
     let room = Buffer.capacity - ResponseEncoder.headOverhead - (response.reason?.utf8.count ?? 0)
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {

@@ -11,17 +11,23 @@ extension ServerConnection {
 
   enum HeadOutcome {
     case head(RequestHead)
+    /// The client has sent the preface of HTTP/2.
     case http2
+    /// The client gets an error response, and then the connection is closed.
     case refused(ProxyFailure)
+    /// A `ParkedConnection` has replaced this object.
     case parked
+    /// The caller must close the connection without a response.
     case closed
   }
 
   /// Waits for a head and parses it. The bytes of the head stay at the front of `input`.
   func nextHead() async -> HeadOutcome {
     var scanner = HeadScanner()
-    var deadline: Deadline?
-    // One deadline for the whole wait: TLS records without data wake the task and must not extend it.
+    // The deadline for the rest of a head whose first bytes have arrived.
+    var headDeadline: Deadline?
+    // The deadline for the first byte, kept for the whole wait: TLS records without data wake the task, but must not
+    // extend the deadline.
     var firstByteDeadline: Deadline?
     while true {
       if !input.isEmpty {
@@ -29,7 +35,8 @@ extension ServerConnection {
         decideProtocol()
         switch stage {
         case .http2: return .http2
-        // More bytes are needed. The preface of HTTP/2 resembles a request head, so it must not be parsed as one.
+        // More bytes are needed. The preface of HTTP/2 resembles a request head, so the bytes must not be parsed as a
+        // head yet.
         case .undecided: break
         case .accepted, .http1, .http2Stream, .parked:
           switch parse(&scanner) {
@@ -43,8 +50,8 @@ extension ServerConnection {
           return .refused(.request(input.withSpan { RequestHeadParser.errorForOverlongHead($0, limits) }))
         }
         if input.readRoom == 0 { input.compact() }
-        let until = deadline ?? poller.deadline(after: settings.configuration.headerTimeout)
-        deadline = until
+        let until = headDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
+        headDeadline = until
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
       } else {
         if holdsSecrets { releaseInput() }
@@ -61,12 +68,14 @@ extension ServerConnection {
           wake = await waiter.waitIdle(socket, until: min(parkTime, idleDeadline))
         }
         switch wake {
+        // The request needs a buffer, and there is no memory for one.
         case .ready where !input.hasBlock && !hasMemory:
           switch chooseRefusal(for: .overloaded(.bufferMemory)) {
           case .refused(let failure): return .refused(failure)
           case .admitted, .closed: return .closed
           }
         case .ready: break
+        // `parkTime` has passed before `idleDeadline`, or `waitIdle` has ended early.
         case .timedOut where state.requestCount > 0 && !idleDeadline.hasPassed(at: poller.now), .park:
           // If the socket is readable by now, no further event would wake a parked connection.
           if socket.satisfies(.readable) { break }
@@ -132,7 +141,7 @@ extension ServerConnection {
 
   // MARK: The end
 
-  /// Ends the connection in the way that the state requires.
+  /// Ends the connection in the way that the state requires. Also closes it if another request could follow.
   func finish() async {
     switch state.next {
     case .readHead: close()
@@ -168,6 +177,7 @@ extension ServerConnection {
       let acknowledged = socket.acknowledged
       guard socket.unacknowledged > 0, acknowledged > acknowledgedBefore, !end.hasPassed(at: poller.now) else { return }
       acknowledgedBefore = acknowledged
+      // Let other tasks run before the next part.
       await waiter.yieldShare()
     }
   }

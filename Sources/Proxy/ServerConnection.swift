@@ -8,7 +8,7 @@ import Telemetry
 /// One client connection, from its first byte to its close.
 ///
 /// While a request is in progress or the next request is expected soon, the connection has a task. After that, a
-/// `ParkedConnection` replaces this object: its socket is registered and it has a deadline, but no task and no buffer.
+/// `ParkedConnection` replaces this object and holds the socket, the state and a deadline, but no task and no buffer.
 /// The next readable event creates a `ServerConnection` again.
 final class ServerConnection: Activity {
   /// The state of the connection.
@@ -69,7 +69,7 @@ final class ServerConnection: Activity {
   let input = Buffer()
   /// The worker's index of the fields of a request head; cached to avoid a retain and release per use.
   let requestFields: HeadIndex
-  /// True if `input` held an intercepted request, so that it is wiped.
+  /// True if `input` has held an intercepted request. Then `releaseInput` wipes the block.
   var holdsSecrets = false
   /// The number of pipelined requests after which the task lets others run.
   private static let yieldAfter = 16
@@ -161,6 +161,7 @@ final class ServerConnection: Activity {
     updateIdentity()
   }
 
+  /// Derives the identity again if a reload has replaced the settings.
   private func followSettings() {
     if settings !== identitySettings { updateIdentity() }
   }
@@ -236,6 +237,7 @@ final class ServerConnection: Activity {
           await finish()
           return
         }
+        // A stream carries only one request.
         if case .http2Stream = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
         if !input.isEmpty, state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() }
@@ -285,8 +287,8 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// True if the client has disconnected, or has ended its sending side and that cancels the current request
-  /// (`cancelsHalfClosed`). Only checked until the response begins.
+  /// True if the client has disconnected. Also true if the client has ended its sending side, if this end cancels the
+  /// current request (`cancelsHalfClosed`). Callers check this only until the response begins.
   var isAbandoned: Bool { !socket.readiness.isDisjoint(with: abandonment) }
 
   /// Returns the exchange object of the connection. Creates it at the first use.
@@ -304,7 +306,7 @@ final class ServerConnection: Activity {
     socket.close()
   }
 
-  /// Releases the buffers and, unless this object serves further streams, the exchange and the waiter.
+  /// Releases the buffers. Unless this object serves further streams, also drops the exchange and cancels the deadline.
   func release() {
     exchange?.release()
     input.clear()

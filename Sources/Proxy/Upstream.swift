@@ -178,6 +178,11 @@ public final class Upstream {
     if wake == .timedOut { throw .responseTimeout }
   }
 
+  /// Waits for the head of the response.
+  ///
+  /// - Parameters:
+  ///   - method: `.head` for a HEAD request, `.get` for any other: only a response to HEAD has another framing.
+  ///   - requestAllowsReuse: false if the connection must not be reused after the response.
   private func readHead(
     of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {

@@ -56,8 +56,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     return socket.receive(into: input)
   }
 
-  /// Receives more of a body into `input`. A body that fills a block arrives faster than it is read, so it gets a wide
-  /// block; but not with TLS, which returns at most one record at a time.
+  /// Receives more of a body into `input`. A body that fills a block arrives faster than the exchange reads it, so the
+  /// next reads use a wide block. Reads over TLS do not, because TLS returns at most one record at a time.
   func receiveBody() -> Transfer {
     if hasFilledBlock, input.isEmpty { pool.poller.buffers.widen(input) }
     let result = receive()
@@ -94,12 +94,14 @@ struct ResponseHeadReader {
   private static let interimLimit = 16
 
   private var scanner = HeadScanner()
-  private var interim = 0
+  private var interimCount = 0
 
-  /// Returns the final head if it is complete; it is at the front of the input, and its fields are in `fields`. Returns
-  /// `nil` if more bytes must be received.
+  /// Returns the final head if all its bytes have arrived. They stay at the front of the input, and `fields` contains
+  /// the positions of the header fields. Returns `nil` if more bytes must be received.
   ///
-  /// Throws `malformed`, also if the head is longer than `Buffer.readSize`.
+  /// Throws `malformed` if a head is invalid or longer than `Buffer.readSize`, or after too many interim responses.
+  ///
+  /// - Parameter acceptsSwitch: true if the request asks for another protocol, so that 101 is a final response.
   mutating func parse(
     _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, into fields: HeadIndex
   ) throws(UpstreamFailure) -> ResponseHead? {
@@ -118,9 +120,9 @@ struct ResponseHeadReader {
         return nil
       }
       if head.status >= 200 || head.status == 101 && acceptsSwitch { return head }
-      interim += 1
+      interimCount += 1
       guard head.status != 101 else { throw .malformed("a protocol switch that was not requested") }
-      guard interim <= ResponseHeadReader.interimLimit else {
+      guard interimCount <= ResponseHeadReader.interimLimit else {
         throw .malformed("more than \(ResponseHeadReader.interimLimit) interim responses")
       }
       input.consume(head.length)

@@ -28,6 +28,7 @@ public final class UpstreamPool {
   private var queue: [Waiter] = []
   /// The intercepted requests that wait for a connection; some connections are reserved for them.
   private var reservedQueue: [Waiter] = []
+  /// The current or latest look-up of the upstream's name.
   private var lookUp: NameLookUp?
   /// The maximum length of a queue, as a multiple of the maximum number of connections. The last requests of a longer
   /// queue would not be served in time.
@@ -54,8 +55,8 @@ public final class UpstreamPool {
   private struct PassingLimits {
     /// The number of connections that passing requests may use.
     let connections: Int
-    /// The number of connections in use from which few are free for passing requests: at most one, or at most an eighth
-    /// of `connections`.
+    /// While at least this many connections are in use, few are free for passing requests: at most an eighth of
+    /// `connections`, or at most one connection if an eighth is less.
     let fewAreFreeFrom: Int
 
     init(_ settings: CompiledProxyConfiguration) {
@@ -75,7 +76,8 @@ public final class UpstreamPool {
   ///
   /// The kernel may hold input on an idle connection that no event has reported yet: its end, or the rest of an earlier
   /// response. So the pool asks the kernel before it returns a connection for a request that must not be sent twice, or
-  /// for an intercepted request, whose response contains codes or tokens. For other requests it saves the system call.
+  /// for an intercepted request, whose response contains codes or tokens. For other requests the pool saves the system
+  /// call.
   ///
   /// - Parameters:
   ///   - mayRepeat: false if the request must not be sent twice.
@@ -106,7 +108,7 @@ public final class UpstreamPool {
   // MARK: The share of an address
 
   /// True if few connections are free and the passing requests of the client's address already hold too many of the
-  /// others. Without this limit, one client that does not read its responses could keep all of them.
+  /// others. Without this limit, one client that does not read its responses could keep all connections.
   ///
   /// While enough connections are free, no address is limited, so that many users behind one address are not refused.
   func holdsTooMany(_ client: ServerConnection) -> Bool {
@@ -215,8 +217,8 @@ public final class UpstreamPool {
     throw .unreachable
   }
 
-  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If the
-  /// handshake fails, the other addresses are not tried, because they belong to the same name.
+  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If the handshake fails,
+  /// the other addresses are not tried, because they belong to the same name.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -294,7 +296,8 @@ public final class UpstreamPool {
     wakeNext()
   }
 
-  /// Wakes the request that has waited longest, intercepted requests first, if it may use a connection.
+  /// Wakes the intercepted request that has waited longest. If none waits, wakes the passing request that has waited
+  /// longest, if passing requests may use a connection now.
   private func wakeNext() {
     if !reservedQueue.isEmpty {
       reservedQueue.removeFirst().resume(.ready)

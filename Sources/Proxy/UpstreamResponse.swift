@@ -10,6 +10,7 @@ public final class UpstreamResponse {
   /// The head: status and fields, without framing. The body is empty.
   public let head: Response
   let connection: UpstreamConnection
+  /// The result of parsing the head, with the framing of the body.
   let parsed: ResponseHead
   /// False if the upstream answered before it had the whole request, or may leave the body of the request unread. Then
   /// the connection is not reused after the response.

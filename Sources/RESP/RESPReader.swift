@@ -1,12 +1,13 @@
 internal import CHiredis
 
-/// Reads the replies of a Redis server from its bytes, with hiredis as the parser.
+/// Reads the replies of a Redis server from the received bytes, with hiredis as the parser.
 ///
 /// hiredis is only the codec: the caller provides sockets, TLS and deadlines (docs/adr/0001). Not Sendable, because a
 /// reader belongs to one connection.
 @safe public final class RESPReader {
   /// The maximum number of elements of an array. The longest array that the gateway asks for is the reply to `SCAN`
-  /// with `COUNT 500`. It may be a few times longer, because the server returns whole buckets of its table.
+  /// with `COUNT 500`. This reply may have a few times more elements, because the server returns whole buckets of its
+  /// hash table.
   static let maximumElements: Int32 = 8_192
   /// The maximum bytes of a reply. The longest value of a store has 16 KiB, and the reply to `INFO` has about 6 KiB.
   static let maximumBytes = 1 << 20

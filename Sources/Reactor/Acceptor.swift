@@ -44,17 +44,18 @@ final class Acceptor: Activity {
       let outcome = acceptQueued(atMost: Acceptor.connectionsPerTurn)
       reportPause(outcome)
       switch outcome {
-      case .drained:
+      case .queueIsEmpty:
         socket.readiness.remove(.readable)
       case .more:
         await waiter.yield()
       case .exhausted:
         // The socket stays marked readable: connections are still queued, so epoll would report no further event
-        // (edge-triggered).
+        // (edge-triggered). The next attempt follows after 100 ms.
         _ = await waiter.sleep(until: poller.deadline(after: 100))
       }
     }
-    reportPause(.drained)
+    // Report the end of a pause that lasted until the close.
+    reportPause(.queueIsEmpty)
     waiter.cancelDeadline()
   }
 
@@ -67,8 +68,8 @@ final class Acceptor: Activity {
   }
 
   private enum Outcome {
-    /// No connection is queued.
-    case drained
+    /// No connection is queued any more.
+    case queueIsEmpty
     /// The maximum number of connections was accepted; more may be queued.
     case more
     /// The process is out of descriptors or memory.
@@ -82,7 +83,7 @@ final class Acceptor: Activity {
       let result = unsafe cl_accept(socket.descriptor, &peer)
       if result < 0 {
         let error = IOError(code: -result)
-        if error == .wouldBlock { return .drained }
+        if error == .wouldBlock { return .queueIsEmpty }
         if Acceptor.isConnectionError(error) { continue }
         // The process is out of descriptors or memory: an immediate retry would only spin.
         return .exhausted
@@ -110,6 +111,8 @@ final class Acceptor: Activity {
     }
   }
 
+  /// Registers an accepted connection with this worker and passes it to `onAccept`. Closes the descriptor if it cannot
+  /// be registered.
   func adopt(_ descriptor: Int32, _ peer: Address) {
     guard let socket = try? poller.register(descriptor, counter: worker.connections) else { return }
     onAccept(socket, peer)

@@ -65,6 +65,7 @@ import CLinux
   /// `host:port`, with brackets around an IPv6 address.
   public var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
+  /// Returns the same address with another port.
   func with(port: Int) -> Address {
     var copy = system
     copy.port = UInt16(truncatingIfNeeded: port)

@@ -87,6 +87,7 @@ public final class AwaitedValue<Value: Sendable>: Sendable {
     if isDelivered { loop.resume(job) }
   }
 
+  /// Resumes the waiting task without a value, because the deadline has passed.
   private func abandon() {
     let job = state.withLock { state -> UnownedJob? in
       guard case .awaited(let job) = state else { return nil }

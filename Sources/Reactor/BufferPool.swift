@@ -1,7 +1,7 @@
 import CLinux
 
 /// The memory blocks of one worker's buffers. The block that was returned last is reused first, because it is most
-/// likely still in the processor's cache.
+/// likely still in the processor's cache. The pool also counts the bytes in use, which callers compare with `limit`.
 @safe public final class BufferPool {
   private var normal: BlockStack
   private var wide: BlockStack

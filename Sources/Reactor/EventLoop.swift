@@ -35,7 +35,8 @@ import Time
   nonisolated(unsafe) private(set) var otherJobsRemain = false
 
   /// The maximum number of jobs that run before the send batch continues, counted from the first job that joined it.
-  /// So many jobs are enough to share one wake-up of the peer, and the first job of the batch does not wait long.
+  /// With this limit, enough tasks join a batch to share one wake-up of the peer, and the first of them does not wait
+  /// long.
   static let sendBatchJobLimit = 32
 
   /// The maximum number of postponed jobs that continue in a turn. If each moves 64 KiB, they take about a millisecond.
@@ -45,6 +46,7 @@ import Time
   /// The poller of the worker while the loop runs, for `Poller.current`. Only the loop's own thread touches it.
   nonisolated(unsafe) private(set) var poller: Unmanaged<Poller>?
 
+  /// The epoll key of `wakeDescriptor`. All other keys belong to sockets (`Poller.register`).
   static let wakeKey = UInt64.max
 
   init() throws(IOError) {
@@ -66,6 +68,7 @@ import Time
     cl_close(epoll)
   }
 
+  /// The epoll descriptor, with which the poller registers sockets.
   var descriptor: Int32 { epoll }
 
   /// True if the caller is on this loop's thread.

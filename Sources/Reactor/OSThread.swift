@@ -1,6 +1,6 @@
 import CLinux
 
-/// Detached threads of the operating system.
+/// Detached threads of the operating system, and the number of processors for them.
 public enum OSThread {
   private final class Body {
     let run: @Sendable () -> Void

@@ -1,7 +1,8 @@
 import CLinux
 import Time
 
-/// The I/O state of one worker: its sockets by descriptor, its timer wheel, its buffers.
+/// The I/O state of one worker: its sockets by descriptor, its timer wheel, its buffers, the time of the current turn,
+/// and the activities that are to be started.
 ///
 /// Not Sendable, so the compiler keeps it and everything that refers to it inside its worker.
 @safe public final class Poller {
@@ -46,6 +47,8 @@ import Time
   public func deadline(after time: Milliseconds) -> Deadline { now + time }
 
   /// Takes over a descriptor and registers it once for all events, edge-triggered.
+  ///
+  /// - Parameter counter: counts the socket as a client connection until it is closed; `nil` for any other socket.
   ///
   /// Throws: the error of the registration; the descriptor is then closed.
   public func register(_ descriptor: Int32, counter: ConnectionCounter? = nil) throws(IOError) -> Socket {
@@ -158,10 +161,12 @@ import Time
     now = SystemClock.monotonicTime()
   }
 
+  /// Returns how long the loop may wait for events: -1 without a limit, 0 if activities or held-back events wait.
   func millisecondsToNextDeadline() -> Int32 {
     pendingActivities.isEmpty && heldBack.isEmpty ? wheel.millisecondsToNext(from: now) : 0
   }
 
+  /// Adds `bits` to the readiness of the socket after the next poll for events (`Socket.holdBackReading`).
   func deliverInNextTurn(_ bits: Readiness, to socket: Socket) {
     heldBack.append((socket, bits))
   }
@@ -177,6 +182,7 @@ import Time
     }
   }
 
+  /// Handles the timer entries whose deadlines have passed.
   func expire() {
     wheel.advance(to: now, &due)
     guard !due.isEmpty else { return }

@@ -35,7 +35,7 @@ public enum ProcessControl {
   }
 
   /// Lowers the priority of the calling thread to `nice` 19, for work that must not delay traffic. While a thread of
-  /// normal priority needs the same processor, the calling thread gets less than a sixtieth of it.
+  /// normal priority needs the same processor, the calling thread gets less than a sixtieth of its time.
   public static func lowerPriority() {
     cl_lower_priority()
   }

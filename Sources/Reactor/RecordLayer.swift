@@ -1,8 +1,8 @@
 /// A layer between a socket and its user that transforms the bytes. The only one is TLS.
 ///
 /// A socket without a layer is plaintext. With a layer, `Socket.readiness` contains the operations that the *layer* can
-/// do. If `receive` or `send` would block, it removes its operation from `Socket.readiness`. When the kernel reports an
-/// event, the socket adds the operations that `readiness(after:)` returns.
+/// do. A `receive` that would block removes `readable` from `Socket.readiness`, and a `send` that would block removes
+/// `writable`. When the kernel reports an event, the socket adds the operations that `readiness(after:)` returns.
 public protocol RecordLayer: AnyObject {
   /// The protocol chosen by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }

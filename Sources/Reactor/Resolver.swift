@@ -12,6 +12,7 @@ public final class Resolver: Sendable {
 
   private struct State {
     var addresses: [Address] = []
+    /// The time at which the last look-up ended, with an answer or a failure.
     var resolvedAt: MonotonicTime = 0
     var lookUpIsRunning = false
     /// The callers of `resolve` that wait for the running look-up.
@@ -41,7 +42,7 @@ public final class Resolver: Sendable {
     literal = Address(literal: host, port: port)
   }
 
-  /// Returns the address if the host is a literal, or the cached answer; `nil` without either.
+  /// Returns the address if the host is a literal, otherwise the cached answer; `nil` if there is no answer yet.
   ///
   /// Starts a look-up in the background if the cached answer is no longer fresh.
   public func cachedAddresses(now: MonotonicTime) -> [Address]? {

@@ -20,7 +20,7 @@ extension Socket {
     return error == .wouldBlock ? .wouldBlock : .failed(error)
   }
 
-  /// Receives at most `limit` bytes, which an earlier `peek` has copied.
+  /// Receives at most `limit` bytes, which an earlier `peek` has copied, and removes them from the kernel's queue.
   public func receive(into buffer: Buffer, upTo limit: Int) -> Transfer {
     guard descriptor >= 0 else { return .failed(.aborted) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, min(count, limit)) }

@@ -207,6 +207,7 @@ import CLinux
     return markBroken(by: error)
   }
 
+  /// Marks the socket as broken and returns the failure.
   func markBroken(by error: IOError) -> Transfer {
     readiness.insert(.broken)
     hasFailed = true
@@ -228,7 +229,7 @@ import CLinux
     if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
-  /// Ends the sending side; receiving continues.
+  /// Ends the sending side. A TCP socket still receives. A stream discards the bytes that still arrive.
   public func shutdownWrite() {
     layer?.announceEnd()
     if descriptor >= 0 { _ = cl_shutdown_write(descriptor) } else { stream?.shutdownWrite() }

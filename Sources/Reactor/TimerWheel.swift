@@ -22,7 +22,7 @@ import Time
   private var slots: [Unmanaged<TimerEntry>?] = unsafe Array(repeating: nil, count: slotCount + 1)
   /// A lower bound of the ticks of all distant entries; `.max` without entries.
   private var earliestDistantTick = UInt64.max
-  /// One bit for each slot that has entries.
+  /// One bit for each slot, set if the slot has entries.
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
   /// The last tick that was processed. A tick is a time in units of `slotMilliseconds`.
   private var currentTick: UInt64

@@ -32,6 +32,7 @@ public enum Wake: Equatable, Sendable {
   // and the task holds it.
   fileprivate var idleNext: Unmanaged<Waiter>?
   fileprivate var idlePrevious: Unmanaged<Waiter>?
+  /// True while the waiter is in the list of idle waits.
   var isIdle = false
 
   private enum YieldKind {
@@ -140,6 +141,7 @@ public enum Wake: Equatable, Sendable {
     }
   }
 
+  /// Makes the socket resume this waiter once it is ready for `wanted`.
   private func listen(to socket: Socket, for wanted: Readiness) {
     unsafe socket.waiter = Unmanaged.passUnretained(self)
     socket.interest = wanted

@@ -62,6 +62,7 @@ public actor Worker {
     await activity.run()
   }
 
+  /// Starts the activities that `Poller.start` has collected, until none is left.
   func startPending() {
     while !poller.pendingActivities.isEmpty {
       let activities = poller.pendingActivities

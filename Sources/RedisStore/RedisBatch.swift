@@ -10,8 +10,8 @@ internal import Time
 struct RedisBatch {
   let calls: [RedisCall]
   /// True if a write without effect, the fence, follows the commands. `WAIT` counts the replicas that have all writes
-  /// of *this* connection. A repeated command may write nothing on this connection, because its first copy arrived over
-  /// another one. A replica that has the fence also has the write of the first copy.
+  /// of *this* connection. A repeated command may write nothing on this connection, because an earlier attempt has
+  /// written over another connection. A replica that has the fence also has the write of the earlier attempt.
   let hasFence: Bool
   /// The number of replicas that must have the writes; `nil` if there is no such condition.
   let replicas: Int?
@@ -27,12 +27,14 @@ struct RedisBatch {
     self.due = due
   }
 
-  private var expected: Int { calls.count + (hasFence ? 1 : 0) + 1 + (replicas == nil ? 0 : 1) }
+  /// The number of replies: one to each command, to the fence if there is one, to `GET` of the epoch, and to `WAIT` if
+  /// replicas must have the writes.
+  private var replyCount: Int { calls.count + (hasFence ? 1 : 0) + 1 + (replicas == nil ? 0 : 1) }
 
   /// Adds the next reply. Returns true if it was the last.
   mutating func add(_ reply: RESPReply) -> Bool {
     replies.append(reply)
-    return replies.count == expected
+    return replies.count == replyCount
   }
 
   /// Passes the outcome of each command to its call. Throws if the connection must be closed.
@@ -40,7 +42,8 @@ struct RedisBatch {
   /// - Parameters:
   ///   - epoch: the expected value of the epoch key.
   ///   - hasSentinels: true if the settings name sentinels. If too few replicas have the writes, the sentinels may have
-  ///     made another server the primary. The connection is then closed, so that the next connect asks them again.
+  ///     made another server the primary. The connection is then closed, so that the next connect asks the sentinels
+  ///     again.
   func settle(epoch: [UInt8], hasSentinels: Bool) throws(RedisFailure) {
     if let failure = epochFailure(epoch) {
       fail(failure)
@@ -69,6 +72,7 @@ struct RedisBatch {
     for call in calls { call.finish(.failed(failure, wasSent: true)) }
   }
 
+  /// Returns the failure of all commands if the server is not in the epoch `epoch`; `nil` if it is.
   private func epochFailure(_ epoch: [UInt8]) -> RedisFailure? {
     switch replies[calls.count + (hasFence ? 1 : 0)] {
     case .bytes(epoch): nil

@@ -24,7 +24,7 @@ final class RedisCall {
   /// write.
   let presenceWrite: RedisPresence.Write?
   private(set) var outcome: Outcome?
-  /// True if the caller no longer waits.
+  /// True if the caller no longer waits, because its deadline has passed.
   private(set) var isAbandoned = false
   private let waiter: Waiter
 

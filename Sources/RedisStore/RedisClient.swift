@@ -42,6 +42,7 @@ final class RedisClient: Activity {
   private let store: RedisStore
   private let poller: Poller
   private let waiter: Waiter
+  /// Limits the TLS handshake steps of this client in one turn of the loop.
   private let gate: HandshakeGate
   private let handshake: RedisHandshake
   /// The number of replicas that must have a write; 0 if there is no such condition.
@@ -82,7 +83,7 @@ final class RedisClient: Activity {
 
   // MARK: Operations
 
-  /// Performs an operation. Repeats it if its outcome is unknown and it may be repeated.
+  /// Performs an operation. Repeats the operation if its outcome is unknown and `isRepeatable` permits a repeat.
   ///
   /// - Parameter epoch: the epoch in which the operation is valid; in another one it fails.
   func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(RedisFailure) -> RESPReply {
@@ -255,13 +256,15 @@ final class RedisClient: Activity {
     }
   }
 
+  /// Makes a batch of the waiting commands, if there are any, and appends it to the output of the connection. Fails the
+  /// commands of another epoch.
   private func appendBatch(_ link: RedisLink, _ epoch: EpochID) {
     var current: [RedisCall] = []
     if let write = store.presence.dueWrite(hasCommands: !calls.isEmpty, now: poller.now) {
       let words = [
         Words.set, store.presenceKey(write.claimant), Words.one, Words.px, Words.number(RedisLimits.presenceLifetime),
       ]
-      // In front of the claims, so that the key exists before them.
+      // In front of the claims, so that the key exists before them. Its value 1 has no meaning.
       current.append(RedisCall(words, isWrite: true, isRepeat: false, epoch: epoch, presence: write, poller))
     }
     for call in calls where !call.isAbandoned {
@@ -272,6 +275,7 @@ final class RedisClient: Activity {
     let limit = RedisLimits.replyTimeout + (replicas > 0 ? RedisLimits.replicaTimeout : 0)
     let batch = RedisBatch(current, replicas: replicas, due: poller.now + limit)
     for call in current { link.append(call.words) }
+    // The value 1 has no meaning. The key of the fence ends after a second, because no command reads it.
     if batch.hasFence { link.append([Words.set, store.fenceKey, Words.one, Words.px, Words.number(1_000)]) }
     link.append([Words.get, store.epochKey])
     if let replicas = batch.replicas {
@@ -280,12 +284,14 @@ final class RedisClient: Activity {
     batches.append(batch)
   }
 
+  /// Assigns a reply to the oldest batch. With the last reply of a batch, passes the outcomes to the calls.
   private func handle(_ reply: RESPReply, epoch: [UInt8]) throws(RedisFailure) {
     guard !batches.isEmpty else { throw .unexpectedReply("to no command") }
     guard batches[0].add(reply) else { return }
     try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
     // Not reached if `settle` throws, e.g. because the server refuses all commands. The pause between attempts to
-    // connect then keeps growing. If it were reset in this case too, the gateway would reconnect immediately each time.
+    // connect then keeps growing. If the pause were reset in this case too, the gateway would reconnect
+    // immediately each time.
     backoff.reset()
   }
 

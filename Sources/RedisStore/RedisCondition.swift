@@ -3,7 +3,8 @@ internal import Stores
 internal import Synchronization
 internal import Time
 
-/// The state of the store that all workers share: the epoch, outages, and the counts of operations and failures.
+/// The state of the store that all workers share: the epoch, outages, and the counts of operations and failures. Also
+/// informs the operator of outages, new epochs and wrong settings of the server.
 final class RedisCondition: Sendable {
   private struct Shared {
     var hasConnected = false
@@ -41,6 +42,7 @@ final class RedisCondition: Sendable {
 
   var activity: StoreActivity { meter.activity(epoch: epoch) }
 
+  /// Sets the function that informs the operator, and passes it the sentences that waited for it.
   func reportOutages(to report: @escaping @Sendable (String) -> Void) {
     let waiting = shared.withLock { shared in
       shared.report = report
@@ -52,7 +54,7 @@ final class RedisCondition: Sendable {
 
   private func informOperator(_ text: String) {
     let report = shared.withLock { shared in
-      // Limits the memory; a start has few problems to report.
+      // Sentences beyond the first 16 are dropped, to limit the memory. Few occur before the program sets `report`.
       if shared.report == nil, shared.unreported.count < 16 { shared.unreported.append(text) }
       return shared.report
     }
@@ -63,6 +65,7 @@ final class RedisCondition: Sendable {
   func recordConnection(_ greeting: RedisHandshake.Greeting) {
     let id = greeting.epoch.id
     let before = EpochID(rawValue: currentEpoch.exchange(id.rawValue, ordering: .acquiringAndReleasing))
+    // True if this ends an outage.
     let isBack = meter.setOutage(nil)
     // The first connection after the start is reported only if the operator knows of an earlier failure.
     let (reportsReturn, warnsOfEviction) = shared.withLock { shared in
@@ -89,8 +92,8 @@ final class RedisCondition: Sendable {
 
   /// Records that a worker cannot connect.
   func recordConnectFailure(_ failure: RedisFailure, now: MonotonicTime) {
-    // All workers lose the store at about the same time, but one report is enough.
     _ = meter.setOutage(failure.text)
+    // All workers lose the store at about the same time, but one report is enough.
     if shared.withLock({ $0.beginReport(of: failure.reportKey, now) }) { informOperator(sentence(failure)) }
   }
 

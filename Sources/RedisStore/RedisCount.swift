@@ -19,7 +19,7 @@ final class RedisCount: Sendable {
     /// True from the request that begins a count until the count begins.
     var isRequested = false
     var isCounting = false
-    /// Wakes the counter while it waits for a request.
+    /// Wakes the counter while it waits for a request. The delivered `true` has no meaning.
     var waiting: AwaitedValue<Bool>?
 
     /// Returns the waiting counter, which the caller has to wake.

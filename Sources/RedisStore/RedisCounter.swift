@@ -4,8 +4,8 @@ internal import Reactor
 internal import Stores
 internal import Time
 
-/// Counts the entries on the server by kind, and estimates their bytes from the lengths of a few values of each kind, for
-/// the status page and the metrics.
+/// Counts the entries on the server by kind, and estimates their bytes (`RedisTally`), for the status page and the
+/// metrics.
 ///
 /// Theory of operation. The server knows the number of its keys, but not their kinds. So a count is a pass over all
 /// keys (`SCAN`), in steps of `RedisLimits.scannedKeys` keys with a pause after each. Only one worker of the process

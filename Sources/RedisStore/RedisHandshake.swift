@@ -3,7 +3,8 @@ internal import Policy
 internal import RESP
 internal import Reactor
 
-/// The first commands of a connection: authentication, the database, the role of the server, and the epoch.
+/// The first commands of a connection: authentication, the database, and questions for the role, the version, the
+/// eviction policy and the epoch of the server.
 struct RedisHandshake {
   /// The oldest version whose `SET` accepts `NX` and `GET` together.
   private static let oldestVersion = 7

@@ -34,12 +34,13 @@ enum RedisLimits {
   static let countInterval: Milliseconds = 60_000
   /// The time after the last request for figures at which a count that has not ended is given up.
   static let countRequestLifetime: Milliseconds = 600_000
-  /// The lifetime of the key of a process that holds claims. After it, other processes may take over the claims.
+  /// The lifetime of the key of a process that holds claims. Once the key has ended, other processes may take over the
+  /// claims.
   static let presenceLifetime: Milliseconds = 5_000
-  /// The time between two writes of this key. If one write fails, two more follow before the key ends.
+  /// The time between two writes of the key of a process. If one write fails, two more follow before the key ends.
   static let presenceInterval: Milliseconds = 1_500
-  /// The time for which the key must still exist when a claim is sent. It is longer than `operationTimeout` and the
-  /// time for which the key must exist when the upstream request begins (`UpstreamHold.claimSafetyTime`) together.
+  /// The time for which the key must still exist when a claim is sent. It is longer than the sum of `operationTimeout`
+  /// and the time for which the key must exist when the upstream request begins (`UpstreamHold.claimSafetyTime`).
   static let presenceReserve: Milliseconds = 3_000
   /// The time from the first connection in an epoch until this process may find other processes gone. Another process
   /// may rely on its key of the earlier epoch for `presenceLifetime`, and then needs time to reconnect.

@@ -46,7 +46,7 @@ enum RedisOperation: Sendable {
     lengths[index] = value and #value or -1 end \
     return lengths
     """
-  /// The SHA-1 digest of `compareAndSetScript`, by which the server finds it.
+  /// The SHA-1 digest of `compareAndSetScript`, by which the server finds the script.
   static let compareAndSetDigest = "2679c99486940016370d5fbebe0e82fa413d67a3"
 
   /// True if the command changes the store.
@@ -89,6 +89,7 @@ enum RedisOperation: Sendable {
   private func compareAndSet(
     _ key: [UInt8], _ old: [UInt8], new: [UInt8], lifetime: Seconds, isRepeat: Bool, sendsScript: Bool
   ) -> [[UInt8]] {
+    // The script has one key.
     (sendsScript ? [Words.eval, Words.compareAndSet] : [Words.evalsha, Words.compareAndSetDigest])
       + [Words.one, key, old, new, Words.number(Milliseconds(lifetime)), isRepeat ? Words.one : Words.zero]
   }

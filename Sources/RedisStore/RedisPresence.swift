@@ -3,11 +3,12 @@ internal import Stores
 internal import Synchronization
 internal import Time
 
-/// Shows the other processes that this one lives while it holds claims. All workers share it.
+/// Shows the other processes that this one lives while it holds claims, and finds out which other processes are gone.
+/// All workers share one instance.
 ///
 /// Theory of operation. While the process holds claims, the server has a key with the id of the process. The server
 /// ends the key `RedisLimits.presenceLifetime` after it has executed the write, by its own clock. The process counts
-/// the same time from the moment *before* it sent the write, by its monotonic clock, so it never believes in a key that
+/// the same time from the moment *before* it sent the write, by its monotonic clock, so it never relies on a key that
 /// is gone.
 ///
 ///     none --beginHold--> unconfirmed --reply--> confirmed until (time of the write + lifetime)
@@ -26,7 +27,7 @@ internal import Time
 /// missing twice, at an interval of at least `RedisLimits.presenceConfirmation`. In this time, processes that live
 /// connect again and record the ends of their claims (`EphemeralStore.replaceLater`).
 final class RedisPresence: Sendable {
-  /// A write of the key that has been sent.
+  /// A write of the key, which a worker sends or has sent.
   struct Write: Sendable {
     fileprivate let presence: RedisPresence
     /// The id of the process in the key.
@@ -49,7 +50,7 @@ final class RedisPresence: Sendable {
     /// The time from which a missing key can show, in this epoch, that its process is gone; `nil` before the first
     /// connection.
     var findsGoneFrom: MonotonicTime?
-    /// The processes whose keys are missing, and the time at which this was seen first.
+    /// The processes whose keys are missing, and the time at which each key was first found missing.
     var missing: [ClaimantID: MonotonicTime] = [:]
 
     /// Takes another id if `confirmedUntil` has passed.
@@ -148,14 +149,15 @@ final class RedisPresence: Sendable {
     }
   }
 
-  /// Records that the process has a key.
+  /// Records that the process `claimant` has a key.
   func recordPresent(_ claimant: ClaimantID) {
     shared.withLock { shared in
       shared.missing[claimant] = nil
     }
   }
 
-  /// Records that the key of the process is missing. Returns true if it has been missing for long enough.
+  /// Records that the key of the process `claimant` is missing. Returns true if the key has been missing for long
+  /// enough to find the process gone.
   func recordMissing(_ claimant: ClaimantID, now: MonotonicTime) -> Bool {
     shared.withLock { shared in
       if let first = shared.missing[claimant] { return first + RedisLimits.presenceConfirmation <= now }

@@ -21,7 +21,7 @@ final class RedisServers: Sendable {
     self.settings = settings
   }
 
-  /// Returns the endpoint of the primary. If the settings name sentinels, asks them for it.
+  /// Returns the endpoint of the primary. If the settings name sentinels, asks the sentinels for it.
   func primary(
     _ poller: Poller, _ waiter: Waiter, _ gate: HandshakeGate
   ) async throws(RedisFailure) -> RedisSettings.Endpoint {
@@ -133,6 +133,7 @@ final class RedisServers: Sendable {
         }
       }
       throw last
+    // Not reached: `primary` replaces sentinels by the server that they name.
     case .sentinels: throw .unreachable("the sentinels name another sentinel")
     }
   }

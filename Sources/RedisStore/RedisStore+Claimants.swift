@@ -5,7 +5,7 @@ public import Stores
 public import Time
 
 extension RedisStore {
-  /// Begins to hold a claim. The next commands of the worker write the key of this process if it is due.
+  /// Begins to hold a claim. The next commands of the worker write the key of this process if a write is due.
   public func beginHold() -> ClaimantID { presence.beginHold(now: SystemClock.monotonicTime()) }
 
   /// Ends the hold of one `beginHold`.

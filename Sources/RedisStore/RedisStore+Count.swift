@@ -8,6 +8,7 @@ extension RedisStore {
   /// The age of `usage`, and the reason why the latest count failed.
   public var latestCount: StoreCount? { count.state(now: SystemClock.monotonicTime()) }
 
-  /// Begins a count if the latest one ended a minute ago or earlier. Without such calls, a running count is given up.
+  /// Begins a count if the latest one ended a minute ago or earlier. A running count is given up if no further call
+  /// follows.
   public func beginCount() { count.request(now: SystemClock.monotonicTime()) }
 }

@@ -25,7 +25,7 @@ public final class RedisStore: EphemeralStore {
   let prefix: [UInt8]
   /// The count of the entries on the server.
   let count = RedisCount()
-  /// The key of this process while it holds claims.
+  /// Decides when a worker writes the key of this process, and which other processes are gone.
   let presence = RedisPresence()
   private let claimPrefix: [UInt8]
   private let budgets = HolderBudgets()
@@ -202,6 +202,7 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
+  /// Returns the value in a reply; `nil` without one.
   private func value(of reply: RESPReply) throws(StoreError) -> [UInt8]? {
     switch reply {
     case .bytes(let value): return value
@@ -212,6 +213,7 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
+  /// Returns true if the script has replaced or removed the entry.
   private func changedEntry(_ reply: RESPReply) throws(StoreError) -> Bool {
     switch reply {
     case .integer(let number): return number == 1
@@ -226,11 +228,12 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
+  /// Counts an entry in the budget of its holder. Throws `.full` if the budget does not suffice.
   private func charge(_ kind: StoreKind, _ holder: StoreHolder, _ lifetime: Seconds) throws(StoreError) {
     guard budgets.charge(kind, to: holder, lifetime: lifetime, now: SystemClock.monotonicTime()) else { throw .full }
   }
 
-  /// The length of the name of an entry without its prefix.
+  /// The length of the name of an entry without its prefix: a letter, a colon, and 22 characters of base64url.
   static let nameLength = 2 + 22
 
   /// Returns the name of an entry on the server: the prefix, the letter of the kind, and the 128 bits in base64url.

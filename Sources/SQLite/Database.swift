@@ -28,13 +28,14 @@ internal import CSQLite
     unsafe handle = opened
     unsafe frames = UnsafeMutablePointer<Int32>.allocate(capacity: 1)
     unsafe frames.initialize(to: 0)
+    // Statements cannot damage the file on purpose, and SQLite does not trust a schema that other programs wrote.
     try check(unsafe cs_harden(handle))
     // Set before the first access, so that the index of the log is in the memory of this process and the file is
     // locked.
     try run("PRAGMA locking_mode=EXCLUSIVE")
     try run("PRAGMA wal_autocheckpoint=0")
     // `cs_count_frames` sets the hook that SQLite calls after each commit to the log. The automatic checkpoint uses the
-    // same hook, so it must be off before.
+    // same hook, so the automatic checkpoint must be off first.
     unsafe cs_count_frames(handle, frames)
   }
 

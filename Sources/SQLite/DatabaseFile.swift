@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The file of a database as seen by the operating system: readable only by its owner, and locked by one process.
+/// The file of a database as seen by the operating system: readable only by its owner, and locked by one process. The
+/// static functions create, rename, remove and sync files by their paths.
 @safe public final class DatabaseFile {
   /// The reason why the file cannot be used.
   public enum Problem: Error, Hashable, Sendable {

@@ -37,6 +37,7 @@ internal import CSQLite
     if result == SQLITE_ROW { return true }
     unsafe sqlite3_reset(handle)
     guard result == SQLITE_DONE else {
+      // Throws, because any other result is an error.
       try database.check(result)
       return false
     }

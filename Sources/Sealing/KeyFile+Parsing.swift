@@ -7,9 +7,9 @@ extension KeyFile {
   public init(parsing text: String) throws(KeyFileError) {
     var keys: [SealingKey] = []
     var problems: [KeyFileError.Problem] = []
-    var number = 0
+    var lineNumber = 0
     for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
-      number += 1
+      lineNumber += 1
       let fields = KeyFile.words(of: line)
       guard let first = fields.first else { continue }
       var lineProblems: [(column: Int, message: String)] = []
@@ -22,12 +22,12 @@ extension KeyFile {
           keys.append(key)
         }
       }
-      problems += lineProblems.map { KeyFileError.Problem(line: number, column: $0.column, message: $0.message) }
+      problems += lineProblems.map { KeyFileError.Problem(line: lineNumber, column: $0.column, message: $0.message) }
     }
     if problems.isEmpty, KeyRing.sealingKey(of: keys) == nil {
       problems.append(
         KeyFileError.Problem(
-          line: max(number, 1), column: 1,
+          line: max(lineNumber, 1), column: 1,
           message: "no key has the state `seals`; `proofgate keys generate` makes a file that has one"))
     }
     guard problems.isEmpty else { throw KeyFileError(problems: problems) }
