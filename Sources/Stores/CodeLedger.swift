@@ -20,7 +20,7 @@ public struct CodeLedger: Sendable {
     self.store = store
   }
 
-  /// Claims a code for a transaction. Returns false if it belongs to another owner.
+  /// Claims a code for a transaction. Returns false if the code belongs to another owner.
   ///
   /// - Parameters:
   ///   - holder: the client and network that the entry is charged to.
@@ -54,8 +54,8 @@ public struct CodeLedger: Sendable {
     return existing == nil || existing == owner
   }
 
-  /// Returns the key of the code's record. The id in it has the form of a transaction's id, but is made from the digest of
-  /// the code.
+  /// Returns the key of the code's record. The id in the key has the form of a transaction's id, but is made from the
+  /// digest of the code.
   private static func key(_ code: UpstreamCodeDigest) -> StoreKey {
     StoreKey(.code, id: TransactionID(ofClaimOn: code))
   }

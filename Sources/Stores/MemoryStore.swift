@@ -52,6 +52,7 @@ public final class MemoryStore: EphemeralStore {
         let maximumRecords = entries ?? size / 100 * properties.percent / recordLength
         share = maximumRecords * recordLength
         let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor))
+        // With several shards, one shard can be full before the kind has `entries` entries.
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(
           (0..<shards).map { _ in

@@ -38,12 +38,12 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
-  /// A 64-bit number for the prefix, the same on every replica. If two prefixes of addresses were created with
-  /// the same numbers of significant bits and differ, their codes differ too.
+  /// A 64-bit number for the prefix, the same on every replica. Two different prefixes of addresses have different
+  /// codes if both were created with the same numbers of significant bits, and with fewer than 64 for IPv6.
   var code: UInt64 {
     switch family {
-    // The bits of IPv6 are inverted. So the code of every IPv6 prefix in use begins with ones, and that of an IPv4
-    // prefix with zeros.
+    // The bits of an IPv6 prefix are inverted. A prefix of up to 63 bits has leading zeros, so its code begins with a
+    // one. The code of an IPv4 prefix begins with zeros.
     case .ipv4: bits
     case .ipv6: ~bits
     case .other: bits
