@@ -26,8 +26,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   /// browser.
   case start = 10
 
-  /// The first part of the HKDF parameter `info` (RFC 5869, section 3.2) with which `Sealer` derives a message key, i.e.
-  /// the key of one value.
+  /// The first part of the HKDF parameter `info` (RFC 5869, section 3.2) with which `Sealer` derives a message key, the
+  /// key of one value.
   var info: [UInt8] {
     switch self {
     case .state: Info.state
