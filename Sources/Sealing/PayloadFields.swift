@@ -4,12 +4,14 @@ internal import Time
 
 // The encodings of OAuth values in a payload.
 
-/// The bit of the response mode's byte that is set if the client sent a `state`, which the payload then contains.
+/// The bit that is set in the byte of the response mode if the client sent a `state`. The payload then contains that
+/// `state`.
 private let stateBit: UInt8 = 4
 
 extension PayloadWriter {
-  /// Appends a byte for the form of the challenge, and then the challenge. The byte is 0 for no challenge. The text of
-  /// an S256 challenge is decoded to its digest of 32 bytes if possible, which saves 11 bytes.
+  /// Appends a byte for the form of the challenge, and then the challenge. The forms are: 0 for no challenge, 1 for the
+  /// text of a plain challenge, 2 for the digest (32 bytes) of an S256 challenge, and 3 for the text of an S256
+  /// challenge that cannot be decoded to such a digest. The digest is 11 bytes shorter than its text.
   mutating func writeChallenge(_ challenge: CodeChallenge?) {
     guard let challenge else { return writeByte(0) }
     switch challenge.method {

@@ -6,8 +6,8 @@ public struct PayloadError: Error, Hashable, Sendable {
   public init() {}
 }
 
-/// A strict reader of the bytes of a `PayloadWriter`. It accepts only the encoding that the writer uses for a value,
-/// and no missing or additional bytes. Its methods throw `PayloadError`.
+/// A strict reader of the bytes of a `PayloadWriter`. Its methods throw `PayloadError` if a value does not have the
+/// encoding that the writer uses for it, or if bytes are missing or left over.
 public struct PayloadReader: Sendable {
   private var bytes: [UInt8]
   /// The index of the next byte to read.

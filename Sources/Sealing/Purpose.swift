@@ -13,7 +13,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case registration = 4
   /// The values of a device authorization flow (RFC 8628); not used yet.
   case device = 5
-  /// The authorization request in a hidden field of the consent form, which also proves that the gateway sent the form.
+  /// The authorization request in a hidden field of the consent form. The seal also proves that the gateway sent the
+  /// form.
   case consent = 6
   /// The value of a cookie.
   case cookie = 7
@@ -25,7 +26,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   /// browser.
   case start = 10
 
-  /// The first part of the `info` (RFC 5869, section 3.2) from which the key of one value, the message key, is derived.
+  /// The first part of the HKDF parameter `info` (RFC 5869, section 3.2) with which `Sealer` derives a message key, the
+  /// key of one value.
   var info: [UInt8] {
     switch self {
     case .state: Info.state

@@ -1,8 +1,9 @@
 internal import Cryptography
 public import OAuth
 
-/// The place of a sealed value, such as an entry of the store, and optionally a secret. The value can be opened only
-/// with the same binding, so an attacker with write access to the store cannot move a value from one entry to another.
+/// The place of a sealed value (for example an entry of the store), and optionally a secret that is needed to open the
+/// value. The value can be opened only with the same binding, so an attacker with write access to the store cannot move
+/// a value from one entry to another.
 public struct SealBinding: Sendable {
   /// The data that identifies the place. It is authenticated together with the value. All bindings of one purpose have
   /// data of the same length.

@@ -4,13 +4,14 @@ internal import Cryptography
 ///
 /// The form is short, because some upstreams fail on a long `state`: numbers have a variable length, and repeated
 /// values are omitted. The form of each type in this module begins with a format version, by which the gateway
-/// recognises values that an earlier version of it has written.
+/// recognises values that an earlier version of the gateway has written.
 public protocol Sealable {
   /// The purpose for which values of this type are sealed.
   static var purpose: Purpose { get }
   /// Appends the binary form.
   func write(to payload: inout PayloadWriter)
-  /// Reads the binary form; the caller checks that no bytes are left. Throws `PayloadError` for any other bytes.
+  /// Reads the binary form. Throws `PayloadError` if the bytes do not begin with this form. The caller checks that no
+  /// bytes follow.
   init(from payload: inout PayloadReader) throws(PayloadError)
 }
 

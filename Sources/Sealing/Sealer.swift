@@ -2,16 +2,17 @@ internal import ByteText
 public import Cryptography
 
 /// Seals values that leave the gateway and come back later, and opens them again. To seal is to encrypt and
-/// authenticate; to open is to verify and decrypt.
+/// authenticate; to open is to verify and decrypt. A sealer also derives the names of store entries from secrets
+/// (`storeNames(of:)`), because this needs the same keys.
 ///
 ///     base64url( version | magic | key id | salt | AES-256-GCM ciphertext and tag )
 ///          bytes:    1        3       4      16            n + 16
 ///
-/// Each value is encrypted with a key of its own, the message key. It is derived with HKDF-SHA256 from the key of the
-/// ring, the purpose, the salt and the secret of a binding (docs/adr/0015). The nonce is the first 12 bytes of the
-/// salt.
+/// Each value is encrypted with a key of its own, the message key. The message key is derived with HKDF-SHA256 from the
+/// key of the ring, the purpose, the salt and the secret of the binding if there is one (docs/adr/0015). The nonce is
+/// the first 12 bytes of the salt.
 ///
-/// Version, key id, purpose, issuer and the data of a binding are associated data. The salt is authenticated too,
+/// Version, key id, purpose, issuer and the data of the binding are associated data. The salt is authenticated too,
 /// because key and nonce depend on it. The magic bytes distinguish sealed values from other texts: a random text has
 /// the right version and magic bytes with a probability of 2^-32. Only a text with both can fail with
 /// `OpenError.unknownKey`, for which the gateway answers 503.
@@ -125,7 +126,7 @@ public final class Sealer {
   /// The beginning of the `info` for store names. The `info` of a message key never begins with it.
   private static let storeNamePrefix = Array("proofgate store name ".utf8)
 
-  /// Returns the extracted key with this id, which is not that of a retired key.
+  /// Returns the extracted key with this id. The caller passes only the id of a key that is not retired.
   private static func extractedKey(_ id: KeyID, in keys: [(id: KeyID, hkdf: HKDFSHA256)]) -> HKDFSHA256 {
     guard let hkdf = keys.first(where: { $0.id == id })?.hkdf else {
       preconditionFailure("a retired key has no derivation")

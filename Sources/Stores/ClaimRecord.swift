@@ -31,10 +31,11 @@ struct ClaimRecord: Hashable {
   /// Creates the record of a new claim.
   ///
   /// - Parameters:
-  ///   - claimant: the process that holds the claim. The nonce begins with its id.
+  ///   - claimant: the id of the process that holds the claim. The nonce begins with this id.
   ///   - requestNonce: the rest of the nonce, which is random for each request.
   ///   - leaseEnd: the time at which the claim ends by itself.
-  ///   - proof: ``proofLength`` bytes of a digest of client and verifier, which a retry must match.
+  ///   - proof: the first ``proofLength`` bytes of a digest of client, verifier and code. A retry must have the same
+  ///     proof.
   init(state: State, claimant: ClaimantID, requestNonce: [UInt8], leaseEnd: UnixTime, proof: [UInt8]) {
     self.state = state
     bytes = []

@@ -1,10 +1,10 @@
 internal import Cryptography
 
-/// The process that holds a claim: 8 random bytes, with which the nonce of the claim begins.
+/// The id of a process that holds claims: 8 random bytes at the start of the nonce of each claim.
 ///
 /// Other processes read the id in the record of a claim and ask the store if the process with this id is gone
-/// (`EphemeralStore.isGone`). A process with a shared store uses an id only until the process has failed once to tell
-/// the store in time that it lives. Then it takes another id, because its claims may have been taken over.
+/// (`EphemeralStore.isGone`). A process that holds a claim in a shared store must show regularly that it lives. If the
+/// process once fails to do so in time, it takes another id, because its claims may have been taken over.
 public struct ClaimantID: Hashable, Sendable {
   /// The number of bytes of an id.
   public static let length = 8

@@ -6,8 +6,8 @@ public import Time
 ///
 /// A code that arrives in a second transaction may have been stolen from the first one, e.g. through an open redirect
 /// of the upstream. So the gateway issues no code of its own for it in the second transaction, whatever the client of
-/// either transaction is: some servers do not check to which client they issued a code. An entry lives at least as long
-/// as the upstream code and is not evicted before that.
+/// either transaction is: some servers do not check to which client they issued a code. The store keeps an entry at
+/// least as long as the upstream accepts the code, because it never evicts entries of this kind.
 public struct CodeLedger: Sendable {
   /// The owner of a code that was passed to a client outside of any transaction: all zeros. Transaction ids are random,
   /// so none of them equals it.
@@ -20,7 +20,7 @@ public struct CodeLedger: Sendable {
     self.store = store
   }
 
-  /// Claims a code for a transaction. Returns false if it belongs to another owner.
+  /// Claims a code for a transaction. Returns false if the code belongs to another owner.
   ///
   /// - Parameters:
   ///   - holder: the client and network that the entry is charged to.
@@ -32,7 +32,8 @@ public struct CodeLedger: Sendable {
     try await claim(code, owner: transaction.bytes, holder: holder, lifetime: lifetime, now: now)
   }
 
-  /// Claims a code that is passed to a client outside of any transaction. Returns false if a transaction owns it.
+  /// Claims a code that is passed to a client outside of any transaction. Returns false if a transaction owns
+  /// the code.
   public func claimWithoutTransaction(
     _ code: UpstreamCodeDigest, holder: StoreHolder, lifetime: Seconds, now: UnixTime
   ) async throws(StoreError) -> Bool {
@@ -54,8 +55,8 @@ public struct CodeLedger: Sendable {
     return existing == nil || existing == owner
   }
 
-  /// Returns the key of the code's record. The id in it has the form of a transaction's id, but is made from the digest of
-  /// the code.
+  /// Returns the key of the code's record. The id in the key has the form of a transaction's id, but is made from the
+  /// digest of the code.
   private static func key(_ code: UpstreamCodeDigest) -> StoreKey {
     StoreKey(.code, id: TransactionID(ofClaimOn: code))
   }

@@ -5,9 +5,10 @@ internal import Time
 /// The ends of refresh token families that this process has seen. A store that begins a new epoch may have lost the
 /// records of these ends. Without a record, `RefreshLedger` could accept a token of an ended family.
 ///
-/// Before the process accepts a token that is from an earlier epoch and whose family has no record, it stores these
-/// ends again in the new epoch. The memory is fixed. If it is full, later ends are not remembered: an end is never
-/// dropped for a later one, so that an attacker cannot make the process forget an end.
+/// Before the process accepts a token that may be from an earlier epoch, it stores these ends again in the new epoch
+/// (`RefreshLedger.restoreEnds`). At most `maximum` ends are remembered. Only expired ends are removed to make room for
+/// a later end. If none has expired, the later end is not remembered, so that an attacker cannot make the process
+/// forget an earlier one.
 final class EndedFamilies: Sendable {
   /// The end of a family.
   struct End: Sendable {
@@ -21,6 +22,7 @@ final class EndedFamilies: Sendable {
   /// The maximum number of ends, which use about 400 KiB. Writing them to a new epoch takes about a second.
   static let maximum = 4_096
 
+  /// An end that the process remembers.
   private struct Known {
     let end: End
     /// The epoch in which the end was stored.

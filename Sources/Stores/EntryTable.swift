@@ -30,7 +30,7 @@ package struct EntryTable: Sendable {
 
   /// The value for "no entry" in place of the number of an entry, which is an index of `entries`.
   private static let none = UInt32.max
-  /// The number of entries of a holder that cannot be evicted in favour of other holders.
+  /// The number of a holder's entries that cannot be evicted in favour of other holders.
   package static let protectedEntries = 16
   /// The maximum number of expired entries that a write removes if there is room for its entry, so that the write takes
   /// little time. If there is no room, the write removes all expired entries.

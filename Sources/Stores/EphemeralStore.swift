@@ -58,9 +58,9 @@ public protocol EphemeralStore: Sendable {
   /// Removes the entry if `value` is its value. Returns true if it was removed.
   func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool
 
-  /// Replaces `old` by `new`, or removes the entry if `new` is `nil`, as soon as the store answers again. For the end
-  /// of a claim, after an operation on the claim has failed. Nothing is changed if `old` is not the value. The change
-  /// is lost if the process ends first, or if the store begins another epoch.
+  /// Replaces `old` by `new`, or removes the entry if `new` is `nil`, as soon as the store answers again. A ledger
+  /// calls this function to end a claim after an operation on the claim has failed. Nothing is changed if `old` is not
+  /// the value. The change is lost if the process ends first, or if the store begins another epoch.
   func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async
 
   /// Begins to hold a claim, and returns the id with which its nonce has to begin. A store of several processes shows
@@ -132,7 +132,7 @@ extension EphemeralStore {
   public func reportOutages(to report: @escaping @Sendable (String) -> Void) {}
 }
 
-/// The memory that the entries of one kind use.
+/// The memory that the entries of one kind use, and the numbers of evictions and refusals for lack of memory.
 public struct StoreUsage: Hashable, Sendable {
   /// The kind of the entries.
   public let kind: StoreKind

@@ -3,8 +3,11 @@ internal import Time
 /// A timer wheel, which finds expired records in constant time per record. Time is divided into slots, and each slot
 /// has a list of the records that expire in it.
 ///
-/// There are 1,024 slots. A record that expires after the last slot is inserted into the last slot, and inserted again
-/// when that slot has passed. This is rare, because the slots together cover the usual lifetime of the kind.
+/// The wheel contains only the numbers that the records have in the table of the caller.
+///
+/// There are 1,024 slots. If a record expires later than the end of the last slot, it is put into the last slot. When
+/// that slot has passed, the caller inserts the record again. This is rare, because the slots together cover the usual
+/// lifetime of an entry of the store.
 struct ExpiryWheel: Sendable {
   private struct Link: Sendable {
     var next = ExpiryWheel.none
@@ -63,8 +66,8 @@ struct ExpiryWheel: Sendable {
   /// the record again if it has not expired.
   mutating func removePassed(now: UnixTime) -> UInt32? {
     guard count > 0 else { return nil }
-    // The slots in front of this one have passed. A record has expired once `now` reaches its expiry, so a slot has
-    // passed when its last second begins.
+    // The slots in front of `firstNotPassed` have passed. A record has expired once `now` reaches its expiry, so a slot
+    // has passed when its last second begins.
     let firstNotPassed = (now.seconds + 1) / tick
     // After a long pause all slots have passed, and each is checked once.
     nextSlot = max(nextSlot, firstNotPassed - Int64(ExpiryWheel.slotCount))

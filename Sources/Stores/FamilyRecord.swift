@@ -44,7 +44,8 @@ struct FamilyRecord: Equatable, Sendable {
   var token = FamilyRecord.none
   /// The digest of the token that was exchanged for `token`.
   var previous = FamilyRecord.none
-  /// The nonce of the request that holds the claim on a busy family: the id of its process, and random bytes.
+  /// The nonce of the claim on a busy family: the id of the process that holds the claim, followed by bytes that are
+  /// random for each request.
   var nonce = FamilyRecord.none
 
   init(state: State) {

@@ -30,7 +30,8 @@ package final class HolderCharges: Sendable {
     }
   }
 
-  /// Adds entries that exist already to a count, when a store that outlives the process is opened.
+  /// Adds `count` to the count with the index `slot`. Called when a store that outlives the process is opened, for the
+  /// entries that it already contains.
   package func restore(_ slot: UInt16, count: Int) {
     guard slot != 0 else { return }
     counts.withLock { counts in

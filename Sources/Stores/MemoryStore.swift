@@ -52,6 +52,7 @@ public final class MemoryStore: EphemeralStore {
         let maximumRecords = entries ?? size / 100 * properties.percent / recordLength
         share = maximumRecords * recordLength
         let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor))
+        // With several shards, one shard can be full before the kind has `entries` entries.
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(
           (0..<shards).map { _ in
@@ -114,8 +115,9 @@ public final class MemoryStore: EphemeralStore {
     }
   }
 
-  /// Stores `value` like ``put(_:_:holder:expiry:now:)``, in every epoch. Each start is an epoch, and codes from before
-  /// it are accepted: their verifier and the single use at the upstream still protect them (docs/threat-model.md).
+  /// Stores `value` like ``put(_:_:holder:expiry:now:)``, in every epoch. Each start begins an epoch, and codes from
+  /// earlier epochs are accepted: their verifier and the single use at the upstream still protect them
+  /// (docs/threat-model.md).
   public func put(
     _ key: StoreKey, _ value: [UInt8], in epoch: EpochID, holder: StoreHolder, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> [UInt8]? {

@@ -16,34 +16,34 @@ public struct NetworkPrefix: Hashable, Sendable {
   ///
   /// - Parameters:
   ///   - address: the address as text. An IPv4-mapped IPv6 address is treated as the IPv4 address.
-  ///   - ipv4: the number of significant bits of an IPv4 address, 0 to 32.
-  ///   - ipv6: the number of significant bits of an IPv6 address, 0 to 64.
-  public init(_ address: String, ipv4: Int, ipv6: Int) {
+  ///   - ipv4Bits: the number of significant bits of an IPv4 address, 0 to 32.
+  ///   - ipv6Bits: the number of significant bits of an IPv6 address, 0 to 64.
+  public init(_ address: String, ipv4Bits: Int, ipv6Bits: Int) {
     // Most addresses are IPv4, and reading bytes costs a tenth of reading characters.
     if let number = NetworkPrefix.dottedQuad(address.utf8) {
       family = .ipv4
-      bits = UInt64(number) >> UInt64(32 - ipv4)
+      bits = UInt64(number) >> UInt64(32 - ipv4Bits)
       return
     }
     let literal = address.prefix { $0 != "%" }
     if let number = NetworkPrefix.ipv4(literal) {
       family = .ipv4
-      bits = UInt64(number) >> UInt64(32 - ipv4)
+      bits = UInt64(number) >> UInt64(32 - ipv4Bits)
     } else if let number = NetworkPrefix.ipv6(literal) {
       family = .ipv6
-      bits = ipv6 == 0 ? 0 : number >> UInt64(64 - ipv6)
+      bits = ipv6Bits == 0 ? 0 : number >> UInt64(64 - ipv6Bits)
     } else {
       family = .other
       bits = sha256(Array(address.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
     }
   }
 
-  /// A 64-bit number for the prefix, the same on every replica. If two prefixes of addresses were created with
-  /// the same numbers of significant bits and differ, their codes differ too.
+  /// A 64-bit number for the prefix, the same on every replica. Two different prefixes of addresses have different
+  /// codes if both were created with the same numbers of significant bits, and with fewer than 64 for IPv6.
   var code: UInt64 {
     switch family {
-    // The bits of IPv6 are inverted. So the code of every IPv6 prefix in use begins with ones, and that of an IPv4
-    // prefix with zeros.
+    // The bits of an IPv6 prefix are inverted. A prefix of up to 63 bits has leading zeros, so its code begins with a
+    // one. The code of an IPv4 prefix begins with zeros.
     case .ipv4: bits
     case .ipv6: ~bits
     case .other: bits

@@ -15,7 +15,7 @@ public struct RateKey: Hashable, Sendable {
   public init(client: ClientID? = nil, transaction: TransactionID? = nil, address: String? = nil) {
     self.client = client
     self.transaction = transaction
-    self.address = address.map { NetworkPrefix($0, ipv4: 32, ipv6: 64) }
+    self.address = address.map { NetworkPrefix($0, ipv4Bits: 32, ipv6Bits: 64) }
     holder = nil
   }
 

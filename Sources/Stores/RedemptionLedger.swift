@@ -32,8 +32,8 @@ public import Time
 public struct RedemptionLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release`, `leaveUnsettled` or `spend`.
   public struct Attempt: Hashable, Sendable {
-    /// The identifier of the code, a digest of the upstream code.
-    public let transaction: TransactionID
+    /// The id of the claim on the code. It has the form of a transaction's id.
+    public let claimID: TransactionID
     /// True if an earlier attempt may have used up the upstream code; a refusal by the upstream is then answered with
     /// 502.
     public let isRetry: Bool
@@ -71,6 +71,7 @@ public struct RedemptionLedger: Sendable {
   /// Claims the single use of a code. Call it after all other checks of the token request have passed.
   ///
   /// - Parameters:
+  ///   - claimID: the id of the claim, a digest of the upstream code.
   ///   - verifier: the PKCE verifier; `nil` for a code without a challenge.
   ///   - holder: the client and network that the claim is charged to.
   ///   - epoch: the epoch in which the code was sealed. If the store is in another one, the claim fails with
@@ -79,10 +80,10 @@ public struct RedemptionLedger: Sendable {
   ///     differences between clocks, the claim counts as unsettled.
   ///   - expiry: the expiry of the code.
   public func claim(
-    _ transaction: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, epoch: EpochID,
+    _ claimID: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, epoch: EpochID,
     lease: Seconds, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Claim {
-    let key = RedemptionLedger.key(transaction)
+    let key = RedemptionLedger.key(claimID)
     let until = expiry + store.clockTolerance
     let currentEpoch = store.epoch
     let claimant = store.beginHold()
@@ -90,14 +91,15 @@ public struct RedemptionLedger: Sendable {
     defer { if !isGranted { store.endHold() } }
     let record = ClaimRecord(
       state: .claimed, claimant: claimant, requestNonce: nonces.take(ClaimRecord.nonceLength - ClaimantID.length),
-      leaseEnd: now + lease + store.clockTolerance, proof: RedemptionLedger.proof(transaction, client, verifier))
+      leaseEnd: now + lease + store.clockTolerance, proof: RedemptionLedger.proof(claimID, client, verifier))
     func granted(isRetry: Bool) -> Claim {
       isGranted = true
       return .granted(
         Attempt(
-          transaction: transaction, isRetry: isRetry, epoch: currentEpoch, record: record, holder: holder,
+          claimID: claimID, isRetry: isRetry, epoch: currentEpoch, record: record, holder: holder,
           expiry: until))
     }
+    // `put` returns `nil` if it has stored the record, because the code had no record.
     guard let bytes = try await store.put(key, record.bytes, in: epoch, holder: holder, expiry: until, now: now)
     else { return granted(isRetry: false) }
     guard let existing = ClaimRecord(parsing: bytes) else { return .claimedByOther }
@@ -113,6 +115,7 @@ public struct RedemptionLedger: Sendable {
       do throws(StoreError) {
         guard try await store.replace(key, bytes, with: record.bytes, expiry: until, now: now) else { return .busy }
       } catch {
+        // The store may have made the claim although the operation failed. This request does not use the claim.
         await store.replaceLater(key, record.bytes, with: bytes, expiry: until)
         throw error
       }
@@ -131,7 +134,7 @@ public struct RedemptionLedger: Sendable {
   public func release(_ attempt: Attempt, now: UnixTime) async throws(StoreError) {
     guard !attempt.isRetry else { return try await leaveUnsettled(attempt, now: now) }
     defer { store.endHold() }
-    let key = RedemptionLedger.key(attempt.transaction)
+    let key = RedemptionLedger.key(attempt.claimID)
     do throws(StoreError) {
       _ = try await store.remove(key, attempt.record.bytes, now: now)
     } catch {
@@ -157,7 +160,7 @@ public struct RedemptionLedger: Sendable {
     var record = attempt.record
     record.state = .spent
     let existing = try await store.put(
-      RedemptionLedger.key(attempt.transaction), record.bytes, holder: attempt.holder, expiry: attempt.expiry, now: now)
+      RedemptionLedger.key(attempt.claimID), record.bytes, holder: attempt.holder, expiry: attempt.expiry, now: now)
     return existing == nil || existing == record.bytes
   }
 
@@ -166,7 +169,7 @@ public struct RedemptionLedger: Sendable {
   ) async throws(StoreError) -> Bool {
     var record = attempt.record
     record.state = state
-    let key = RedemptionLedger.key(attempt.transaction)
+    let key = RedemptionLedger.key(attempt.claimID)
     do throws(StoreError) {
       return try await store.replace(key, attempt.record.bytes, with: record.bytes, expiry: attempt.expiry, now: now)
     } catch {
@@ -182,7 +185,7 @@ public struct RedemptionLedger: Sendable {
   public func storeTokens(_ sealed: [UInt8], of attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       _ = try await store.put(
-        StoreKey(.tokens, id: attempt.transaction), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
+        StoreKey(.tokens, id: attempt.claimID), sealed, holder: attempt.holder, expiry: attempt.expiry, now: now)
       return true
     } catch {
       // `.full` and `.tooLong` are not errors here: the client gets its tokens, although they cannot be revoked after a
@@ -193,20 +196,20 @@ public struct RedemptionLedger: Sendable {
   }
 
   /// Removes and returns the tokens that `storeTokens` stored, so that only one caller gets them.
-  public func takeTokens(of transaction: TransactionID, now: UnixTime) async throws(StoreError) -> [UInt8]? {
-    try await store.take(StoreKey(.tokens, id: transaction), now: now)
+  public func takeTokens(of claimID: TransactionID, now: UnixTime) async throws(StoreError) -> [UInt8]? {
+    try await store.take(StoreKey(.tokens, id: claimID), now: now)
   }
 
-  private static func key(_ transaction: TransactionID) -> StoreKey { StoreKey(.claim, id: transaction) }
+  private static func key(_ claimID: TransactionID) -> StoreKey { StoreKey(.claim, id: claimID) }
 
-  /// Returns a digest of client, verifier and transaction, from which the verifier cannot be read.
-  private static func proof(_ transaction: TransactionID, _ client: ClientID, _ verifier: Secret?) -> [UInt8] {
+  /// Returns a digest of client, verifier and id of the claim, from which the verifier cannot be read.
+  private static func proof(_ claimID: TransactionID, _ client: ClientID, _ verifier: Secret?) -> [UInt8] {
     let verifier = verifier?.reveal() ?? ""
     var text: [UInt8] = []
     text.reserveCapacity(TransactionID.byteCount + 4 + client.rawValue.utf8.count + verifier.utf8.count)
-    text += transaction.bytes
-    // The transaction id has a fixed length, and the length of the client id is written in front of the client id. So
-    // different transactions, clients or verifiers never give the same text.
+    text += claimID.bytes
+    // The id of the claim has a fixed length, and the length of the client id is written in front of the client id. So
+    // different claims, clients or verifiers never give the same text.
     var length = UInt32(client.rawValue.utf8.count)
     for _ in 0..<4 {
       text.append(UInt8(truncatingIfNeeded: length))

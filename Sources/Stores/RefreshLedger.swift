@@ -141,13 +141,15 @@ public struct RefreshLedger: Sendable {
     defer { if !isGranted { store.endHold() } }
     for _ in 0..<RefreshLedger.maximumAttempts {
       let epoch = store.epoch
-      // Called before the record is read: in a new epoch, the record may be older than the end of its family.
+      // `restoreEnds` is called before the record is read: in a new epoch, the record may be older than the end of its
+      // family.
       if familyMayHaveEnded(use, before: epoch), try await restoreEnds(in: epoch, now: now) { continue }
       guard let old = try await store.get(key, now: now) else {
         // If the epoch has changed since the loop read it, the next check must compare the token with the new epoch.
         guard store.epoch == epoch else { continue }
-        // Even the first token of a family may have been used in an earlier epoch. So a strict ledger refuses every
-        // token of an earlier epoch that has no record.
+        // In the epoch of the token, only a family that was never refreshed has no record, so the token must be the
+        // first one. In a later epoch, even the first token may have been used before the store lost the record. So a
+        // strict ledger refuses every token of an earlier epoch whose family has no record.
         guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted

@@ -51,7 +51,7 @@ public struct RefreshUse: Sendable {
     self.token = token
     self.isAdopted = isAdopted
     holder = StoreHolder(client: grant.clientID, address: address, isLoopback: isLoopback)
-    network = NetworkPrefix(address, ipv4: 24, ipv6: 48)
+    network = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
   }
 
   /// Returns the family of a token that the upstream issued before the gateway was installed. Its id is derived from

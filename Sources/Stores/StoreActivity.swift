@@ -1,4 +1,5 @@
-/// The operations of a store that is in another process or on a disk, since the start of this process.
+/// The operations of a store that is in another process or on a disk, since the start of this process, and the present
+/// outage of the store.
 public struct StoreActivity: Hashable, Sendable {
   /// The upper bounds of the buckets of `durations`, in nanoseconds. One more bucket has no bound.
   public static let bounds: [UInt64] = [

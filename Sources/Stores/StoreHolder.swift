@@ -22,7 +22,7 @@ public struct StoreHolder: Hashable, Sendable {
   public init(client: ClientID? = nil, address: String, isLoopback: Bool = false) {
     var hasher = Hasher()
     hasher.combine(client)
-    hasher.combine(NetworkPrefix(address, ipv4: 24, ipv6: 56))
+    hasher.combine(NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 56))
     fingerprint = UInt64(truncatingIfNeeded: hasher.finalize())
     isLimited = !isLoopback
   }

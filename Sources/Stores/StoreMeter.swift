@@ -1,7 +1,8 @@
 public import OAuth
 internal import Synchronization
 
-/// Counts the operations of a store. All functions may be called on any thread.
+/// Counts the operations of a store, and keeps the reason of its present outage. All functions may be called on any
+/// thread.
 public final class StoreMeter: Sendable {
   private static let bucketCount = 17
 

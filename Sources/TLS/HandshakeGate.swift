@@ -19,15 +19,17 @@ public final class HandshakeGate: Activity {
   /// True while `run` is active.
   private var isRunning = false
   /// Suspends `run` until the next turn.
-  private let waiter: Waiter
+  private let nextTurnWaiter: Waiter
 
   /// Creates the gate of the worker that owns `poller`.
   public init(_ poller: Poller) {
     self.poller = poller
-    waiter = Waiter(poller)
+    nextTurnWaiter = Waiter(poller)
   }
 
   /// Waits until the limit permits another handshake step.
+  ///
+  /// - Parameter waiter: the waiter of the handshake, which suspends its task.
   func waitForStep(_ waiter: Waiter) async {
     if turn != poller.turn {
       turn = poller.turn
@@ -48,7 +50,7 @@ public final class HandshakeGate: Activity {
   /// Resumes the handshakes in the queue, at most `stepsPerTurn` in each turn, until the queue is empty.
   public func run() async {
     while !queue.isEmpty {
-      await waiter.yield()
+      await nextTurnWaiter.yield()
       turn = poller.turn
       stepsInTurn = min(HandshakeGate.stepsPerTurn, queue.count)
       let resumed = queue.prefix(stepsInTurn)

@@ -1,4 +1,4 @@
-/// The limits on the number of TLS records that one connection may read.
+/// Counts the TLS records that one connection reads, and limits their number.
 ///
 /// A peer can send a record without application data (a KeyUpdate, a refused renegotiation, an alert) with about 27
 /// bytes, but this side then has to change keys or respond. Neither RFC 8446, section 4.6.3, nor OpenSSL limits the
@@ -32,7 +32,7 @@ struct RecordBudget {
   mutating func receivedData() { recordsWithoutData = 0 }
 }
 
-/// Counts and limits the socket reads within one call of OpenSSL.
+/// Counts and limits the socket reads within one call of OpenSSL, and records if the socket has no more bytes.
 struct SocketReads {
   /// The maximum number of reads in one call. Two reads are enough to fill OpenSSL's buffer, which holds one record of
   /// the maximum size.

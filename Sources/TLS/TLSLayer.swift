@@ -178,8 +178,8 @@ public import Reactor
     }
   }
 
-  /// Encrypts and sends at most `count` bytes of the buffer and removes those that were sent from the buffer. `more` is
-  /// true if the caller will send further bytes.
+  /// Encrypts and sends at most `count` bytes of the buffer, and removes the sent bytes from the buffer. `more` is true
+  /// if the caller will send further bytes.
   public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(.reset) }
     guard count > 0 else { return .wouldBlock }

@@ -5,8 +5,8 @@ import Reactor
 /// The transport (`BIO`) through which OpenSSL reads and writes the socket of a connection.
 ///
 /// OpenSSL's own socket transport does not report whether a read has returned all bytes of the socket. This transport
-/// records it in `SocketReads.isDrained`. So after a complete message, no second read is needed to find that there are
-/// no more bytes.
+/// sets `SocketReads.isDrained` if a read has done so. So after a complete message, no second read is needed to find
+/// that there are no more bytes.
 enum TLSTransport {
   // Sound: the method is created once and then only read.
   private nonisolated(unsafe) static let method: OpaquePointer? = {

@@ -33,6 +33,8 @@ public final class DecisionLog: Sendable {
   ///
   /// - Parameters:
   ///   - capacity: The maximum number of records in a buffer. A record has about 300 bytes.
+  ///   - signal: Wakes the writer.
+  ///   - metrics: Counts dropped lines and failed writes.
   ///   - now: Returns the current time.
   public init(
     workers: Int, capacity: Int = 4096, signal: any WakeSignal, metrics: MetricsRegistry,
@@ -52,6 +54,7 @@ public final class DecisionLog: Sendable {
     let outcome = buffers[worker].append(record)
     // A dropped record is counted here and not by the writer, which may not run for days if the disk is full.
     if outcome == .dropped { metrics.logLinesDropped(1) }
+    // The first record of an empty buffer wakes the writer. After a failed write, each record does.
     if outcome == .first || isBlocked.load(ordering: .relaxed) { signal.signal() }
   }
 

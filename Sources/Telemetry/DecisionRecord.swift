@@ -1,6 +1,7 @@
 public import Time
 
-/// The content of one line of the decision log: the gateway's decision about one request.
+/// The content of one line of the decision log: the gateway's decision about one request, or a report about a removed
+/// header field or about an authorization response that was observed on a path that is not an endpoint.
 ///
 /// Codes, tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1). The only members with text from
 /// the request are `client`, `path` and `observed`.

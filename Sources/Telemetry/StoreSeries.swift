@@ -1,4 +1,4 @@
-/// The memory use of one kind of store entry, for the metrics.
+/// The memory use of one kind of store entry, and the numbers of its evictions and refusals, for the metrics.
 public struct StoreSeries: Hashable, Sendable {
   /// The kind of entry, as a metric label.
   public let kind: String

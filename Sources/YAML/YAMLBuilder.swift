@@ -1,5 +1,5 @@
 /// Builds a document from the events of a YAML parser. It does not call libyaml itself. Its methods throw an error for
-/// features that the policy format does not allow.
+/// features that the policy format does not allow, and for a document that exceeds the limits.
 struct YAMLBuilder {
   /// A sequence or mapping whose end has not been parsed yet.
   private struct OpenCollection {
@@ -79,6 +79,8 @@ struct YAMLBuilder {
     }
     let page = pages.count - 1
     let textStart = pages[page].text.count
+    // `YAMLDocument.Record` documents the bits of `kindAndColumn`. For a collection, `endCollection` sets
+    // `textStartOrEnd` and `count` later.
     pages[page].records.append(
       YAMLDocument.Record(
         kindAndColumn: kind.rawValue | style.rawValue << 2 | (hasControlCharacters ? 16 : 0) | column << 5,

@@ -63,6 +63,7 @@ public struct YAMLItems: Sequence, IteratorProtocol {
   private var index: Int
   private let end: Int
 
+  /// Creates the sequence of the children of `node`. The sequence is empty if the node is not of the expected `kind`.
   init(node: YAMLNode, kind: YAMLNode.Kind) {
     document = node.document
     index = node.index + 1

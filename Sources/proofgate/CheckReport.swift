@@ -11,7 +11,8 @@ struct CheckReport {
   private struct CheckedPolicy {
     let path: String
     let outcome: PolicyFile.Outcome
-    /// The findings about the policy and about the key file that it names.
+    /// The findings about the policy, including an error for each valid setting that `serve` does not support, and
+    /// about the key file that the policy names.
     let diagnostics: [Diagnostic]
 
     var hasErrors: Bool { diagnostics.hasErrors }

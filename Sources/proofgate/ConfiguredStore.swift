@@ -8,7 +8,8 @@ import Time
 /// The store of the policy, with the steps that its engine needs at the start and at the end of the service.
 struct ConfiguredStore {
   let store: any EphemeralStore
-  /// Prepares the store for use on a worker, before the worker accepts clients.
+  /// Prepares the store for use on a worker, before the worker accepts clients; `nil` if the store needs no
+  /// preparation.
   let start: (@Sendable (isolated Worker) -> Void)?
   /// The store, if it is in a file.
   private let file: FileStore?

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Reads text files: key files, and files of the kernel under `/proc` and `/sys`.
+/// Reads text: key files, files of the kernel under `/proc` and `/sys`, and standard input.
 enum InputFile {
   /// The reason why a file cannot be read. The text is the end of a sentence that begins with the name of the file.
   struct Problem: Error {

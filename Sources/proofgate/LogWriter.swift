@@ -62,8 +62,9 @@ final class LogWriter: Sendable {
       // Wait 10 ms for more records, which are then written together: one write and one thread switch for each request
       // would cost more than the decision. The buffers of the workers have room for the records of several such
       // periods. A signal in this time ends the pause. For example, a request to reopen the file must not wait, because
-      // later records belong in the new file. `pause` also resets that signal. Otherwise the next `wait` would return at
-      // once, its pause would end with the next record, and from then on each record would be written on its own.
+      // later records belong in the new file. `pause` also resets the signal that ends it. Without this reset, the next
+      // `wait` would return at once although there is no record, the next record would end the pause after that `wait`,
+      // and from then on each record would be written on its own.
       threadSignal.pause(atMost: LogWriter.batchTime)
     }
   }

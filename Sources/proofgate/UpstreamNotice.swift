@@ -5,7 +5,8 @@ import Reactor
 import TLS
 
 /// Tests once, after the start, whether the upstream accepts connections, and warns the operator if it does not. The
-/// result is a warning and not an error, because the upstream may start later than the gateway.
+/// result is a warning and not an error, because the upstream may start later than the gateway. The failure is also
+/// recorded in the `UpstreamWatch`, which informs the operator when the upstream accepts connections again.
 final class UpstreamNotice: Activity {
   private let origin: Origin
   private let probe: UpstreamProbe

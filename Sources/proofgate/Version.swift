@@ -5,7 +5,7 @@ import Reactor
 import SQLite
 import YAML
 
-/// The version of this build.
+/// The version of this build, and the versions of its libraries.
 enum Version {
   static let number = "0.1.0"
 
