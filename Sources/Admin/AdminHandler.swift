@@ -29,7 +29,7 @@ final class AdminHandler: RequestHandler {
     guard isAcceptableHost(host) else {
       return .answer(AdminHandler.textResponse(421, "on loopback the host must be `localhost` or an address\n"))
     }
-    let acceptEncoding = fields.filter { HeadIndex.equal(bytes, $0.name, "accept-encoding") }
+    let acceptEncoding = fields.filter { HeadIndex.equalIgnoringCase(bytes, $0.name, "accept-encoding") }
       .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
     switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
     case "/healthz": return .answer(AdminHandler.textResponse(200, "ok\n"))

@@ -31,7 +31,7 @@ enum Framing {
     var found = false
     for number in 0..<index.count where index[number].known == .transferEncoding {
       guard !found else { throw .malformed("more than one Transfer-Encoding field") }
-      guard HeadIndex.equal(bytes, index[number].value, "chunked") else {
+      guard HeadIndex.equalIgnoringCase(bytes, index[number].value, "chunked") else {
         throw .malformed("a Transfer-Encoding other than `chunked`")
       }
       found = true

@@ -265,7 +265,7 @@ public final class HeadIndex {
   }
 
   /// True if the bytes in `range` equal `text` in any letter case. `text` must be in lower case.
-  public static func equal(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
+  public static func equalIgnoringCase(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: String) -> Bool {
     guard range.count == text.utf8.count else { return false }
     var position = range.lowerBound
     for byte in text.utf8 {

@@ -125,7 +125,7 @@ public enum RequestHeadParser {
     guard index.has(.expect) else { return false }
     var expects = false
     for number in 0..<index.count where index[number].known == .expect {
-      guard HeadIndex.equal(bytes, index[number].value, "100-continue"), !expects else {
+      guard HeadIndex.equalIgnoringCase(bytes, index[number].value, "100-continue"), !expects else {
         throw MessageError(status: 417, "an expectation that cannot be met")
       }
       expects = true
@@ -200,9 +200,9 @@ public enum RequestHeadParser {
 
     private mutating func readAbsoluteTarget(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(MessageError) {
       let prefixLength: Int
-      if HeadIndex.equal(bytes, range.prefix(7), "http://") {
+      if HeadIndex.equalIgnoringCase(bytes, range.prefix(7), "http://") {
         prefixLength = 7
-      } else if HeadIndex.equal(bytes, range.prefix(8), "https://") {
+      } else if HeadIndex.equalIgnoringCase(bytes, range.prefix(8), "https://") {
         prefixLength = 8
       } else {
         throw .malformed("an invalid request target")

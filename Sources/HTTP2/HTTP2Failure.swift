@@ -23,7 +23,7 @@ public enum HTTP2Flood: String, CaseIterable, Sendable {
 
 /// The error codes of RFC 9113, section 7, that the gateway itself uses.
 public enum HTTP2ErrorCode: UInt32, Sendable {
-  case none = 0
+  case noError = 0
   case protocolError = 1
   case internalError = 2
   case streamClosed = 5

@@ -155,7 +155,7 @@ extension HTTP2Session {
     if stream.state.discardedBytes <= limits.discardedBytes {
       returnStreamCredit(stream, count)
     } else if stream.responseSentEarly {
-      reset(stream, .none)
+      reset(stream, .noError)
     }
   }
 
@@ -197,7 +197,7 @@ extension HTTP2Session {
   /// needed (RFC 9113, section 8.1), but up to `discardedBytes` of it are still accepted.
   private func responseSent(_ stream: HTTP2Stream) {
     stream.state.responseSentEarly = true
-    if stream.state.discardedBytes > limits.discardedBytes { reset(stream, .none) } else { recordChange(of: stream) }
+    if stream.state.discardedBytes > limits.discardedBytes { reset(stream, .noError) } else { recordChange(of: stream) }
   }
 
   /// Counts a sent reset against the client's budget, unless the gateway itself decided to reset the stream of a

@@ -158,7 +158,7 @@ extension HTTP2Session {
   public func shutDown() {
     let last = unsafe nghttp2_session_get_last_proc_stream_id(session)
     _ = unsafe nghttp2_submit_goaway(
-      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, HTTP2ErrorCode.none.rawValue, nil, 0)
+      session, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, HTTP2ErrorCode.noError.rawValue, nil, 0)
   }
 
   /// Ends the connection. After this call only a GOAWAY with `code` is sent.

@@ -150,8 +150,8 @@ public final class HTTP2Stream {
 
   /// An upper bound of the bytes of chunk framing: 4 hexadecimal digits, two line ends, and the last chunk.
   private static let chunkOverhead = 16
-  /// The minimum number of body bytes that a call of `take` writes once the head is written, even if `buffer.readRoom`
-  /// (the room for a normal read) is smaller. A call writes fewer if fewer are buffered, and none if `readRoom` is used
+  /// The minimum number of body bytes that a call of `take` writes once the head is written, even if `buffer.receiveRoom`
+  /// (the room for a normal read) is smaller. A call writes fewer if fewer are buffered, and none if `receiveRoom` is used
   /// up and `buffer.room` is too small, too.
   private static let minimumPiece = 256
 
@@ -159,11 +159,11 @@ public final class HTTP2Stream {
   func take(into buffer: Buffer) -> TakeResult {
     if !state.headTaken {
       takeHead(into: buffer)
-      return .bytes(state.isChunked ? 0 : takeBody(into: buffer, upTo: buffer.readRoom))
+      return .bytes(state.isChunked ? 0 : takeBody(into: buffer, upTo: buffer.receiveRoom))
     }
     if state.bodyBytes > 0 {
-      let room = state.isChunked ? buffer.readRoom - HTTP2Stream.chunkOverhead : buffer.readRoom
-      // If `readRoom` is used up, `take` writes a small piece into the rest of the buffer (`buffer.room`). If `take`
+      let room = state.isChunked ? buffer.receiveRoom - HTTP2Stream.chunkOverhead : buffer.receiveRoom
+      // If `receiveRoom` is used up, `take` writes a small piece into the rest of the buffer (`buffer.room`). If `take`
       // wrote nothing, every later call might also write nothing, and the request would never continue.
       guard room > 0 || buffer.room > 2 * HTTP2Stream.minimumPiece else { return .nothing }
       let count = min(max(room, HTTP2Stream.minimumPiece), state.bodyBytes)
@@ -176,7 +176,7 @@ public final class HTTP2Stream {
       return .bytes(count)
     }
     guard state.requestEnded else { return .nothing }
-    if state.isChunked, !state.lastChunkTaken, buffer.readRoom >= 5 {
+    if state.isChunked, !state.lastChunkTaken, buffer.receiveRoom >= 5 {
       state.lastChunkTaken = true
       buffer.append("0\r\n\r\n")
       return .bytes(0)

@@ -60,7 +60,7 @@ public final class AuthorizationRequest: Sendable {
   }
 
   /// The query and the body, byte for byte.
-  public var texts: [[UInt8]] { [Array(query.utf8), body] }
+  public var queryAndBody: [[UInt8]] { [Array(query.utf8), body] }
 
   /// Returns all values of a parameter, from the query and the body, except those that are empty or cannot be decoded.
   public func all(_ parameter: ParameterName) -> [String] { parameterSources.flatMap { $0.all(parameter) } }

@@ -81,7 +81,7 @@ final class Admission {
 
   /// Counts the connection for the address of its client. Returns false if that address has too many connections, or if
   /// this connection is already counted for an address.
-  func count(_ address: Address, limit: Int) -> Bool {
+  func countConnection(for address: Address, limit: Int) -> Bool {
     guard countedAddress == nil, limits.enter(address, limit: limit) else { return false }
     countedAddress = address
     return true

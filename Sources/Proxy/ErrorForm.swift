@@ -39,7 +39,7 @@ public enum ErrorForm: Sendable {
   /// strings.
   public init(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
     var values: [String] = []
-    for field in fields where HeadIndex.equal(bytes, field.name, "accept") {
+    for field in fields where HeadIndex.equalIgnoringCase(bytes, field.name, "accept") {
       values.append(RequestReader.text(bytes, field.value))
     }
     self.init(accept: values)

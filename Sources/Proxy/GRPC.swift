@@ -11,7 +11,7 @@ enum GRPC {
   static func isCall(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> Bool {
     for field in fields where field.known == .contentType {
       let length = contentType.utf8CodeUnitCount
-      guard HeadIndex.equal(bytes, field.value.prefix(length), "application/grpc") else { continue }
+      guard HeadIndex.equalIgnoringCase(bytes, field.value.prefix(length), "application/grpc") else { continue }
       // The type must be followed by the end of the value, `+`, `;`, a space or a tab.
       if field.value.count == length { return true }
       let next = bytes[field.value.lowerBound + length]

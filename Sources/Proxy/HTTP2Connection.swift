@@ -308,7 +308,7 @@ final class HTTP2Connection: Activity {
       transport.clearDeadline()
       if !transport.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
       // A server may end its reading of a request with NO_ERROR after the complete response (RFC 9113, section 8.1).
-      session.reset(transport.stream, transport.stream.responseSentEarly ? .none : .cancel)
+      session.reset(transport.stream, transport.stream.responseSentEarly ? .noError : .cancel)
     }
   }
 }

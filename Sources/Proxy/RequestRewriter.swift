@@ -91,7 +91,7 @@ enum RequestRewriter {
     _ head: RequestHead, _ bytes: Span<UInt8>, _ settings: CompiledProxyConfiguration
   ) -> Range<Int>? {
     guard let upgrade = head.upgrade, head.body == .none, head.method == .get else { return nil }
-    return settings.configuration.upgrades.contains { HeadIndex.equal(bytes, upgrade, $0) } ? upgrade : nil
+    return settings.configuration.upgrades.contains { HeadIndex.equalIgnoringCase(bytes, upgrade, $0) } ? upgrade : nil
   }
 
   static func append(_ field: HeadIndex.Field, _ bytes: Span<UInt8>, to buffer: Buffer) {
@@ -108,7 +108,7 @@ enum RequestRewriter {
       while position < field.value.upperBound {
         let start = position
         while position < field.value.upperBound, bytes[position] != 0x20, bytes[position] != 0x2c { position += 1 }
-        if HeadIndex.equal(bytes, start..<position, pseudonym) { return true }
+        if HeadIndex.equalIgnoringCase(bytes, start..<position, pseudonym) { return true }
         position += 1
       }
     }

@@ -23,7 +23,7 @@ extension ServerConnection {
     }
     guard admission.isWithinTotal else { return chooseRefusal(for: .overloaded(.connections)) }
     // `count` returns false if the address already has the maximum number of connections.
-    guard !isLimitedByAddress || admission.count(peer, limit: limits.connectionsPerAddress) else {
+    guard !isLimitedByAddress || admission.countConnection(for: peer, limit: limits.connectionsPerAddress) else {
       return chooseRefusal(for: .overloaded(.connectionsPerAddress))
     }
     return await secure()

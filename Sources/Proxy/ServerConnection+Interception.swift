@@ -131,8 +131,8 @@ extension ServerConnection {
     var body = InspectedBody(decoder: BodyDecoder(head.body), position: head.length)
     while true {
       body.decode(input)
-      if input.readRoom == 0 { input.compact() }
-      if body.decoder.isFinished || body.isBroken || input.readRoom == 0 { return routeForm(head, body.data) }
+      if input.receiveRoom == 0 { input.compact() }
+      if body.decoder.isFinished || body.isBroken || input.receiveRoom == 0 { return routeForm(head, body.data) }
       if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
         recordLimit(of: .timeout, at: .afterHead)
         return .answer(worker.handler.failure(.timeout, as: errorForm(head)))

@@ -49,7 +49,7 @@ extension ServerConnection {
         if input.count >= min(Buffer.readSize, limits.bytes) {
           return .refused(.request(input.withSpan { RequestHeadParser.errorForOverlongHead($0, limits) }))
         }
-        if input.readRoom == 0 { input.compact() }
+        if input.receiveRoom == 0 { input.compact() }
         let until = headDeadline ?? poller.deadline(after: settings.configuration.headerTimeout)
         headDeadline = until
         if await waiter.wait(socket, .readable, until: until) == .timedOut { return .refused(.timeout) }
@@ -114,7 +114,7 @@ extension ServerConnection {
   /// Receives into `input`.
   func receive() -> Transfer {
     poller.buffers.ensureBlock(in: input)
-    if input.readRoom == 0 { input.compact() }
+    if input.receiveRoom == 0 { input.compact() }
     return socket.receive(into: input)
   }
 

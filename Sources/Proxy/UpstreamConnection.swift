@@ -52,7 +52,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     pool.poller.buffers.ensureBlock(in: input)
     // Bytes in front of the present ones may have been consumed: those of an interim response, or an earlier part of
     // the body.
-    if input.readRoom == 0 { input.compact() }
+    if input.receiveRoom == 0 { input.compact() }
     return socket.receive(into: input)
   }
 

@@ -87,7 +87,7 @@ import Glibc
   /// The number of bytes that can be appended.
   public var room: Int { limit - end }
   /// The number of bytes that a receive may add. Excludes the slack, so it is 0 for a small block.
-  public var readRoom: Int { max(0, limit - Buffer.slack - end) }
+  public var receiveRoom: Int { max(0, limit - Buffer.slack - end) }
 
   /// Drops all readable bytes and keeps the block.
   public func clear() {
@@ -273,10 +273,10 @@ import Glibc
     return unsafe Array(UnsafeRawBufferPointer(start: base + start + offset, count: count))
   }
 
-  /// Calls `body` with the address and the size (`readRoom`) of the free space for a receive. `body` returns the number
+  /// Calls `body` with the address and the size (`receiveRoom`) of the free space for a receive. `body` returns the number
   /// of bytes that it wrote, or a negative errno value; `fill` returns the same.
   package func fill(_ body: (UnsafeMutableRawPointer, Int) -> Int64) -> Int64 {
-    let received = unsafe body(base + end, readRoom)
+    let received = unsafe body(base + end, receiveRoom)
     if received > 0 { end += Int(received) }
     return received
   }

@@ -71,7 +71,7 @@ import CLinux
 
   /// Makes room for `append` of `count` more bytes, in a small block if the content of the buffer and these bytes fit
   /// into one. A receive leaves slack at the end of a block, so a small block, or one of exact size, may have no room
-  /// for a receive (`readRoom`).
+  /// for a receive (`receiveRoom`).
   ///
   /// - Parameter isExact: if true, content that needs more than a small block gets a block of exactly its size instead
   ///   of a normal one. Normal blocks are reused without an allocation, but are mostly larger than needed.

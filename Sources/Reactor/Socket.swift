@@ -117,7 +117,7 @@ import CLinux
   /// so the caller would loop.
   public func receive(into buffer: Buffer) -> Transfer {
     if isAborted || descriptor < 0 { return receiveFromStream(buffer) }
-    let room = buffer.readRoom
+    let room = buffer.receiveRoom
     precondition(room > 0, "receive into a full buffer")
     if let layer { return unlessBroken(layer.receive(into: buffer, self)) }
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, count) }

@@ -114,7 +114,7 @@ extension ProxyTests {
         let waiter = Waiter(peer.poller)
         defer { waiter.cancelDeadline() }
         // The buffer has room for 100 bytes of the first record.
-        buffer.append([UInt8](repeating: 0, count: buffer.readRoom - 100))
+        buffer.append([UInt8](repeating: 0, count: buffer.receiveRoom - 100))
         var first = Transfer.wouldBlock
         while first == .wouldBlock {
           await peer.poller.pause(1)

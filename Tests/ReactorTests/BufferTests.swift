@@ -54,12 +54,12 @@ struct BufferTests {
   @Test("A receive never uses the slack")
   func slack() {
     let buffer = taken()
-    #expect(buffer.readRoom == Buffer.readSize)
+    #expect(buffer.receiveRoom == Buffer.readSize)
     buffer.append([UInt8](repeating: 1, count: Buffer.readSize))
-    #expect(buffer.readRoom == 0)
+    #expect(buffer.receiveRoom == 0)
     #expect(buffer.room == Buffer.slack)
     buffer.append([UInt8](repeating: 1, count: Buffer.slack))
-    #expect(buffer.room == 0 && buffer.readRoom == 0)
+    #expect(buffer.room == 0 && buffer.receiveRoom == 0)
   }
 
   @Test("The last released block is used first, and it is empty")
@@ -89,10 +89,10 @@ struct BufferTests {
     pool.widen(a)
     pool.widen(a)  // is already wide
     pool.widen(b)
-    #expect(a.isWide && a.readRoom == 2 * Buffer.readSize && a.room == a.readRoom + Buffer.slack)
+    #expect(a.isWide && a.receiveRoom == 2 * Buffer.readSize && a.room == a.receiveRoom + Buffer.slack)
     #expect(pool.inUse == 2 && pool.bytes == 2 * (2 * Buffer.readSize + Buffer.slack))
     a.append([UInt8](repeating: 1, count: 2 * Buffer.readSize))
-    #expect(a.readRoom == 0)
+    #expect(a.receiveRoom == 0)
     let block = BufferTests.block(of: a)
     pool.giveBack(a)
     pool.ensureBlock(in: a)
@@ -108,9 +108,9 @@ struct BufferTests {
   func withoutBlock() {
     let pool = BufferPool()
     let buffer = Buffer()
-    #expect(buffer.isEmpty && buffer.room == 0 && buffer.readRoom == 0 && !buffer.hasBlock)
+    #expect(buffer.isEmpty && buffer.room == 0 && buffer.receiveRoom == 0 && !buffer.hasBlock)
     pool.ensureBlock(in: buffer)
-    #expect(buffer.hasBlock && buffer.readRoom == Buffer.readSize)
+    #expect(buffer.hasBlock && buffer.receiveRoom == Buffer.readSize)
     buffer.append("x")
     pool.giveBack(buffer)
     #expect(buffer.isEmpty && buffer.room == 0 && !buffer.hasBlock)

@@ -95,8 +95,8 @@ package final class LoopbackConnection {
       } catch {
         throw .malformed(error)
       }
-      // The head is incomplete. `readRoom` is the part of the buffer's room into which data can be received.
-      guard buffer.readRoom > 0 else { throw .malformed(MessageError(status: 502, "a head that is too long")) }
+      // The head is incomplete. `receiveRoom` is the part of the buffer's room into which data can be received.
+      guard buffer.receiveRoom > 0 else { throw .malformed(MessageError(status: 502, "a head that is too long")) }
       guard try await receive(buffer) else { throw .incomplete }
     }
   }

@@ -103,7 +103,7 @@ struct TransactionContext: Sendable {
   private static func redirect(
     to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
   ) -> VerifiedRedirect? {
-    guard client.registers(transaction.redirectURI),
+    guard client.hasRegistered(transaction.redirectURI),
       client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)
     else { return nil }
     if case .localhost = transaction.redirectURI.kind, client.localhost == .reject { return nil }

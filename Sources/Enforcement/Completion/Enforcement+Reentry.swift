@@ -122,7 +122,7 @@ extension Enforcement {
     guard !hasOAuthParameters else {
       return .reject(.withoutRedirect(.reentryChanged))
     }
-    guard !ReflectedCodeScanner(texts: request.texts).containsResponse(to: [GatewaySettings.callbackPath]) else {
+    guard !ReflectedCodeScanner(texts: request.queryAndBody).containsResponse(to: [GatewaySettings.callbackPath]) else {
       return .reject(.withoutRedirect(.codeReflectedFromRequest))
     }
     return .forward(PassThroughPermit())

@@ -37,7 +37,7 @@ enum RedirectResolution: Sendable {
     } catch {
       return .refused(.redirectURISyntax, .redirectURI(error))
     }
-    guard client.registers(requested) else {
+    guard client.hasRegistered(requested) else {
       return .refused(.redirectURIMismatch, mismatchDetail(of: requested, among: client.redirectURIs))
     }
     if case .localhost = requested.kind, client.localhost == .reject { return .refused(.redirectURILocalhost, nil) }
@@ -79,7 +79,7 @@ extension Client {
   }
 
   /// True if the URI matches a registered one, except for the permitted differences.
-  func registers(_ uri: RedirectURI) -> Bool {
+  func hasRegistered(_ uri: RedirectURI) -> Bool {
     self.redirectURIs.contains { uri.matches(registered: $0, variance: allowedVariance) }
   }
 

@@ -31,7 +31,7 @@ extension Rule where Context == ReentryContext {
   /// open redirect of the upstream could send this response to the client as a real one (invariant `I-completion`).
   static var reentryContainsNoResponse: Rule {
     Rule(name: "the request contains no response with a code") { context in
-      let content = ReflectedCodeScanner(texts: context.request.texts)
+      let content = ReflectedCodeScanner(texts: context.request.queryAndBody)
       return content.containsResponse(to: context.addresses) ? .refuse(.codeReflectedFromRequest) : .pass
     }
   }

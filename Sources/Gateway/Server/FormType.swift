@@ -24,6 +24,6 @@ enum FormType {
   }
 
   private static func begins(_ bytes: Span<UInt8>, _ value: Range<Int>, _ type: String) -> Bool {
-    HeadIndex.equal(bytes, value.prefix(type.utf8.count), type)
+    HeadIndex.equalIgnoringCase(bytes, value.prefix(type.utf8.count), type)
   }
 }

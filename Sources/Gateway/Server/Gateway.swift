@@ -124,7 +124,7 @@ public final class Gateway: RequestHandler {
     for field in fields {
       if field.known == .cookie {
         cookies.append(Gateway.text(bytes, field.value))
-      } else if HeadIndex.equal(bytes, field.name, "user-agent") {
+      } else if HeadIndex.equalIgnoringCase(bytes, field.name, "user-agent") {
         userAgent = Gateway.text(bytes, field.value)
       }
     }

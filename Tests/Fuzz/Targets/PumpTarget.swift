@@ -52,8 +52,8 @@ enum PumpTarget {
     var hasClosed = false
     // Every turn moves bytes or ends; more turns than bytes mean that a turn does neither.
     for _ in 0..<(4 * wire.count + 64) {
-      if source.readRoom == 0 { source.compact() }
-      let count = min(source.readRoom, wire.count - arrived, splits.next(limit: tiny ? 7 : 9000))
+      if source.receiveRoom == 0 { source.compact() }
+      let count = min(source.receiveRoom, wire.count - arrived, splits.next(limit: tiny ? 7 : 9000))
       source.append(wire, in: arrived..<arrived + count)
       arrived += count
       do throws(MessageError) {
