@@ -49,6 +49,8 @@ extension Enforcement {
     return DecisionWithFindings(decision: .forward(revocation), findings: [])
   }
 
+  /// Decides the revocation of a token that the gateway did not seal. The client's request passes unchanged, or is
+  /// refused.
   private static func decideUnsealed(
     _ request: TokenRequest, policy: Policy
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
