@@ -38,7 +38,7 @@ struct BrowserCookie: Sendable {
     return try? sealer.open(BrowserSession.self, from: value)
   }
 
-  /// Returns the values of all cookies in the field with the name of the gateway's cookie.
+  /// Returns the values of the gateway's cookie in one `Cookie` field, which may contain several cookies of this name.
   private func values(in field: Span<UInt8>) -> [String] {
     let name = name.utf8.span
     var values: [String] = []

@@ -195,6 +195,7 @@ extension RedirectDestination {
   init(_ uri: RedirectURI) {
     switch uri.kind {
     case .privateUse(let scheme): self = .app(scheme: scheme)
+    // The redirect URI of the Windows Web Authentication Broker begins with `msapp:` or `ms-app:`.
     case .windowsBroker: self = .app(scheme: "msapp")
     case .loopback, .localhost: self = .thisComputer
     case .https: self = .site(uri: String(uri.text.prefix { $0 != "?" }))
@@ -203,6 +204,7 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
-  /// The result of `Client.identityIsProven(by:)` for the redirect URI of the request.
+  /// True if the consent page may show the client's name without a warning. `Client.identityIsProven(by:)` describes
+  /// the conditions.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }
 }

@@ -163,6 +163,7 @@ extension InterceptedRequest {
     else {
       return false
     }
+    // The digest `link` is computed from the state and the redirect URI, which the request and its response share.
     return gateway.resources.observedFlows.isKnown(digests.link)
   }
 
@@ -182,8 +183,8 @@ extension InterceptedRequest {
   }
 
   /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not send
-  /// a cookie with `SameSite=Lax` with such a form. If a federated sign-in ends with one, the operator has to set
-  /// `upstream.cross_site_login`.
+  /// a cookie with `SameSite=Lax` with such a form. If a federated sign-in ends with a form post from another site, the
+  /// operator has to set `upstream.cross_site_login`.
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }

@@ -77,7 +77,8 @@ struct PushedRequests {
       transaction: transaction, query: String(decoding: bytes.dropFirst(TransactionID.byteCount), as: UTF8.self))
   }
 
-  /// Removes the request of a reference. Returns true if it existed, so that only one of several browsers can use it.
+  /// Removes the request of a reference. Returns true if the store still contained the request. If several browsers
+  /// present the same reference, only one of the calls returns true, so only one browser can use the request.
   func take(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> Bool {
     try await store.take(key(reference), now: now) != nil
   }
