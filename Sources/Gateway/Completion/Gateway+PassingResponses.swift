@@ -77,6 +77,7 @@ extension Gateway {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
       let digests = ObservedFlow.digests(of: answer)
     else { return nil }
+    // `digests.link` is a digest of the state and the redirect URI. It finds the request of this response.
     resources.observedFlows.recordResponse(digests.link, code: digests.code, now: now)
     var observed = ObservedRequest()
     observed.flow = digests.link.description

@@ -171,6 +171,8 @@ struct LocationGuard: Sendable {
     return ResolvedLocation.interpretations(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
   }
 
+  /// Returns true if the location is a redirect URI of an enforced client. Also returns true if the host is not ASCII,
+  /// because browsers may map such a host to that of a redirect URI.
   private func isEnforcedURI(_ location: ResolvedLocation) -> Bool {
     location.hasNonASCIIHost || enforcedURIs.contains(location.hashValue)
       || location.isLoopback && enforcedLoopbackURIs.contains(location.withoutPort.hashValue)
