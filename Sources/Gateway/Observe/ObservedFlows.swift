@@ -64,7 +64,7 @@ final class ObservedFlows: Sendable {
   /// Returns true if an authorization request with this link is recorded.
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
 
-  /// Records an authorization response that passes.
+  /// Records an authorization response that passes, by its link and the digest of its code.
   func recordResponse(_ link: ShortDigest, code: ShortDigest, now: UnixTime) {
     tables.withLock { tables in
       guard let request = tables.requests[link] else { return }
