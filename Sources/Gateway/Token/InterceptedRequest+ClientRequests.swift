@@ -78,7 +78,7 @@ extension InterceptedRequest {
   /// Counts a token or revocation request for its address. Returns the response for a request beyond the limit; `nil`
   /// within the limit.
   ///
-  /// Requests and connections from this machine are not limited.
+  /// Requests from this machine are not limited.
   func throttledAddress() -> Response? {
     let limit = policy.gateway.limits.tokenRequestsPerAddress
     guard limit > 0, !request.peer.isLoopback else { return nil }

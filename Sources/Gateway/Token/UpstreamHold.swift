@@ -10,7 +10,7 @@ import Time
 struct UpstreamHold {
   /// The time for which the request may wait for an upstream connection (`ProxyConfiguration.queueTimeout`).
   private static let queueTime: Milliseconds = 5_000
-  /// The time between the claim and the upstream request: more than an operation of the store may take.
+  /// The maximum time between the claim and the upstream request. It is longer than an operation of the store may take.
   private static let storeTime: Seconds = 10
   /// The time for which the claim must still be safe from other processes when the caller checks it, just before the
   /// upstream request (`RedemptionLedger.isHeld`, `RefreshLedger.isHeld`). It is longer than the steps between the
@@ -29,9 +29,9 @@ struct UpstreamHold {
   init(
     _ upstream: UpstreamSettings, bodyTimeout: Milliseconds, now: MonotonicTime = SystemClock.monotonicTime()
   ) {
-    let request = UpstreamHold.queueTime + upstream.connectTimeout + upstream.responseTimeout + bodyTimeout
+    let requestTime = UpstreamHold.queueTime + upstream.connectTimeout + upstream.responseTimeout + bodyTimeout
     // `+ 1` makes up for the fraction of a second that the conversion drops.
-    lease = Seconds(request) + 1 + UpstreamHold.storeTime
+    lease = Seconds(requestTime) + 1 + UpstreamHold.storeTime
     began = now
   }
 

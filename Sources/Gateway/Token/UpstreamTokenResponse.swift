@@ -103,8 +103,8 @@ enum UpstreamTokenResponse {
 /// refresh token:
 ///
 /// - `refresh_token` must be a string: a whole number is converted to a string, and a value of another type is removed.
-/// - Each of the other members is removed if its value is the refresh token. Only an `access_token` stays, because
-///   without it the response cannot be used.
+/// - Any other of these members is removed if its value is the refresh token. The exception is `access_token`, because
+///   the client cannot use a response without it.
 struct TokenResponseScreen {
   /// The minimum length, in bytes, of a refresh token that is searched for in parts of texts and in numbers. A shorter
   /// one could occur there by chance, so only a text that is equal to it is masked.
@@ -226,6 +226,7 @@ private struct MemberScreen {
 
   /// Returns the value that may be sent under a name, or `nil` if the member must be dropped.
   func screened(_ name: String, _ value: JSONValue) -> JSONValue? {
+    // The name itself contains a hidden text.
     guard mask(name) == name else { return nil }
     if MemberScreen.isSecretName(name) { return nil }
     if sealsRefreshToken, MemberScreen.isRefreshTokenName(name), !MemberScreen.isLifetime(name, value) { return nil }
