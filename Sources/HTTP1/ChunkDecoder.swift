@@ -98,7 +98,7 @@ struct ChunkDecoder: Sendable {
     guard digits > 0 else { throw .malformed("a chunk without a size") }
     switch byte {
     case .carriageReturn: state = .sizeLineFeed
-    case 0x3b: state = .extensions
+    case 0x3b: state = .extensions  // a semicolon
     default: throw .malformed("an invalid chunk size")
     }
   }
