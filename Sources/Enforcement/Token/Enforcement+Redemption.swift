@@ -37,11 +37,11 @@ public final class RedemptionPermit: Sendable {
   public let verifier: Secret?
   /// The token request to the upstream.
   public let upstream: UpstreamTokenRequest
-  /// True if the gateway seals the refresh token of the response to the client. The gateway seals it for public
-  /// clients. The gateway also seals it if it redeems the code with credentials that it holds, because the client
-  /// cannot use the upstream's refresh token without these credentials. The exception is an observed client that can
-  /// refresh at the upstream by itself: this client gets the upstream's own token, because a client that is set to
-  /// `observe` must get no further sealed tokens (invariant `I-observe`).
+  /// True if the gateway seals the refresh token of the response to the client. The gateway seals the token of a public
+  /// client. The gateway also seals the token if the request to the upstream contains credentials that the gateway
+  /// holds, because the client cannot use the upstream's refresh token without these credentials. The exception is an
+  /// observed client that can refresh at the upstream by itself: this client gets the upstream's own token, because a
+  /// client that is set to `observe` must get no further sealed tokens (invariant `I-observe`).
   public let sealsRefreshToken: Bool
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
