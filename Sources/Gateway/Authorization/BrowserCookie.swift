@@ -134,7 +134,7 @@ struct BrowserSession: Sealable {
   /// The SHA-256 digest of the secret. A transaction contains the digest for the browser in which it began.
   var hash: [UInt8] { sha256(secret) }
 
-  /// Returns true if `hash` is the digest of this browser's secret, so that a transaction with this digest began in
-  /// this browser.
+  /// Returns true if a transaction that contains the digest `hash` began in this browser: `hash` is the digest of this
+  /// browser's secret.
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }
 }

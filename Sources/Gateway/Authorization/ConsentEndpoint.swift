@@ -84,9 +84,9 @@ struct ConsentEndpoint {
     return await startTransaction(permit, ticket, session)
   }
 
-  /// True if a page on the gateway's origin posted the form. With a `SameSite=Lax` cookie, the cookie is sufficient
-  /// proof, because browsers do not send it with a form from another site (`I-browser`). Otherwise the field
-  /// `Sec-Fetch-Site` decides or, if the browser does not send it, the field `Origin`.
+  /// True if a page on the gateway's origin posted the form. A `SameSite=Lax` cookie is sufficient proof, because
+  /// browsers do not send such a cookie with a form from another site (`I-browser`). With a `SameSite=None` cookie, the
+  /// field `Sec-Fetch-Site` decides. If the browser does not send this field, the field `Origin` decides.
   private var isSameOrigin: Bool {
     guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers

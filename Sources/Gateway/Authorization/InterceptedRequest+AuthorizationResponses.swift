@@ -31,9 +31,9 @@ extension InterceptedRequest {
       ])
   }
 
-  /// Records a refusal and returns its response. If the redirect URI has been verified and the rejection may redirect,
-  /// this is an error response to the client or, for a client that the operator does not trust, a page with a link that
-  /// sends the error to the client. Otherwise it is an error page.
+  /// Records a refusal and returns the response for the browser. If the redirect URI has been verified and the
+  /// rejection may redirect, the response sends the error to the client. For a client that the operator does not trust,
+  /// it is a page with a link that sends the error to the client. In all other cases, the response is an error page.
   ///
   /// - Parameter transaction: The transaction to which the request belongs; `nil` if it is unknown.
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {

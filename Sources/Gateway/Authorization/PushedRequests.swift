@@ -20,8 +20,8 @@ struct PushedRequests {
   /// The maximum length of a request, in bytes. A request in a URL has to be much shorter, because few servers accept
   /// URLs of more than 8 KiB.
   static let maximumLength = 16_000
-  /// The maximum length of a stored request of a public client, in bytes. Any program can send such a request, so it
-  /// may use only little memory.
+  /// The maximum length of a stored request of a public client, in bytes. Any program can send such a request, so the
+  /// request may use only little memory.
   private static let maximumPublicLength = 512
   /// The number of random bytes in a reference. 256 bits cannot be guessed (RFC 9126, section 7.1, with RFC 6749,
   /// section 10.10).
