@@ -116,6 +116,7 @@ struct ResolvedLocation: Hashable, Sendable {
     return isName ? name.map(\.lowercasedASCII) : nil
   }
 
+  /// Returns the authority in the form of the property `authority`.
   private static func authority(_ text: ArraySlice<UInt8>, isSecure: Bool) -> [UInt8] {
     let hostAndPort = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
     let host = decoded(hostAndPort).map(\.lowercasedASCII)
@@ -138,6 +139,7 @@ struct ResolvedLocation: Hashable, Sendable {
     Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }
 
+  /// Returns the path in the form of the property `path`.
   private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var segments: [ArraySlice<UInt8>] = []
     for segment in replacingBackslashes(decoded(text)).split(separator: slash) {
