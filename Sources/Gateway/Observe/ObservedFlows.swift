@@ -3,7 +3,7 @@ import Synchronization
 import Time
 
 /// Links the requests of observed flows: an authorization request with the code in its response, and a refresh token
-/// with its successor (`I-observe`).
+/// with its successor (`I-observe`). Also counts the uses of each code.
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
 /// oldest. If an entry is lost, the gateway misses a finding. It may also refuse an authorization response to an
