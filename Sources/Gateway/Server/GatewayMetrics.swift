@@ -15,8 +15,8 @@ final class GatewayMetrics: ProxyMetrics {
   }
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {
-    // The metric counts a request that the handler answered as `forward`, because rules have judged the request. This
-    // is also true if the gateway did not send the request upstream.
+    // The metric counts a request that the handler answered as `forward`, because rules have judged the request. The
+    // gateway may have answered the request without the upstream.
     let kind: Handling =
       switch handling {
       case .passed: .pass
