@@ -5,8 +5,9 @@ import Time
 /// The time for which one request may hold a claim in the store while it contacts the upstream.
 ///
 /// After the lease of the claim, another request may take over the claim. So a request that has waited too long for the
-/// store, e.g. because its process was stopped, must not contact the upstream any more. Nor may a request do so if
-/// other processes may soon treat its process as ended (`EphemeralStore.isGone`) and take over its claims.
+/// store, e.g. because its process was stopped, must not contact the upstream any more. The same is true for a
+/// request of a process that other processes may soon treat as ended (`EphemeralStore.isGone`), because they may then
+/// take over the claims of this process.
 struct UpstreamHold {
   /// The time for which the request may wait for an upstream connection (`ProxyConfiguration.queueTimeout`).
   private static let queueTime: Milliseconds = 5_000

@@ -138,7 +138,7 @@ struct TokenResponseScreen {
     let membersToSearch = members.filter { name, value in
       name != "refresh_token"
         && !(TokenResponseScreen.isStandard(name)
-          && TokenResponseScreen.passes(name, value, hiding: refreshToken, nestedStrings))
+          && TokenResponseScreen.passes(name, value, refreshToken: refreshToken, nestedStrings: nestedStrings))
     }
     guard !membersToSearch.isEmpty else { return isChanged }
     let refreshTokens = refreshToken.map { nestedStrings + [$0] } ?? nestedStrings
@@ -157,9 +157,10 @@ struct TokenResponseScreen {
   }
 
   /// Returns true if a standard member passes unchanged, because its value is neither the refresh token nor one of the
-  /// strings in it. Returns false for an array or object, which may contain the refresh token.
+  /// strings in a `refresh_token` that is an array or an object. Returns false if the value of the member is itself an
+  /// array or object, which may contain the refresh token. An `access_token` always passes.
   private static func passes(
-    _ name: String, _ value: JSONValue, hiding refreshToken: String?, _ nestedStrings: [String]
+    _ name: String, _ value: JSONValue, refreshToken: String?, nestedStrings: [String]
   ) -> Bool {
     guard refreshToken != nil || !nestedStrings.isEmpty, name != "access_token" else { return true }
     return switch value {
