@@ -21,7 +21,7 @@ extension Enforcement {
     switch opened {
     case .invalid: return decideUnsealed(request, policy: policy)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
-    // revoked it (RFC 7009, section 2.2).
+    // revoked the token (RFC 7009, section 2.2).
     case .keyUnknown:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .value(let value): grant = value
