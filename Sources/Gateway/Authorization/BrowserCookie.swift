@@ -131,7 +131,8 @@ struct BrowserSession: Sealable {
     static let usesBroker: UInt8 = 2
   }
 
-  /// The SHA-256 digest of the secret. A transaction contains the digest for the browser in which it began.
+  /// The SHA-256 digest of the secret. A transaction contains this digest of the browser in which the transaction
+  /// began.
   var hash: [UInt8] { sha256(secret) }
 
   /// Returns true if a transaction that contains the digest `hash` began in this browser: `hash` is the digest of this

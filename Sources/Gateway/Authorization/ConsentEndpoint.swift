@@ -109,8 +109,8 @@ struct ConsentEndpoint {
     }
   }
 
-  /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
-  /// 6749, section 10.12).
+  /// Refuses a request that is not the form of a consent page of this browser: another site may have caused the request
+  /// (RFC 6749, section 10.12).
   private func refuseForgedForm() -> Response {
     intercepted.trail.recordRefusal(.browserMismatch)
     var page = ErrorPage(.browserMismatch, detail: "the form does not belong to this browser; start again in the app")

@@ -82,12 +82,13 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the path of a link that begins the sign-in again, with the authorization request that the client would
-  /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
+  /// Returns the path of a link with which the user begins the sign-in again. The link contains the authorization
+  /// request that the client would send. Returns `nil` if the client must push its requests, because then only the
+  /// client can begin the sign-in.
   ///
   /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
-  /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets this
-  /// page, too.
+  /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets the
+  /// page with the link, too.
   private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -182,9 +183,9 @@ extension InterceptedRequest {
     }
   }
 
-  /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not send
-  /// a cookie with `SameSite=Lax` with such a form. If a federated sign-in ends with a form post from another site, the
-  /// operator has to set `upstream.cross_site_login`.
+  /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not
+  /// attach a `SameSite=Lax` cookie to such a form post. If a federated sign-in ends with a form post from another
+  /// site, the operator has to set `upstream.cross_site_login`.
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }

@@ -66,7 +66,8 @@ struct PushedRequests {
     return reference.uri
   }
 
-  /// Returns the stored request for a reference; `nil` if it is unknown, expired or was pushed by another client.
+  /// Returns the stored request for a reference. Returns `nil` if the reference is unknown or has expired, or if
+  /// another client pushed the request.
   func find(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> StoredRequest? {
     let key = key(reference)
     guard let sealed = try await store.get(key, now: now),
