@@ -101,7 +101,8 @@ struct PassingResponse {
     self.withheld = withheld
   }
 
-  /// Returns the response for the browser, with the cookies of the withheld response, such as that of a new session.
+  /// Returns the response for the browser. It has the cookies of the withheld response, for example the cookie of a new
+  /// session at the upstream.
   func respond() async -> Response {
     var response = await responseWithoutCookies()
     for field in intercepted.cookies(of: withheld.response) { response.headers.append("Set-Cookie", field) }
