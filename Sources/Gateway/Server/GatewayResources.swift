@@ -19,7 +19,7 @@ public struct GatewayResources: Sendable {
   let refreshFamilies: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
-  /// Returns the current time. Codes, tokens and transactions expire according to it.
+  /// Returns the current time. Codes, tokens and transactions expire according to this time.
   let now: @Sendable () -> UnixTime
   /// The code challenges of recent authorization requests, to find a challenge that several browsers send.
   let recentChallenges = RecentChallenges()
