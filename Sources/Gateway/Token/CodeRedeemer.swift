@@ -55,8 +55,8 @@ struct CodeRedeemer {
         }
       }
     } catch {
-      // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch.
-      // Without the store, the gateway cannot guarantee single use.
+      // The store is full or unavailable, or the store has begun another epoch and may have lost an earlier claim on
+      // the code. Without the store, the gateway cannot guarantee single use.
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
@@ -80,9 +80,9 @@ struct CodeRedeemer {
 
   /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
   ///
-  /// Returns true if the client may get the response. If the store is unavailable, the client may still get it as long
-  /// as no other request can have taken over the claim. The claim then stays in the store, so a second use of the code
-  /// is refused.
+  /// Returns true if the client may get the response. If the store is unavailable, the client may still get the
+  /// response as long as no other request can have taken over the claim. The claim then stays in the store, so a second
+  /// use of the code is refused.
   ///
   /// - Parameter members: The members of the token response; empty if the upstream refused the code.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async -> Bool {
