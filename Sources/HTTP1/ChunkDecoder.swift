@@ -45,6 +45,7 @@ struct ChunkDecoder: Sendable {
     return false
   }
 
+  /// Decodes bytes at the start of `input`, at most to the end of the first chunk data in it.
   mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece {
     var position = 0
     while position < input.count {
