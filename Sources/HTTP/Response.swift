@@ -1,5 +1,5 @@
 /// A response that is in memory as a whole: a response that the gateway creates, or an upstream response whose body the
-/// gateway has to read.
+/// gateway has to read. Also the head of an upstream response, in which case `body` is empty.
 ///
 /// `headers` never contains the framing fields `Content-Length`, `Transfer-Encoding` and `Connection`. They are added
 /// when the response is sent.

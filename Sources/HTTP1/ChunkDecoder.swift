@@ -45,6 +45,7 @@ struct ChunkDecoder: Sendable {
     return false
   }
 
+  /// Decodes bytes at the start of `input`, at most to the end of the first chunk data in it.
   mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece {
     var position = 0
     while position < input.count {
@@ -98,7 +99,7 @@ struct ChunkDecoder: Sendable {
     guard digits > 0 else { throw .malformed("a chunk without a size") }
     switch byte {
     case .carriageReturn: state = .sizeLineFeed
-    case 0x3b: state = .extensions
+    case 0x3b: state = .extensions  // a semicolon
     default: throw .malformed("an invalid chunk size")
     }
   }

@@ -41,6 +41,7 @@ public struct ConnectionState: Sendable {
 
   private var request = RequestSide.complete
   private var response = ResponseSide.awaited
+  /// True if both sides let the connection stay open after this exchange.
   private var keepsAlive = true
   /// The number of request heads received on this connection.
   public private(set) var requestCount = 0

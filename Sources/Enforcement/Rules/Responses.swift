@@ -12,8 +12,8 @@ extension Rule where Context == AuthorizationContext {
         return .refuse(context.parameters[.responseType] == nil ? .responseTypeMissing : .responseTypeMalformed)
       }
       guard type != .code else { return .pass }
-      // The error for a public native app says that the app may not use the type. For any other client, it says that
-      // the gateway does not support the type.
+      // If a public native app requests a known type that returns tokens, the error says that such an app may not use
+      // this type. In all other cases, the error says that the gateway does not support the type.
       let isNative = context.client?.application == .native && context.client?.kind == .public
       return .refuse(type.isKnown && type.returnsTokens && isNative ? .responseTypeForNative : .responseTypeUnsupported)
     }

@@ -41,7 +41,8 @@ extension Rule where Context: FormContext {
 }
 
 extension FormContext {
-  /// True if the request has the parameter and `upstream.parameters` does not list it.
+  /// Returns true if the request has the parameter and the gateway does not forward it, because `upstream.parameters`
+  /// does not list it.
   fileprivate func drops(_ parameter: ParameterName) -> Bool {
     parameters.contains(parameter) && !policy.upstream.parameters.contains(parameter.text)
   }
@@ -76,8 +77,8 @@ extension Rule where Context == ReentryContext {
   }
 }
 
-/// The scope that is sent upstream for the scope of a request: without the tokens of `scopes.drop`, and with
-/// `scopes.default` if no token is left.
+/// The scope that the gateway sends upstream in place of the scope in a client's request. The gateway removes the
+/// tokens of `scopes.drop`, and uses `scopes.default` if no token is left.
 ///
 /// The consent page, the sealed state and the sealed code contain the scope as the client sent it.
 struct UpstreamScope {
@@ -93,19 +94,19 @@ struct UpstreamScope {
   ///   - appliesDefault: True if the default is used when no scope is left. It is false in a refresh, in which an
   ///     omitted scope means the granted scope (RFC 6749, section 6).
   init(_ requested: Scope?, client: Client?, policy: Policy, appliesDefault: Bool) {
-    let own = client?.upstream.scopes
-    let server = policy.upstream.scopes
-    guard own != nil || server != nil else {
+    let clientRules = client?.upstream.scopes
+    let commonRules = policy.upstream.scopes
+    guard clientRules != nil || commonRules != nil else {
       scope = requested
       isNarrowed = false
       return
     }
-    let drop = own?.drop ?? server?.drop ?? []
+    let drop = clientRules?.drop ?? commonRules?.drop ?? []
     let tokens = requested?.text.split(separator: " ") ?? []
     let kept = tokens.filter { !drop.contains(String($0)) }
     isNarrowed = kept.count < tokens.count
     let rest = isNarrowed ? Scope(parsing: kept.joined(separator: " ")) : requested
-    let defaults = own?.hasDefault == true ? own : server
-    scope = rest ?? (appliesDefault ? defaults?.defaultScope : nil)
+    let rulesWithDefault = clientRules?.hasDefault == true ? clientRules : commonRules
+    scope = rest ?? (appliesDefault ? rulesWithDefault?.defaultScope : nil)
   }
 }

@@ -53,7 +53,8 @@ extension Rule where Context == RedemptionContext {
       guard context.code.upstreamClientID == context.request.client.upstream.clientID else {
         return .refuse(.codeOutdated)
       }
-      // OAuth 2.1, section 4.1.3. The code may have been issued without a challenge before the profile was set.
+      // OAuth 2.1, section 4.1.3. The code may have been issued without a challenge before the operator set the profile
+      // of the client. A confidential client that checks the `nonce` of ID tokens may omit the challenge.
       let client = context.request.client
       let needsChallenge = client.profile == .oauth21 && !(client.kind == .confidential && client.reliesOnNonce)
       return needsChallenge && context.code.challenge == nil ? .refuse(.codeOutdated) : .pass

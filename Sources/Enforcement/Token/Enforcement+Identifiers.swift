@@ -59,7 +59,8 @@ extension Enforcement {
   }
 }
 
-/// The strings in the payload of a JWT. Its claims `sub` and `iss` contain a client id (RFC 7523, section 3).
+/// Extracts the strings in the payload of a client assertion, which is a JWT. The claims `sub` and `iss` of the
+/// assertion contain a client id (RFC 7523, section 3).
 enum ClientClaims {
   /// Returns the texts between quotation marks, which include all strings of the payload. The structure of the payload
   /// is not parsed, because the result is only searched for ids.

@@ -37,10 +37,11 @@ public final class RedemptionPermit: Sendable {
   public let verifier: Secret?
   /// The token request to the upstream.
   public let upstream: UpstreamTokenRequest
-  /// True if the gateway seals the refresh token of the response to the client. It does so for public clients, and for
-  /// codes that it redeems with credentials that it holds, because only the gateway can use such a refresh token. The
-  /// exception is an observed client that can refresh at the upstream by itself: it gets the upstream's own token,
-  /// because a client that is set to `observe` must get no further sealed tokens (invariant `I-observe`).
+  /// True if the gateway seals the refresh token of the response to the client. The gateway seals the token of a public
+  /// client. The gateway also seals the token if the request to the upstream contains credentials that the gateway
+  /// holds, because the client cannot use the upstream's refresh token without these credentials. The exception is an
+  /// observed client that can refresh at the upstream by itself: this client gets the upstream's own token, because a
+  /// client that is set to `observe` must get no further sealed tokens (invariant `I-observe`).
   public let sealsRefreshToken: Bool
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
@@ -48,6 +49,7 @@ public final class RedemptionPermit: Sendable {
   init(_ context: RedemptionContext, policy: Policy) {
     let request = context.request
     code = context.code
+    // The digest of the upstream code, not of the sealed code that the client presented.
     let digest = code.digest
     claimID = TransactionID(ofClaimOn: digest)
     family = TransactionID(ofLoginWith: digest, in: code.transactionID)

@@ -28,8 +28,8 @@ struct RefreshContext: Sendable {
 public struct RefreshPermit: Sendable {
   /// The client that refreshes.
   public let client: Client
-  /// The content of the sealed token, decrypted; `nil` for a token that the gateway did not seal, which only the
-  /// upstream checks.
+  /// The content of the sealed token, decrypted. `nil` if the gateway did not seal the token: only the upstream can
+  /// check such a token.
   public let grant: RefreshGrant?
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
@@ -37,8 +37,8 @@ public struct RefreshPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client.
   public let sealsRefreshToken: Bool
-  /// True if the gateway seals the client's refresh tokens, but did not seal the presented one, because the upstream
-  /// issued it before the gateway was installed (`raw_refresh_until`).
+  /// True if the presented refresh token is not sealed, but the next one of this client will be. The upstream issued
+  /// the presented token before the gateway was installed (`raw_refresh_until`).
   public var isAdopted: Bool { grant == nil && sealsRefreshToken }
   /// True for a sealed refresh token of a public client. Such a token is valid for one use (RFC 9700, section 2.2.2),
   /// and the caller must record the use in the store before it contacts the upstream.
@@ -65,7 +65,8 @@ extension Enforcement {
   public static func decideRefresh(
     _ request: RefreshRequest, opened: Opened<RefreshGrant>, policy: Policy, now: UnixTime
   ) -> DecisionWithFindings<RefreshPermit> {
-    // The client may still have refresh tokens that the upstream issued before the gateway was installed.
+    // Until `raw_refresh_until`, the client may present refresh tokens that the upstream issued before the gateway was
+    // installed.
     let acceptsUnsealed = request.client.rawRefreshUntil.map { now < $0 } ?? false
     switch opened {
     // The gateway does not seal refresh tokens for this client, so this is an upstream token that resembles a sealed
@@ -106,6 +107,11 @@ extension Enforcement {
     return DecisionWithFindings(decision: .forward(permit), findings: [])
   }
 
+  /// Returns the permit to send the upstream's refresh token `token` upstream.
+  ///
+  /// - Parameters:
+  ///   - grant: The content of the sealed token; `nil` if the client presented `token` itself.
+  ///   - mayUseHeldCredentials: True if the request to the upstream may contain credentials that the gateway holds.
   private static func permit(
     _ request: RefreshRequest, token: Secret, grant: RefreshGrant?, mayUseHeldCredentials: Bool, policy: Policy
   ) -> RefreshPermit {

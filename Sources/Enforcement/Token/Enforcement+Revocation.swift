@@ -21,7 +21,7 @@ extension Enforcement {
     switch opened {
     case .invalid: return decideUnsealed(request, policy: policy)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
-    // revoked it (RFC 7009, section 2.2).
+    // revoked the token (RFC 7009, section 2.2).
     case .keyUnknown:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .value(let value): grant = value
@@ -49,6 +49,8 @@ extension Enforcement {
     return DecisionWithFindings(decision: .forward(revocation), findings: [])
   }
 
+  /// Decides the revocation of a token that the gateway did not seal. The client's request passes unchanged, or is
+  /// refused.
   private static func decideUnsealed(
     _ request: TokenRequest, policy: Policy
   ) -> DecisionWithFindings<UpstreamTokenRequest> {

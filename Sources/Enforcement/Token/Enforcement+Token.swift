@@ -49,12 +49,13 @@ struct TokenContext: FormContext {
   var parameters: FormParameters { request.parameters }
   var definedParameters: ParameterNames { request.definedParameters }
   var defect: RequestDefect? { request.defect }
+  /// The scope in the request. `nil` if a code is redeemed, because `scope` has no meaning in this request.
   var requestedScope: Scope? {
     grant == .authorizationCode ? nil : parameters[.scope].flatMap { Scope(parsing: $0) }
   }
   var grant: GrantType? { parameters[.grantType].flatMap(GrantType.init(rawValue:)) }
 
-  /// The verifier to compare; `nil` if the request has none, or a malformed one, or an unknown client.
+  /// The verifier to compare. `nil` if `client` is `nil`, or if the request has no verifier or a malformed one.
   var verifier: CodeVerifier? {
     guard let client, let text = parameters[.codeVerifier] else { return nil }
     return CodeVerifier(parsing: text, syntax: client.verifierSyntax)

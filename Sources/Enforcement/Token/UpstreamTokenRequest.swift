@@ -14,8 +14,9 @@ public struct UpstreamTokenRequest: Sendable {
   public let presentedCredentials: ClientAuthentication?
   /// The values in the request that the client does not know: the upstream's code or token, and the gateway's verifier.
   private let hiddenValues: [Secret]
+  /// The client secret that the gateway holds and sends in the request; `nil` if the request does not contain it.
   private let heldSecret: Secret?
-  /// True if the gateway seals the refresh token of the response, so that the client must not get the upstream's own
+  /// True if the gateway seals the refresh token of the response. The client must then not get the upstream's own
   /// token.
   public let sealsRefreshToken: Bool
 
@@ -32,13 +33,14 @@ public struct UpstreamTokenRequest: Sendable {
     body = Secret(FormEncoding.serialise(entries + credentials.entries(from: parameters)))
   }
 
-  /// Texts of the request that the response to the client must not contain: the upstream's code or refresh token that
-  /// was sealed, the gateway's verifier, and the secret that the gateway holds.
+  /// The texts of the request that the response to the client must not contain: the upstream's code or token, the
+  /// gateway's verifier, and the secret that the gateway holds. An upstream token that the client itself presented is
+  /// not among them.
   public var hiddenTexts: [Secret] {
     guard let heldSecret else { return hiddenValues }
     // The secret can be decoded from the base64 text of HTTP Basic, so that text is hidden, too.
-    let pair = authorization.map { [BasicCredentials.encodedPair(of: $0)] } ?? []
-    return hiddenValues + [heldSecret] + pair
+    let encodedPairs = authorization.map { [BasicCredentials.encodedPair(of: $0)] } ?? []
+    return hiddenValues + [heldSecret] + encodedPairs
   }
 }
 
@@ -95,6 +97,9 @@ enum UpstreamCredentials: Sendable {
   /// Returns the parameters that the credentials add to the body.
   ///
   /// With HTTP Basic, `client_id` is omitted, because some servers refuse a request with both.
+  ///
+  /// - Parameter parameters: The parameters of the client's request. Credentials that the client presented in the body
+  ///   are copied from them.
   func entries(from parameters: FormParameters) -> [FormParameters.Entry] {
     switch self {
     case .held(let client, let secret):

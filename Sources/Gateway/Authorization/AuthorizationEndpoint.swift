@@ -31,6 +31,7 @@ struct AuthorizationEndpoint {
 
   func respond() async -> Reply {
     do throws(StoreError) {
+      // The query and the body may contain several `state` parameters.
       for state in request.states {
         switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
         case .value(let transaction): return await reenter(transaction, state: state)
@@ -90,6 +91,7 @@ struct AuthorizationEndpoint {
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
+      // The gateway sealed the ticket that contained the request, so the request is enforced in every mode.
       original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true)
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {

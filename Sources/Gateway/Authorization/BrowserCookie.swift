@@ -38,7 +38,7 @@ struct BrowserCookie: Sendable {
     return try? sealer.open(BrowserSession.self, from: value)
   }
 
-  /// Returns the values of all cookies in the field with the name of the gateway's cookie.
+  /// Returns the values of the gateway's cookie in one `Cookie` field, which may contain several cookies of this name.
   private func values(in field: Span<UInt8>) -> [String] {
     let name = name.utf8.span
     var values: [String] = []
@@ -131,10 +131,11 @@ struct BrowserSession: Sealable {
     static let usesBroker: UInt8 = 2
   }
 
-  /// The SHA-256 digest of the secret. A transaction contains the digest for the browser in which it began.
+  /// The SHA-256 digest of the secret. A transaction contains this digest of the browser in which the transaction
+  /// began.
   var hash: [UInt8] { sha256(secret) }
 
-  /// Returns true if `hash` is the digest of this browser's secret, so that a transaction with this digest began in
-  /// this browser.
+  /// Returns true if a transaction that contains the digest `hash` began in this browser: `hash` is the digest of this
+  /// browser's secret.
   func isBound(to hash: [UInt8]) -> Bool { constantTimeEqual(self.hash, hash) }
 }

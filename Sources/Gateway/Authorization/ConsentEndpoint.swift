@@ -84,9 +84,9 @@ struct ConsentEndpoint {
     return await startTransaction(permit, ticket, session)
   }
 
-  /// True if a page on the gateway's origin posted the form. With a `SameSite=Lax` cookie, the cookie is sufficient
-  /// proof, because browsers do not send it with a form from another site (`I-browser`). Otherwise the field
-  /// `Sec-Fetch-Site` decides or, if the browser does not send it, the field `Origin`.
+  /// True if a page on the gateway's origin posted the form. A `SameSite=Lax` cookie is sufficient proof, because
+  /// browsers do not send such a cookie with a form from another site (`I-browser`). With a `SameSite=None` cookie, the
+  /// field `Sec-Fetch-Site` decides. If the browser does not send this field, the field `Origin` decides.
   private var isSameOrigin: Bool {
     guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers
@@ -109,8 +109,8 @@ struct ConsentEndpoint {
     }
   }
 
-  /// Refuses a request that is not the form of a consent page of this browser: another site may have caused it (RFC
-  /// 6749, section 10.12).
+  /// Refuses a request that is not the form of a consent page of this browser: another site may have caused the request
+  /// (RFC 6749, section 10.12).
   private func refuseForgedForm() -> Response {
     intercepted.trail.recordRefusal(.browserMismatch)
     var page = ErrorPage(.browserMismatch, detail: "the form does not belong to this browser; start again in the app")
@@ -195,6 +195,7 @@ extension RedirectDestination {
   init(_ uri: RedirectURI) {
     switch uri.kind {
     case .privateUse(let scheme): self = .app(scheme: scheme)
+    // The redirect URI of the Windows Web Authentication Broker begins with `msapp:` or `ms-app:`.
     case .windowsBroker: self = .app(scheme: "msapp")
     case .loopback, .localhost: self = .thisComputer
     case .https: self = .site(uri: String(uri.text.prefix { $0 != "?" }))
@@ -203,6 +204,7 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
-  /// The result of `Client.identityIsProven(by:)` for the redirect URI of the request.
+  /// True if the consent page may show the client's name without a warning. `Client.identityIsProven(by:)` describes
+  /// the conditions.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }
 }

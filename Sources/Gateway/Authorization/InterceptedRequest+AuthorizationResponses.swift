@@ -31,9 +31,9 @@ extension InterceptedRequest {
       ])
   }
 
-  /// Records a refusal and returns its response. If the redirect URI has been verified and the rejection may redirect,
-  /// this is an error response to the client or, for a client that the operator does not trust, a page with a link that
-  /// sends the error to the client. Otherwise it is an error page.
+  /// Records a refusal and returns the response for the browser. If the redirect URI has been verified and the
+  /// rejection may redirect, the response sends the error to the client. For a client that the operator does not trust,
+  /// it is a page with a link that sends the error to the client. In all other cases, the response is an error page.
   ///
   /// - Parameter transaction: The transaction to which the request belongs; `nil` if it is unknown.
   func respond(with refusal: RejectionResponse, transaction: AuthorizationTransaction? = nil) -> Response {
@@ -82,12 +82,13 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the path of a link that begins the sign-in again, with the authorization request that the client would
-  /// send. Returns `nil` if the client must push its requests, because then only the client can begin.
+  /// Returns the path of a link with which the user begins the sign-in again. The link contains the authorization
+  /// request that the client would send. Returns `nil` if the client must push its requests, because then only the
+  /// client can begin the sign-in.
   ///
   /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
-  /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets this
-  /// page, too.
+  /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets the
+  /// page with the link, too.
   private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
     guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
     var entries = [
@@ -163,6 +164,7 @@ extension InterceptedRequest {
     else {
       return false
     }
+    // The digest `link` is computed from the state and the redirect URI, which the request and its response share.
     return gateway.resources.observedFlows.isKnown(digests.link)
   }
 
@@ -181,9 +183,9 @@ extension InterceptedRequest {
     }
   }
 
-  /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not send
-  /// a cookie with `SameSite=Lax` with such a form. If a federated sign-in ends with one, the operator has to set
-  /// `upstream.cross_site_login`.
+  /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not
+  /// attach a `SameSite=Lax` cookie to such a form post. If a federated sign-in ends with a form post from another
+  /// site, the operator has to set `upstream.cross_site_login`.
   private var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }

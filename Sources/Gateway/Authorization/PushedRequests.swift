@@ -20,8 +20,8 @@ struct PushedRequests {
   /// The maximum length of a request, in bytes. A request in a URL has to be much shorter, because few servers accept
   /// URLs of more than 8 KiB.
   static let maximumLength = 16_000
-  /// The maximum length of a stored request of a public client, in bytes. Any program can send such a request, so it
-  /// may use only little memory.
+  /// The maximum length of a stored request of a public client, in bytes. Any program can send such a request, so the
+  /// request may use only little memory.
   private static let maximumPublicLength = 512
   /// The number of random bytes in a reference. 256 bits cannot be guessed (RFC 9126, section 7.1, with RFC 6749,
   /// section 10.10).
@@ -66,7 +66,8 @@ struct PushedRequests {
     return reference.uri
   }
 
-  /// Returns the stored request for a reference; `nil` if it is unknown, expired or was pushed by another client.
+  /// Returns the stored request for a reference. Returns `nil` if the reference is unknown or has expired, or if
+  /// another client pushed the request.
   func find(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> StoredRequest? {
     let key = key(reference)
     guard let sealed = try await store.get(key, now: now),
@@ -77,7 +78,8 @@ struct PushedRequests {
       transaction: transaction, query: String(decoding: bytes.dropFirst(TransactionID.byteCount), as: UTF8.self))
   }
 
-  /// Removes the request of a reference. Returns true if it existed, so that only one of several browsers can use it.
+  /// Removes the request of a reference. Returns true if the store still contained the request. If several browsers
+  /// present the same reference, only one of the calls returns true, so only one browser can use the request.
   func take(_ reference: PushedReference, now: UnixTime) async throws(StoreError) -> Bool {
     try await store.take(key(reference), now: now) != nil
   }

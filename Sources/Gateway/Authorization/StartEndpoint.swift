@@ -46,7 +46,8 @@ struct StartEndpoint {
   }
 }
 
-/// The content of the link: an authorization request. When the user follows the link, the rules for a new request run.
+/// The content of the link “Start again”: an authorization request. When the user follows the link, the rules for a new
+/// request run.
 struct StartTicket: Sealable {
   static var purpose: Purpose { .start }
   /// The version of the format.

@@ -36,7 +36,7 @@ struct CallbackEndpoint {
   }
 
   /// Returns the parameters in the query of a GET or HEAD request, or in the form of a POST request. Returns `nil` for
-  /// a GET with a body, a POST with a query or without a form, other methods, and malformed parameters.
+  /// a GET or HEAD with a body, a POST with a query or without a form, other methods, and malformed parameters.
   private func parameters() -> FormParameters? {
     let request = intercepted.request
     let inQuery = FormParameters(parsing: request.query ?? "")

@@ -77,6 +77,7 @@ extension Gateway {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
       let digests = ObservedFlow.digests(of: answer)
     else { return nil }
+    // `digests.link` is a digest of the state and the redirect URI. It finds the request of this response.
     resources.observedFlows.recordResponse(digests.link, code: digests.code, now: now)
     var observed = ObservedRequest()
     observed.flow = digests.link.description
@@ -100,7 +101,8 @@ struct PassingResponse {
     self.withheld = withheld
   }
 
-  /// Returns the response for the browser, with the cookies of the withheld response, such as that of a new session.
+  /// Returns the response for the browser. It has the cookies of the withheld response, for example the cookie of a new
+  /// session at the upstream.
   func respond() async -> Response {
     var response = await responseWithoutCookies()
     for field in intercepted.cookies(of: withheld.response) { response.headers.append("Set-Cookie", field) }

@@ -66,8 +66,8 @@ enum HostAddress: Equatable, CustomStringConvertible {
     return UInt32(value)
   }
 
-  /// Parses one part of an IPv4 address: hexadecimal after `0x`, octal after `0`, otherwise decimal. The result is at
-  /// most `1 << 40`, which is not a valid part, so that long digit strings cannot overflow.
+  /// Parses one part of an IPv4 address: hexadecimal after `0x`, octal after `0`, otherwise decimal. Returns
+  /// `1 << 40` for every larger number, because a long digit string would overflow, and no part may be that large.
   private static func number(_ part: ArraySlice<UInt8>) -> UInt64? {
     guard !part.isEmpty else { return nil }
     var digits = part

@@ -10,7 +10,7 @@ import Proxy
 /// The upstream may send an authorization response from any path. The guard therefore checks the URLs in `Location`,
 /// `Refresh`, `Content-Location` and `Link` fields of all forwarded responses. A URL with a code or token must not
 /// reach a browser unchecked if it leads to a protected URI: the gateway's callback, or a redirect URI of an enforced
-/// client.
+/// client. The guard also recognises the redirect URIs of observed clients, which are not protected.
 struct LocationGuard: Sendable {
   /// Hashes of the redirect URIs of enforced clients and of their fixed upstream redirect URIs. For 100,000 clients,
   /// the URIs themselves would need a quarter of the memory that the policy needs. A hash collision can only cause a
@@ -71,9 +71,9 @@ struct LocationGuard: Sendable {
   private static let codeParameters = ["?code=", "&code=", "#code=", ";code="]
 
   /// Returns true if the location contains a code or a token and leads to a protected URI: the gateway's callback or,
-  /// if the policy enforces a client, a URI that may deliver the response to such a client. This is a registered
-  /// redirect URI in any spelling that a browser or an app accepts, a loopback address other than the gateway's own
-  /// origin, a URL with which Android opens an app, or a URL whose host is not ASCII.
+  /// if the policy enforces a client, a URI that may deliver the response to an enforced client. A URI of the second
+  /// kind is a redirect URI of an enforced client in any spelling that a browser or an app accepts, a loopback address
+  /// other than the gateway's own origin, a URL with which Android opens an app, or a URL whose host is not ASCII.
   ///
   /// - Parameter field: The value of `Location`, `Content-Location` or `Refresh` (which begins with a delay), or a
   ///   target of `Link`.
@@ -171,6 +171,8 @@ struct LocationGuard: Sendable {
     return ResolvedLocation.interpretations(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
   }
 
+  /// Returns true if the location is a redirect URI of an enforced client. Also returns true if the host is not ASCII,
+  /// because browsers may map such a host to that of a redirect URI.
   private func isEnforcedURI(_ location: ResolvedLocation) -> Bool {
     location.hasNonASCIIHost || enforcedURIs.contains(location.hashValue)
       || location.isLoopback && enforcedLoopbackURIs.contains(location.withoutPort.hashValue)

@@ -34,8 +34,8 @@ struct ResolvedLocation: Hashable, Sendable {
     }
     let slashed = ResolvedLocation.replacingBackslashes(text.dropFirst(ownScheme.map { $0.count + 1 } ?? 0))
     let leading = slashed.prefix { $0 == ResolvedLocation.slash }.count
-    // After a scheme, an authority may follow any number of slashes, even none. Without a scheme, it follows two or
-    // more slashes.
+    // After a scheme, an authority may follow any number of slashes, even none. Without a scheme, the authority follows
+    // two or more slashes.
     let isRelative = ownScheme == nil || isRelativeAfterScheme && ownScheme == base?.scheme
     if !isRelative || leading >= 2 {
       let remainder = slashed.dropFirst(leading)
@@ -116,6 +116,7 @@ struct ResolvedLocation: Hashable, Sendable {
     return isName ? name.map(\.lowercasedASCII) : nil
   }
 
+  /// Returns the authority in the form of the property `authority`.
   private static func authority(_ text: ArraySlice<UInt8>, isSecure: Bool) -> [UInt8] {
     let hostAndPort = text.lastIndex(of: UInt8(ascii: "@")).map { text[($0 + 1)...] } ?? text
     let host = decoded(hostAndPort).map(\.lowercasedASCII)
@@ -133,11 +134,12 @@ struct ResolvedLocation: Hashable, Sendable {
     HostAddress(host[...]).map { Array($0.description.utf8) } ?? host
   }
 
-  /// Removes a dot at the end of a host name, because the name leads to the same host with and without it.
+  /// Removes a dot at the end of a host name, because the name leads to the same host with and without the dot.
   private static func withoutTrailingDot(_ name: ArraySlice<UInt8>) -> [UInt8] {
     Array(name.last == UInt8(ascii: ".") ? name.dropLast() : name)
   }
 
+  /// Returns the path in the form of the property `path`.
   private static func path(_ text: ArraySlice<UInt8>) -> [UInt8] {
     var segments: [ArraySlice<UInt8>] = []
     for segment in replacingBackslashes(decoded(text)).split(separator: slash) {

@@ -10,7 +10,7 @@ import Stores
 /// The transaction to which a request belongs.
 struct RunningTransaction {
   let transaction: AuthorizationTransaction
-  /// The `state` of the transaction's request to the upstream, sealed by the gateway.
+  /// The sealed `state` that the gateway sent upstream for the transaction; `nil` if the caller does not know it.
   let state: String?
   /// True if this request began the transaction.
   let isNew: Bool

@@ -55,22 +55,23 @@ extension InterceptedRequest {
       observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
       guard let code = parameters[.code].map({ ShortDigest($0) }) else { break }
       observed.codeDigest = code.description
-      let known = gateway.resources.observedFlows.recordUse(of: code)
-      observed.isLinked = known != nil
-      guard let known else {
+      let recordedCode = gateway.resources.observedFlows.recordUse(of: code)
+      observed.isLinked = recordedCode != nil
+      guard let recordedCode else {
         trail.recordNotObservable()
         break
       }
       let rejections = Enforcement.rejections(
-        of: request, redeeming: known.flow, isSecondUse: known.uses > 0, age: now - known.passedAt, policy: policy)
+        of: request, redeeming: recordedCode.flow, isSecondUse: recordedCode.uses > 0,
+        age: now - recordedCode.passedAt, policy: policy)
       for rejection in rejections { trail.recordWouldReject(rejection) }
     case .refreshToken:
       guard let token = parameters[.refreshToken], let id = authentication?.clientID,
-        let known = gateway.resources.observedFlows.refreshToken(ShortDigest(token))
+        let recordedToken = gateway.resources.observedFlows.refreshToken(ShortDigest(token))
       else { break }
-      if known.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenIssuedToOtherClient) }
+      if recordedToken.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenIssuedToOtherClient) }
       let window = policy.clients[id]?.refreshReuseWindow ?? 0
-      if let supersededAt = known.supersededAt, now - supersededAt >= window {
+      if let supersededAt = recordedToken.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)
       }
     case .clientCredentials, .deviceCode, .password, nil: break
@@ -78,8 +79,9 @@ extension InterceptedRequest {
     trail.observed = observed
   }
 
-  /// Records the refresh token in a successful token response, if the response states its length and is not longer than
-  /// `maximumTokenResponseLength`. Returns the response with an unchanged body.
+  /// Records the refresh token in a successful token response, if the response has `Content-Length` and is not longer
+  /// than `maximumTokenResponseLength`. Returns the response with an unchanged body, or an error if the upstream fails
+  /// while the body is read.
   func recordRefreshToken(in reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
       let length = answer.length, length <= InterceptedRequest.maximumTokenResponseLength,

@@ -3,7 +3,7 @@ import Synchronization
 import Time
 
 /// Links the requests of observed flows: an authorization request with the code in its response, and a refresh token
-/// with its successor (`I-observe`).
+/// with its successor (`I-observe`). Also counts the uses of each code.
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
 /// oldest. If an entry is lost, the gateway misses a finding. It may also refuse an authorization response to an
@@ -64,7 +64,7 @@ final class ObservedFlows: Sendable {
   /// Returns true if an authorization request with this link is recorded.
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
 
-  /// Records an authorization response that passes.
+  /// Records an authorization response that passes, by its link and the digest of its code.
   func recordResponse(_ link: ShortDigest, code: ShortDigest, now: UnixTime) {
     tables.withLock { tables in
       guard let request = tables.requests[link] else { return }

@@ -19,6 +19,7 @@ final class AuditTrail {
   var rejection: Rejection?
   /// The mode that the log shows: `enforce` or `observe`.
   var mode = "enforce"
+  /// Facts that the log shows in addition to the decision, such as `would-reject:redirect-uri-mismatch`.
   var findings: [String] = []
   /// The kind of the redirect URI, such as `loopback`; `nil` if the request has none.
   var redirectKind: String?

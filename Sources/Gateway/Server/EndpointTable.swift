@@ -65,6 +65,7 @@ extension Endpoint {
         label: .consent, paths: { _ in [GatewaySettings.ownPath + "consent"] },
         handling: .answer { .response(await ConsentEndpoint($0).respond()) })
     case .start:
+      // A restart continues as an authorization request, so the log and the metrics count it as one.
       EndpointRow(
         label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
         handling: .answer { await StartEndpoint($0).respond() })
@@ -78,6 +79,7 @@ extension Endpoint {
             intercepted.pages.error(ErrorPage(.pathNotPassed), as: ErrorForm(intercepted.request.headers)))
         })
     case .closed:
+      // The endpoints of the upstream that the gateway does not support.
       EndpointRow(
         label: .otherPath,
         paths: { policy in
@@ -86,6 +88,7 @@ extension Endpoint {
         },
         handling: .refuse(.endpointDisabled))
     case .metadata:
+      // The upstream's own metadata names the endpoints of the upstream. A client that uses them bypasses the gateway.
       EndpointRow(
         label: .otherPath,
         paths: { policy in

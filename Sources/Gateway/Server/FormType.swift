@@ -23,6 +23,7 @@ enum FormType {
     return nil
   }
 
+  /// Returns true if the value begins with `type`, in any letter case.
   private static func begins(_ bytes: Span<UInt8>, _ value: Range<Int>, _ type: String) -> Bool {
     HeadIndex.equalIgnoringCase(bytes, value.prefix(type.utf8.count), type)
   }

@@ -53,11 +53,15 @@ public final class Gateway: RequestHandler {
     case .notEndpoint:
       if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
       return pass(head, bytes, fields, client)
+    // The query has the parameters of an OAuth request, but the path is not an endpoint.
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
+    // The path is not under a prefix in `upstream.pass`.
     case .notPassed:
       return refuseOrPass(
         .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.redacted(bytes.extracting(head.path)))
+    // Some server may read the path of an endpoint from the path or the query, or this cannot be ruled out.
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client, ErrorForm(bytes, fields))
+    // The path begins with the path of an endpoint, but is longer.
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, ErrorForm(bytes, fields),
@@ -172,6 +176,12 @@ public final class Gateway: RequestHandler {
     return .pass
   }
 
+  /// Logs and counts a refusal, and refuses the request.
+  ///
+  /// - Parameters:
+  ///   - path: The path for the log (`AuditTrail.path`); `nil` to log none.
+  ///   - detail: The text for the developer of the app; `nil` for the text of the rejection.
+  ///   - show: Creates the response; `nil` for the error page or the problem details.
   private func refuse(
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil, detail: String? = nil,
     showing show: ((ErrorPage) -> Response)? = nil
@@ -273,7 +283,7 @@ public final class Gateway: RequestHandler {
   /// Returns 429 if the client's address has too many connections or requests (RFC 6585, section 4), and 503 for a
   /// limit that all clients share (RFC 9110, section 15.6.4).
   private func limitResponse(_ limit: LimitKind, _ form: ErrorForm) -> Response {
-    let perAddress: String? =
+    let addressDetail: String? =
       switch limit {
       case .connectionsPerAddress: "too many connections from this address"
       case .requestsPerAddress: "too many requests from this address"
@@ -281,8 +291,8 @@ public final class Gateway: RequestHandler {
       }
     return pages.error(
       ErrorPage(
-        status: perAddress == nil ? 503 : 429, section: perAddress == nil ? nil : "RFC 6585, section 4",
-        detail: perAddress ?? "the gateway has reached a limit",
+        status: addressDetail == nil ? 503 : 429, section: addressDetail == nil ? nil : "RFC 6585, section 4",
+        detail: addressDetail ?? "the gateway has reached a limit",
         retryAfter: ErrorPage.retryDelay), as: form)
   }
 

@@ -15,7 +15,8 @@ final class GatewayMetrics: ProxyMetrics {
   }
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {
-    // For the metric, a request that the handler answered counts as `forward`: the rules have judged the request.
+    // The metric counts a request that the handler answered as `forward`, because rules have judged the request. The
+    // gateway may have answered the request without the upstream.
     let kind: Handling =
       switch handling {
       case .passed: .pass

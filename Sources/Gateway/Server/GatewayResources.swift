@@ -19,8 +19,9 @@ public struct GatewayResources: Sendable {
   let refreshFamilies: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
-  /// Returns the current time. Codes, tokens and transactions expire according to it.
+  /// Returns the current time. Codes, tokens and transactions expire according to this time.
   let now: @Sendable () -> UnixTime
+  /// The code challenges of recent authorization requests, to find a challenge that several browsers send.
   let recentChallenges = RecentChallenges()
   let observedFlows = ObservedFlows()
   let requestIDs = RequestIDGenerator()
@@ -41,7 +42,8 @@ public struct GatewayResources: Sendable {
   /// The default of `max_buffer_memory`, in bytes.
   let bufferMemory: Int
 
-  /// Creates the ledgers that keep their entries in `store`, and the limiters.
+  /// Creates the ledgers that keep their entries in `store`, and the limiters. Makes `metrics` measure the store, and
+  /// lets the store inform the operator when it is nearly full or unavailable.
   ///
   /// - Parameters:
   ///   - startStore: Prepares the store for use on a worker; `nil` if the store needs no preparation.
@@ -103,6 +105,7 @@ public struct GatewayResources: Sendable {
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
+    // The rates of these two limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))
   }

@@ -42,9 +42,10 @@ public final class GatewayServer: Sendable {
       Address(literal: listener.address.host, port: listener.address.port)
     }
     let connections = ConnectionLimits()
-    let proxyProtocol = Set(policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
+    let proxyProtocolListeners = Set(
+      policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
     server = try await ProxyServer(
-      workers: workers, addresses: addresses, proxyProtocol: proxyProtocol, threadName: "worker"
+      workers: workers, addresses: addresses, proxyProtocol: proxyProtocolListeners, threadName: "worker"
     ) { worker in
       resources.startStore?(worker)
       return ProxyWorker(
@@ -58,8 +59,10 @@ public final class GatewayServer: Sendable {
   /// Gives the new policy to every worker. Requests in progress finish under the old policy, and open connections keep
   /// the certificate with which they began.
   ///
-  /// - Parameter snapshot: The values of the new policy. The caller creates them on another thread, because this takes
-  ///   long for a large policy.
+  /// - Parameters:
+  ///   - snapshot: The values of the new policy. The caller computes them on another thread, because the computation
+  ///     takes long for a large policy.
+  ///   - tls: The TLS settings of the new policy.
   public func reload(_ snapshot: GatewaySnapshot, tls: GatewayTLS) async {
     let tlsServers = currentTLS.withLock { currentTLS in
       currentTLS.tlsServers = initialTLS.tlsServersOfOpenListeners(preferring: tls, otherwise: currentTLS.tlsServers)

@@ -43,9 +43,10 @@ public final class GatewaySnapshot: Sendable {
     identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
     bodyLimit = policy.gateway.limits.body
     let origin = policy.gateway.origin
-    let name = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
+    // A host with a colon is an IPv6 address, which is in brackets in front of a port.
+    let hostBeforePort = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
     authority = HostName(origin.authority)
-    authorityWithPort = HostName("\(name):\(origin.port)")
+    authorityWithPort = HostName("\(hostBeforePort):\(origin.port)")
   }
 
   /// Returns the settings of the proxy for one of `workers` workers. The limits on upstream connections, on requests

@@ -39,10 +39,12 @@ public struct GatewayTLS: Sendable {
     }
   }
 
-  /// Returns the TLS server that each open listener uses after a reload: that of `next`, otherwise the current one.
-  /// `self` belongs to the policy with which the process started. The listeners were opened for that policy, and only a
-  /// restart opens and closes listeners. A listener therefore keeps its current TLS server if `next` does not list it or has no TLS for it, and a plaintext listener
-  /// stays plaintext.
+  /// Returns the TLS server that each open listener uses after a reload; `nil` for a plaintext listener.
+  ///
+  /// `self` contains the TLS settings of the policy with which the process started. The listeners were opened for that
+  /// policy, and only a restart opens and closes listeners. A listener gets the TLS server that `next` has for its
+  /// address. If `next` does not list the address or has no TLS for it, the listener keeps its current TLS server. A
+  /// plaintext listener stays plaintext.
   ///
   /// - Parameters:
   ///   - next: The TLS servers of the new policy.

@@ -6,7 +6,7 @@ final class OperatorNotices: Sendable {
   private let show: @Sendable (String) -> Void
   private let recent = RecentTexts()
 
-  /// - Parameter show: Shows a message to the operator. It may block, so it runs on a separate thread.
+  /// - Parameter show: Shows a message to the operator. The closure may block, so it runs on a separate thread.
   init(_ show: @escaping @Sendable (String) -> Void) {
     self.show = show
   }

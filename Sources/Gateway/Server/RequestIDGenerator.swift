@@ -4,8 +4,8 @@ import Cryptography
 /// Creates request ids. All lines of the decision log about the same request have the same id.
 ///
 /// An id is a keyed hash of the worker and of the sequence number of the request in that worker, so it does not reveal
-/// the number of requests. It is computed only when a line is logged; every other request costs only the increment of
-/// the sequence number. The hash need not be cryptographic, because no protection depends on the ids.
+/// the number of requests. An id is computed only when a line is logged. Every other request costs only the increment
+/// of the sequence number. The hash need not be cryptographic, because no protection depends on the ids.
 struct RequestIDGenerator: Sendable {
   private static let secretLength = 16
 

@@ -7,8 +7,9 @@ import Stores
 // Functions that decrypt sealed values, and that bind them to entries of the store.
 
 extension Sealer {
-  /// Decrypts a sealed value. The result is `keyUnknown` if the key ring has no key with the key id in the value. It is
-  /// `invalid` if that key is retired, or if the text is not a value that this gateway sealed.
+  /// Decrypts a sealed value, which contains the id of its key. The result is `keyUnknown` if the key ring does not
+  /// contain this id. The result is `invalid` if the key with this id is retired, or if the text is not a value that a
+  /// gateway with this issuer sealed.
   func opened<Value: Sealable & Sendable>(_ text: String, in binding: SealBinding? = nil) -> Opened<Value> {
     do throws(OpenError) {
       return .value(try open(Value.self, from: text, in: binding))

@@ -10,8 +10,9 @@ import Time
 /// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
 /// The gateway first claims the single use of the code in the store. If the upstream issues tokens or refuses the code,
-/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. Otherwise the upstream
-/// code may be used up or not, and only the same client with the same verifier may retry.
+/// the code is spent. If no complete request was sent upstream, the code can be redeemed again. In all other cases, the
+/// gateway does not know whether the upstream code is used up, and only the same client with the same verifier may
+/// retry.
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
@@ -54,8 +55,8 @@ struct CodeRedeemer {
         }
       }
     } catch {
-      // The store is full or unavailable, or it may have lost the claim on the code together with an earlier epoch.
-      // Without the store, the gateway cannot guarantee single use.
+      // The store is full or unavailable, or the store has begun another epoch and may have lost an earlier claim on
+      // the code. Without the store, the gateway cannot guarantee single use.
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
@@ -79,9 +80,11 @@ struct CodeRedeemer {
 
   /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
   ///
-  /// Returns true if the client may get the response. If the store is unavailable, the client may still get it as long
-  /// as no other request can have taken over the claim. The claim then stays in the store, so a second use of the code
-  /// is refused.
+  /// Returns true if the client may get the response. If the store is unavailable, the client may still get the
+  /// response as long as no other request can have taken over the claim. The claim then stays in the store, so a second
+  /// use of the code is refused.
+  ///
+  /// - Parameter members: The members of the token response; empty if the upstream refused the code.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async -> Bool {
     var isSpent = false
     do throws(StoreError) {

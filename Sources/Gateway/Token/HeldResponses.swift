@@ -14,7 +14,7 @@ import Time
 /// the presented refresh token, so that only a holder of this token can get the response. The response is bound to the
 /// family and to the generation: the number of refreshes before this one.
 struct HeldResponses {
-  /// The result of looking for a kept response.
+  /// The result of `find`.
   enum Found {
     /// The members of the kept response.
     case answer([String: JSONValue])
@@ -71,7 +71,8 @@ struct HeldResponses {
   /// Stores the response in the reserved room and frees the unused part. Returns the stored bytes, or `nil` if the
   /// response was not stored.
   func keep(_ members: [String: JSONValue]) async -> [UInt8]? {
-    let answer = HeldResponse(time: intercepted.now, request: requestDigest, members: JSONValue.text(of: members))
+    let answer = HeldResponse(
+      time: intercepted.now, requestDigest: requestDigest, members: JSONValue.text(of: members))
     let sealed = intercepted.gateway.sealer.seal(answer, in: binding).storedBytes
     do throws(StoreError) {
       if sealed.count <= HeldResponses.maximumLength,
@@ -103,7 +104,7 @@ struct HeldResponses {
       let answer = try? intercepted.gateway.sealer.open(HeldResponse.self, from: String(stored: sealed), in: binding),
       var members = JSONValue.members(of: answer.members)
     else { return .missing }
-    guard answer.request == requestDigest else { return .requestDiffers }
+    guard answer.requestDigest == requestDigest else { return .requestDiffers }
     if case .integer(let lifetime) = members["expires_in"] {
       let age = max(0, now - answer.time)
       // The upstream chooses the lifetime, which may be `Int64.min`. Without the inner `max`, the subtraction would
@@ -137,27 +138,27 @@ private struct HeldResponse: Sealable {
   /// The time of the response.
   let time: UnixTime
   /// A digest of the request that the response answers.
-  let request: [UInt8]
+  let requestDigest: [UInt8]
   /// The members of the response as JSON text.
   let members: [UInt8]
 
-  init(time: UnixTime, request: [UInt8], members: [UInt8]) {
+  init(time: UnixTime, requestDigest: [UInt8], members: [UInt8]) {
     self.time = time
-    self.request = request
+    self.requestDigest = requestDigest
     self.members = members
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
     guard try payload.readByte() == HeldResponse.formatVersion else { throw PayloadError() }
     time = UnixTime(seconds: Int64(bitPattern: try payload.readNumber()))
-    request = try payload.readBytes(count: HeldResponse.digestLength)
+    requestDigest = try payload.readBytes(count: HeldResponse.digestLength)
     members = try payload.readBytes()
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.writeByte(HeldResponse.formatVersion)
     payload.writeNumber(UInt64(bitPattern: time.seconds))
-    payload.writeBytes(withoutLength: request)
+    payload.writeBytes(withoutLength: requestDigest)
     payload.writeBytes(members)
   }
 }

@@ -78,7 +78,7 @@ extension InterceptedRequest {
   /// Counts a token or revocation request for its address. Returns the response for a request beyond the limit; `nil`
   /// within the limit.
   ///
-  /// Requests and connections from this machine are not limited.
+  /// Requests from this machine are not limited.
   func throttledAddress() -> Response? {
     let limit = policy.gateway.limits.tokenRequestsPerAddress
     guard limit > 0, !request.peer.isLoopback else { return nil }
@@ -134,8 +134,8 @@ extension InterceptedRequest {
 
   private func attemptsKey(of client: ClientID) -> RateKey { RateKey(client: client, address: request.peer.address) }
 
-  /// Counts a wrong code verifier. After too many for the same transaction from this address, returns the response that
-  /// replaces the refusal; otherwise `nil`.
+  /// Counts a wrong code verifier. If this address has sent too many wrong verifiers for the same transaction, returns
+  /// the response that replaces the refusal; otherwise `nil`.
   ///
   /// - Parameters:
   ///   - opened: The decrypted code.

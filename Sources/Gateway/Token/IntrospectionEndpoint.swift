@@ -4,8 +4,9 @@ import OAuth
 import Policy
 import Proxy
 
-/// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server. A
-/// request with an upstream client id whose secret the gateway holds is refused.
+/// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server. If
+/// a request names a client whose secret only the gateway knows, the gateway removes the credentials, unless the
+/// request is only observed. A request with an upstream client id whose secret the gateway holds is refused.
 ///
 /// The gateway reads the requests because a program could use this endpoint to guess such a secret. Failed attempts are
 /// therefore limited as at the token endpoint. The number of requests is not limited, because a resource server may

@@ -25,6 +25,8 @@ enum PlainJSON {
     return index == bytes.count ? members : nil
   }
 
+  /// Reads the value that begins at the index, and moves the index behind it. Returns `nil` if the value is outside the
+  /// subset. The functions for each type of value do the same.
   private static func value(_ bytes: Span<UInt8>, _ index: inout Int, depth: Int) -> JSONValue? {
     guard index < bytes.count, depth < maximumDepth else { return nil }
     switch bytes[index] {

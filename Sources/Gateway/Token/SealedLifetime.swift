@@ -6,9 +6,10 @@ public import Time
 /// time has passed since the gateway last sealed a value with the key.
 ///
 /// States, consent forms, cookies and links to start a sign-in again live as long as a transaction, and pushed requests
-/// for a shorter time. Codes, refresh tokens and the answers that are held for repeats live as long as the policy says.
+/// for a shorter time. The policy sets the lifetime of codes, of refresh tokens, and of the token responses that are
+/// stored for a repeated request (`HeldResponses`).
 public struct SealedLifetime: Hashable, Sendable {
-  /// The time from the sealing to the end of the value.
+  /// The time from the sealing to the expiry of the value.
   public let duration: Seconds
   /// The setting or the value from which the time comes, in words.
   public let origin: String

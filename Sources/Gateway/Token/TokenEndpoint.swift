@@ -90,6 +90,7 @@ struct TokenEndpoint {
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return intercepted.tokenRejection(refusal)
+    // Not reached: `decideRefresh` forwards or refuses each request.
     case .pass: return intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed))
     case .forward(let permit):
       // A refresh token that the gateway did not seal does not prove which client sent the request.

@@ -36,7 +36,7 @@ struct TokenRefresher {
       let use = use(of: grant)
       // `permit.rotates` is true only for sealed tokens. An adopted token of a public client is valid for one use, too.
       if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }
-      if let ended = try await families.dutyIfEnded(use, now: intercepted.now) { return await refuse(grant, ended) }
+      if let duty = try await families.dutyIfEnded(use, now: intercepted.now) { return await refuse(grant, duty) }
       return await refreshWithoutRotation(grant)
     } catch {
       // The store is full or unavailable. Without the store, the gateway cannot detect a second use.
@@ -103,7 +103,8 @@ struct TokenRefresher {
           return intercepted.tokenRejection(.withoutRedirect(.refreshInProgress))
         }
       case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing))
-      case .ended(let ended): return await refuse(grant, ended)
+      case .ended(let duty): return await refuse(grant, duty)
+      // The token was used within the reuse window, and its successor is unused.
       case .repeated: return try await answerRepeat(grant, use)
       case .reused: return try await refuseReuse(of: grant)
       }
@@ -179,10 +180,10 @@ struct TokenRefresher {
     return await refuse(grant, wasActive ? .revokeToken : .nothingToRevoke)
   }
 
-  /// Refuses a token of a family that has ended. For each generation of the family, the first such refusal revokes the
-  /// upstream token in the presented token.
-  private func refuse(_ grant: RefreshGrant, _ ended: RefreshLedger.EndedFamilyDuty) async -> Response {
-    if ended == .revokeToken {
+  /// Refuses a token of a family that has ended. Also revokes the upstream token in the presented token, unless another
+  /// request has already revoked a token of this or a later generation.
+  private func refuse(_ grant: RefreshGrant, _ duty: RefreshLedger.EndedFamilyDuty) async -> Response {
+    if duty == .revokeToken {
       await intercepted.revoke([(grant.upstreamRefreshToken, .refreshToken)], with: permit.revocation)
     }
     return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))

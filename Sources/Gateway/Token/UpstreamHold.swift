@@ -5,12 +5,13 @@ import Time
 /// The time for which one request may hold a claim in the store while it contacts the upstream.
 ///
 /// After the lease of the claim, another request may take over the claim. So a request that has waited too long for the
-/// store, e.g. because its process was stopped, must not contact the upstream any more. Nor may a request do so if
-/// other processes may soon treat its process as ended (`EphemeralStore.isGone`) and take over its claims.
+/// store, e.g. because its process was stopped, must not contact the upstream any more. The same is true for a
+/// request of a process that other processes may soon treat as ended (`EphemeralStore.isGone`), because they may then
+/// take over the claims of this process.
 struct UpstreamHold {
   /// The time for which the request may wait for an upstream connection (`ProxyConfiguration.queueTimeout`).
   private static let queueTime: Milliseconds = 5_000
-  /// The time between the claim and the upstream request: more than an operation of the store may take.
+  /// The maximum time between the claim and the upstream request. It is longer than an operation of the store may take.
   private static let storeTime: Seconds = 10
   /// The time for which the claim must still be safe from other processes when the caller checks it, just before the
   /// upstream request (`RedemptionLedger.isHeld`, `RefreshLedger.isHeld`). It is longer than the steps between the
@@ -29,9 +30,9 @@ struct UpstreamHold {
   init(
     _ upstream: UpstreamSettings, bodyTimeout: Milliseconds, now: MonotonicTime = SystemClock.monotonicTime()
   ) {
-    let request = UpstreamHold.queueTime + upstream.connectTimeout + upstream.responseTimeout + bodyTimeout
+    let requestTime = UpstreamHold.queueTime + upstream.connectTimeout + upstream.responseTimeout + bodyTimeout
     // `+ 1` makes up for the fraction of a second that the conversion drops.
-    lease = Seconds(request) + 1 + UpstreamHold.storeTime
+    lease = Seconds(requestTime) + 1 + UpstreamHold.storeTime
     began = now
   }
 

@@ -103,8 +103,8 @@ enum UpstreamTokenResponse {
 /// refresh token:
 ///
 /// - `refresh_token` must be a string: a whole number is converted to a string, and a value of another type is removed.
-/// - Each of the other members is removed if its value is the refresh token. Only an `access_token` stays, because
-///   without it the response cannot be used.
+/// - Any other of these members is removed if its value is the refresh token. The exception is `access_token`, because
+///   the client cannot use a response without it.
 struct TokenResponseScreen {
   /// The minimum length, in bytes, of a refresh token that is searched for in parts of texts and in numbers. A shorter
   /// one could occur there by chance, so only a text that is equal to it is masked.
@@ -138,7 +138,7 @@ struct TokenResponseScreen {
     let membersToSearch = members.filter { name, value in
       name != "refresh_token"
         && !(TokenResponseScreen.isStandard(name)
-          && TokenResponseScreen.passes(name, value, hiding: refreshToken, nestedStrings))
+          && TokenResponseScreen.passes(name, value, refreshToken: refreshToken, nestedStrings: nestedStrings))
     }
     guard !membersToSearch.isEmpty else { return isChanged }
     let refreshTokens = refreshToken.map { nestedStrings + [$0] } ?? nestedStrings
@@ -157,9 +157,10 @@ struct TokenResponseScreen {
   }
 
   /// Returns true if a standard member passes unchanged, because its value is neither the refresh token nor one of the
-  /// strings in it. Returns false for an array or object, which may contain the refresh token.
+  /// strings in a `refresh_token` that is an array or an object. Returns false if the value of the member is itself an
+  /// array or object, which may contain the refresh token. An `access_token` always passes.
   private static func passes(
-    _ name: String, _ value: JSONValue, hiding refreshToken: String?, _ nestedStrings: [String]
+    _ name: String, _ value: JSONValue, refreshToken: String?, nestedStrings: [String]
   ) -> Bool {
     guard refreshToken != nil || !nestedStrings.isEmpty, name != "access_token" else { return true }
     return switch value {
@@ -226,6 +227,7 @@ private struct MemberScreen {
 
   /// Returns the value that may be sent under a name, or `nil` if the member must be dropped.
   func screened(_ name: String, _ value: JSONValue) -> JSONValue? {
+    // The name itself contains a hidden text.
     guard mask(name) == name else { return nil }
     if MemberScreen.isSecretName(name) { return nil }
     if sealsRefreshToken, MemberScreen.isRefreshTokenName(name), !MemberScreen.isLifetime(name, value) { return nil }
