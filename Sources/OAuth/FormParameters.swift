@@ -195,7 +195,7 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   /// Returns the index of the first entry at or after `start` for a name that is not a known parameter; `nil` if there
-  /// is none. Bytes are compared, because names that are only equivalent in Unicode are different.
+  /// is no such entry. Bytes are compared, because names that are only equivalent in Unicode are different.
   private func index(ofOtherName name: String, from start: Int) -> Int? {
     let entries = entries.span
     let length = name.utf8.count
