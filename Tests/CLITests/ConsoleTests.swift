@@ -24,7 +24,7 @@ struct ConsoleTests {
     child.signal(SIGHUP)
     // The admin listener shows that the reload was refused, because the test does not read standard error.
     var refused = false
-    for _ in 0..<400 where !refused {
+    for _ in 0..<2_400 where !refused {
       let text = Fetch.text(try await Fetch.get(served.adminPort, "/metrics"))
       refused = text.contains("proofgate_policy_reloads_total{result=\"failed\"} 1")
       try await Task.sleep(for: .milliseconds(25))
