@@ -132,6 +132,7 @@ extension HTTP2Session {
       guard isRequest, error == .tooLarge else { return refuse(stream) }
       stream.state.isTooLarge = true
     }
+    // From now on, `takeChangedStreams` reports the request.
     stream.state.isReportable = true
     recordChange(of: stream)
     if endsStream { requestEnded(stream) }

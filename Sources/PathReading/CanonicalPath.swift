@@ -84,9 +84,8 @@ struct CanonicalPath: Hashable, Sendable {
       && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
-  /// Returns each `count`, less than the number of segments of this endpoint path, for which some path in `spellings`
-  /// begins with the first `count` segments of this endpoint path. A program at that path may read the other segments
-  /// of the endpoint path from the query.
+  /// Returns the lengths, in segments, of the proper prefixes of this endpoint path with which a path in `spellings`
+  /// begins. A program at such a prefix may read the rest of the endpoint path from the query.
   func prefixLengths(sharedWith spellings: Set<CanonicalPath>) -> [Int] {
     segments.indices.filter { count in spellings.contains { $0.segments.starts(with: segments[..<count]) } }
   }

@@ -138,7 +138,7 @@ public final class EndpointMatcher: Sendable {
       switch endpointPart(of: bytes, spellings) {
       case .whole: return .ambiguous
       case .beginning where notEndpoints.contains { $0.matches(bytes) }: break
-      case .beginning: return notEndpointsEntry(for: path) == nil ? .ambiguous : .resembling
+      case .beginning: return suggestedNotEndpointsEntry(for: path) == nil ? .ambiguous : .resembling
       case .none: if containsRoutingQuery(texts, &budget) { return .ambiguous }
       }
     }
@@ -172,7 +172,7 @@ public final class EndpointMatcher: Sendable {
 
   /// Returns an entry for `upstream.not_endpoints` that would permit this path, which begins like an endpoint path;
   /// `nil` if no entry can match the path, or if the entry would also permit paths with other names.
-  public func notEndpointsEntry(for path: Span<UInt8>) -> String? {
+  public func suggestedNotEndpointsEntry(for path: Span<UInt8>) -> String? {
     guard let entry = NotEndpointPattern.entry(for: [UInt8](copying: path)) else { return nil }
     // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise `*` could match
     // this name and any other.

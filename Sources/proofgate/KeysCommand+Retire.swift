@@ -13,8 +13,9 @@ extension KeysCommand {
       CommandConfiguration(
         abstract: "Retire a key: values that it sealed are refused from then on.",
         discussion: """
-          Refuses while a value that the key sealed may be valid: for the longest lifetime of a sealed value after \
-          another key began to seal, and for one day more, in which every replica has to load that key.
+          Refuses while a value that the key sealed may be valid. This is the time from the moment at which another key \
+          began to seal: the longest lifetime of a sealed value, and one day more, in which every replica has to load \
+          the other key.
           """)
     }
 

@@ -27,7 +27,7 @@ struct ResemblingPathTests {
     ])
   func resembling(path: String, entry: String) {
     #expect(Self.matcher.read(path: path) == .resembling)
-    #expect(Self.matcher.notEndpointsEntry(for: path.utf8.span) == entry)
+    #expect(Self.matcher.suggestedNotEndpointsEntry(for: path.utf8.span) == entry)
     let listing = EndpointMatcher(endpoints: Self.endpoints, notEndpoints: [entry])
     #expect(listing.read(path: path) == .notEndpoint)
   }

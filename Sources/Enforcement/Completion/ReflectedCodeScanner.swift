@@ -87,12 +87,13 @@ public struct ReflectedCodeScanner: Sendable {
   func contains(code: String) -> Bool {
     let wanted = ReflectedCodeScanner.replacingPlus(Array(code.utf8))
     let isUnreserved = wanted.allSatisfy(\.isUnreserved)
-    // A code that contains escapes itself is found only if both texts are completely decoded.
+    // A code that contains escapes itself is found only if the code and the part of the request are both completely
+    // decoded.
     let decodedCode =
       isUnreserved ? wanted : ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(code.utf8.span))
-    // If decoding adds no unreserved character to a text, one search of the text as sent is enough for such a code. A
-    // short code needs all searches: it counts as found only if no letter, digit, `-` or `_` is next to it, and
-    // decoding can change the characters next to it.
+    // If decoding adds no unreserved character to a text, one search of the text as sent is enough for a code of
+    // unreserved characters. A short code needs all searches: it counts as found only if no letter, digit, `-` or `_` is
+    // next to it, and decoding can change the characters next to it.
     let isDistinctiveAndUnreserved = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
     return texts.contains { text in
       if isDistinctiveAndUnreserved, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {

@@ -59,13 +59,14 @@ public final class Gateway: RequestHandler {
     case .notPassed:
       return refuseOrPass(
         .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.redacted(bytes.extracting(head.path)))
-    // Some server may read the path of an endpoint from the path or the query, or this cannot be ruled out.
+    // Some server may read the path or the query as the path of an endpoint, or there are too many readings to compare.
     case .ambiguous: return refuseOrPass(.pathAmbiguous, client, ErrorForm(bytes, fields))
-    // The path begins with the path of an endpoint, but is longer.
+    // The path begins with the path of an endpoint, but is longer. The log gets the entry of `upstream.not_endpoints`
+    // that would permit the path.
     case .resembling:
       return refuseOrPass(
         .pathResemblesEndpoint, client, ErrorForm(bytes, fields),
-        path: snapshot.matcher.notEndpointsEntry(for: bytes.extracting(head.path)))
+        path: snapshot.matcher.suggestedNotEndpointsEntry(for: bytes.extracting(head.path)))
     case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
     }
   }
@@ -135,6 +136,7 @@ public final class Gateway: RequestHandler {
     guard let session = snapshot.cookie.session(in: cookies, sealer), session.latestTransactionExpiry > now,
       let refusal = Enforcement.decideInteraction(userAgent: userAgent, userAgentGuard: session.userAgentGuard)
     else { return .pass }
+    // No address to copy: this sign-in cannot continue in another browser.
     return refuse(refusal.rejection, client, .page) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
   }
 
