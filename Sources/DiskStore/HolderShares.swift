@@ -1,7 +1,7 @@
 internal import Stores
 
-/// The bytes and entries that each holder (`StoreHolder`) has in one kind whose entries can be evicted. A holder is the
-/// client and network that entries are charged to.
+/// The bytes and entries that each holder (`StoreHolder`) has among the entries of one kind (`StoreKind`) that can be
+/// evicted. A holder is the client and network that entries are charged to.
 struct HolderShares {
   /// The bytes and entries of one holder.
   private struct Share {
@@ -20,8 +20,8 @@ struct HolderShares {
   /// Returns the number of the holder's entries.
   func count(_ holder: UInt64) -> Int { shares[holder]?.count ?? 0 }
 
-  /// The holder whose oldest entry is evicted if the share of the kind is full: the one of `largeHolders` with the most
-  /// bytes; `nil` if there is none.
+  /// The holder whose oldest entry is evicted if the space for entries of this kind is full: the one of `largeHolders`
+  /// with the most bytes; `nil` if there is no large holder.
   var largest: UInt64? { largeHolders.max { bytes($0) < bytes($1) } }
 
   /// Adds entries of a holder, or only bytes if `count` is 0. `bytes` is negative if an entry has become shorter.

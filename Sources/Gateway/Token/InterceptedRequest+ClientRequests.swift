@@ -51,7 +51,9 @@ extension InterceptedRequest {
   func preliminaryRefusal(
     _ request: TokenRequest, _ authentication: ClientAuthentication?, isObserved: Bool
   ) -> Response? {
-    if !isObserved || namesClientWithHeldSecret(authentication), let throttled = throttledCredentials(authentication) {
+    if !isObserved || namesClientWithUpstreamSecret(authentication),
+      let throttled = throttledCredentials(authentication)
+    {
       return throttled
     }
     let snapshot = gateway.snapshot
@@ -69,7 +71,7 @@ extension InterceptedRequest {
   }
 
   /// Returns true if the gateway holds the upstream secret for the client id in the credentials.
-  func namesClientWithHeldSecret(_ authentication: ClientAuthentication?) -> Bool {
+  func namesClientWithUpstreamSecret(_ authentication: ClientAuthentication?) -> Bool {
     authentication.map { gateway.snapshot.identifiers.idsWithUpstreamSecret.contains($0.clientID.rawValue) } ?? false
   }
 

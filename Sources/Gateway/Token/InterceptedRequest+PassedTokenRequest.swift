@@ -7,11 +7,11 @@ import Proxy
 /// Passes requests to the upstream's token, revocation, introspection and pushed authorization endpoints, with the
 /// client's own parameters.
 extension InterceptedRequest {
-  /// Passes an observed request to the upstream unchanged. If the gateway holds the secret of the client and the
-  /// upstream responds with 401, this counts as a failed attempt to authenticate.
+  /// Passes an observed request to the upstream unchanged. If the gateway holds the client's secret for the upstream
+  /// and the upstream responds with 401, this counts as a failed attempt to authenticate.
   func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
     let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRejection($0) }
-    if reply.status == 401, namesClientWithHeldSecret(authentication) { countFailedCredentials(authentication) }
+    if reply.status == 401, namesClientWithUpstreamSecret(authentication) { countFailedCredentials(authentication) }
     return reply
   }
 
@@ -39,9 +39,9 @@ extension InterceptedRequest {
     return true
   }
 
-  /// Returns the request for the upstream. If the client's request names a client whose secret only the gateway knows,
-  /// the credentials and the query are removed, because the upstream cannot use this secret and must not learn it
-  /// (`I-credentials`).
+  /// Returns the request for the upstream. If the client's request names a client that has a separate secret for the
+  /// gateway, the credentials and the query are removed, because the upstream cannot use this secret and must not learn
+  /// it (`I-credentials`).
   private func outboundRequest(_ parsed: TokenRequest) -> OutboundRequest {
     var outbound = forwardedRequest()
     let ids = parsed.usersInAuthorization + parsed.parameters.all(.clientID) + (parsed.query?.all(.clientID) ?? [])

@@ -5,7 +5,7 @@ import Policy
 import Proxy
 
 /// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server. If
-/// a request names a client whose secret only the gateway knows, the gateway removes the credentials, unless the
+/// a request names a client that has a separate secret for the gateway, the gateway removes the credentials, unless the
 /// request is only observed. A request with an upstream client id whose secret the gateway holds is refused.
 ///
 /// The gateway reads the requests because a program could use this endpoint to guess such a secret. Failed attempts are
