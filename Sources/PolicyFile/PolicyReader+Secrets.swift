@@ -47,7 +47,7 @@ extension PolicyReader {
     var draft = SecretDraft()
     let fields = read(field.node, SecretDraft.section, named: field.name, into: &draft)
     guard let source = fields?.all.first, fields?.all.count == 1 else {
-      // In all other cases, `read` has already reported an unknown key or a key without a value.
+      // `read` does not check the number of keys. It has already reported unknown keys and keys without a value.
       if fields?.all.count == 2 || field.node.count == 0 {
         error(.conflict, field.node, "`\(field.name)` needs either `file` or `env`; give one of them")
       }

@@ -42,7 +42,8 @@ public final class HolderBudgets: Sendable {
     return TokenBucket.Rate(burst: burst, perMinute: max(1, burst * 60 / max(1, lifetime.count)))
   }
 
-  /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size.
+  /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size, but
+  /// at least the number of its entries that other holders cannot evict.
   public static func maximumBurst(of kind: StoreKind) -> Int {
     let properties = kind.properties
     let length =

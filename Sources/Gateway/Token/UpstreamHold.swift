@@ -15,8 +15,8 @@ struct UpstreamHold {
   private static let storeTime: Seconds = 10
   /// The time for which the claim must still be safe from other processes when the caller checks it, just before the
   /// upstream request (`RedemptionLedger.isHeld`, `RefreshLedger.isHeld`). It is longer than the steps between the
-  /// check and the request, which are in one turn of the loop. After the response, the ledger ends the claim only if no
-  /// other request has taken over the claim meanwhile.
+  /// check and the request, which are in one turn of the loop. It need not cover the time until the response, because
+  /// the ledger then ends the claim only if no other request has taken it over.
   static let claimSafetyTime: Milliseconds = 1_000
 
   /// The lease of the claim: longer than any upstream request takes. A token request fits into the socket's send
