@@ -119,8 +119,8 @@ public struct GatewaySettings: Sendable {
       .choice(
         "store_epoch", \.storeEpochRule,
         """
-        The treatment of refresh tokens whose family the store has lost, because its data was lost or its primary \
-        changed. `once`: each family may be refreshed once more. `strict`: these families end
+        The treatment of refresh tokens that were issued before the store lost data or its primary changed. `once`: \
+        such a token is accepted once, also if the store has lost its family. `strict`: all of these tokens are refused
         """
       ),
       .customReader(
@@ -241,13 +241,12 @@ public enum StoreLocation: Equatable, Sendable {
   case redis(RedisSettings)
 }
 
-/// The treatment of refresh tokens whose family the store has lost (`gateway.store_epoch`). A new epoch of the store
-/// begins when its data was lost or its primary changed.
+/// The treatment of refresh tokens of an earlier epoch (`gateway.store_epoch`). A new epoch of the store begins when its
+/// data was lost or its primary changed. The store may then have lost the use of such a token, or the end of its family.
 public enum StoreEpochRule: String, Sendable, CaseIterable {
-  /// A lost family of an earlier epoch may be refreshed once more. The store then records the family again.
+  /// A token of an earlier epoch is accepted once. If the store has lost its family, it then records the family again.
   case once
-  /// A lost family of an earlier epoch ends. The family may have ended before the store lost it, and must then not be
-  /// used again.
+  /// No token of an earlier epoch is accepted.
   case strict
 }
 

@@ -19,12 +19,13 @@ public import Time
 ///
 /// A token contains its generation, i.e. the number of refreshes that led to it, and the epoch of the store in which it
 /// was sealed. For a token of the current epoch with a generation of at least 1, a record must exist; otherwise the
-/// token is refused. A token of an earlier epoch may be used once without a record, unless the ledger is strict; this
-/// use creates the record again.
+/// token is refused. A token of an earlier epoch may be used once without a record; this use creates the record again.
 ///
 /// A store may also lose only its latest changes, and begin another epoch for this reason. The record of a family may
 /// then have a lower generation than a token of the family that was sealed in the earlier epoch. A claim with this
-/// token replaces the record, unless the ledger is strict.
+/// token replaces the record. The record may also contain a token as valid that was used before the change of the
+/// epoch. So the use of a token of an earlier epoch may always be a second use, and a strict ledger refuses each token
+/// of an earlier epoch.
 ///
 /// A claim has a lease, i.e. a time limit. If a process ends while it holds a claim, the claim ends when its lease and
 /// the tolerance for differences between clocks have passed. Before that, another request may take over the claim if
@@ -37,10 +38,9 @@ public struct RefreshLedger: Sendable {
   public struct Attempt: Hashable, Sendable {
     /// The family of the presented token.
     public let family: TransactionID
-    /// True if the store has begun another epoch and has lost the record of the family, or the latest changes of the
-    /// record. This claim has then created the record again, or has replaced the old record. False for the first token
-    /// of a family, which needs no record.
-    public let replacesLostRecord: Bool
+    /// True if the token was sealed in an earlier epoch of the store. The store may have lost the record of an earlier
+    /// use of the token.
+    public let isFromEarlierEpoch: Bool
     /// True if this claim took over an earlier claim on the token, because the lease of the earlier claim had ended or
     /// the store had found the process of the earlier claim gone. The request of the earlier claim may have used up the
     /// upstream token.
@@ -93,7 +93,8 @@ public struct RefreshLedger: Sendable {
     case reused
     /// The family has ended.
     case ended(EndedFamilyDuty)
-    /// The store has no record of the family, but accepts a token of this epoch and generation only with a record.
+    /// The store has no record of the family, but accepts a token of this epoch and generation only with a record. Or
+    /// the token is from an earlier epoch, and the ledger is strict.
     case missing
   }
 
@@ -114,8 +115,7 @@ public struct RefreshLedger: Sendable {
 
   /// Creates a ledger that keeps its entries in `store`.
   ///
-  /// - Parameter isStrict: true to refuse a token of an earlier epoch if its family has no record, or one with a lower
-  ///   generation (`store_epoch: strict`).
+  /// - Parameter isStrict: true to refuse all tokens of earlier epochs (`store_epoch: strict`).
   public init(store: any EphemeralStore, isStrict: Bool = false) {
     self.store = store
     self.isStrict = isStrict
@@ -148,16 +148,14 @@ public struct RefreshLedger: Sendable {
         // If the epoch has changed since the loop read it, the next check must compare the token with the new epoch.
         guard store.epoch == epoch else { continue }
         // In the epoch of the token, only a family that was never refreshed has no record, so the token must be the
-        // first one. In a later epoch, even the first token may have been used before the store lost the record. So a
-        // strict ledger refuses every token of an earlier epoch whose family has no record.
-        guard use.epoch == epoch ? use.generation == 0 : !isStrict else { return .missing }
+        // first one.
+        guard use.epoch == epoch ? use.generation == 0 : !isStrict || use.isAdopted else { return .missing }
         var record = FamilyRecord(state: .busy)
         record.isAdopted = use.isAdopted
         record.generation = generation
         record.token = digest
         let attempt = makeAttempt(
-          use, &record, of: claimant, in: epoch, recordBefore: nil, replacesLostRecord: use.generation > 0,
-          lease: lease, now: now)
+          use, &record, of: claimant, in: epoch, recordBefore: nil, lease: lease, now: now)
         let existing: [UInt8]?
         do throws(StoreError) {
           // The claim is made only in the epoch in which the store had no record: in another epoch, the record may
@@ -176,7 +174,11 @@ public struct RefreshLedger: Sendable {
         continue
       }
       guard var record = FamilyRecord(parsing: old) else { return .ended(.nothingToRevoke) }
-      var replacesLostRecord = false
+      if record.state != .ended, refuses(use) {
+        // As above: the next check compares the token with the new epoch.
+        guard store.epoch == epoch else { continue }
+        return .missing
+      }
       var tookOverClaim = false
       var tookOverBeforeLeaseEnd = false
       switch record.state {
@@ -201,7 +203,6 @@ public struct RefreshLedger: Sendable {
         record.previous = FamilyRecord.none
         record.token = digest
         record.generation = generation
-        replacesLostRecord = true
       case .current where record.previous == digest:
         return mayRepeat(use, record, now: now) ? .repeated : .reused
       case .current, .busy: return .reused
@@ -211,9 +212,7 @@ public struct RefreshLedger: Sendable {
       unclaimed.state = .current
       let attempt = makeAttempt(
         use, &record, of: claimant, in: epoch, recordBefore: tookOverBeforeLeaseEnd ? old : unclaimed.bytes,
-        replacesLostRecord: replacesLostRecord, tookOverClaim: tookOverClaim,
-        tookOverBeforeLeaseEnd: tookOverBeforeLeaseEnd,
-        lease: lease, now: now)
+        tookOverClaim: tookOverClaim, tookOverBeforeLeaseEnd: tookOverBeforeLeaseEnd, lease: lease, now: now)
       do throws(StoreError) {
         if try await store.replace(key, old, with: attempt.record, expiry: attempt.expiry, now: now) {
           isGranted = true
@@ -227,11 +226,15 @@ public struct RefreshLedger: Sendable {
     return .busy
   }
 
-  /// Returns true if the token is from an earlier epoch and newer than the record, and the ledger is not strict. The
-  /// generation in a sealed token cannot be forged. So if it is higher than the record's, the store has lost the later
-  /// records of the family, together with the epoch in which the token was sealed.
+  /// Returns true if the ledger refuses the token because of its epoch. Call it after an operation of the store has
+  /// succeeded: only then is it certain that the store is in the epoch that it shows.
+  public func refuses(_ use: RefreshUse) -> Bool { isStrict && use.epoch != store.epoch && !use.isAdopted }
+
+  /// Returns true if the token is from an earlier epoch and newer than the record. The generation in a sealed token
+  /// cannot be forged. So if it is higher than the record's, the store has lost the later records of the family,
+  /// together with the epoch in which the token was sealed.
   private func isNewer(_ use: RefreshUse, than record: FamilyRecord, in epoch: EpochID) -> Bool {
-    !isStrict && use.epoch != epoch && use.generation > Int(record.generation)
+    use.epoch != epoch && use.generation > Int(record.generation)
   }
 
   /// Restores the record from before the claim as soon as the store answers again. Called after a failed operation of
@@ -245,14 +248,14 @@ public struct RefreshLedger: Sendable {
   /// Makes the record busy with a new nonce, and returns the attempt that holds the claim.
   private func makeAttempt(
     _ use: RefreshUse, _ record: inout FamilyRecord, of claimant: ClaimantID, in epoch: EpochID,
-    recordBefore: [UInt8]?, replacesLostRecord: Bool, tookOverClaim: Bool = false, tookOverBeforeLeaseEnd: Bool = false,
-    lease: Seconds, now: UnixTime
+    recordBefore: [UInt8]?, tookOverClaim: Bool = false, tookOverBeforeLeaseEnd: Bool = false, lease: Seconds,
+    now: UnixTime
   ) -> Attempt {
     record.state = .busy
     record.nonce = claimant.bytes + randomBytes(FamilyRecord.digestLength - ClaimantID.length)
     record.leaseEnd = now + lease + store.clockTolerance
     return Attempt(
-      family: use.family, replacesLostRecord: replacesLostRecord, tookOverClaim: tookOverClaim,
+      family: use.family, isFromEarlierEpoch: use.epoch != epoch, tookOverClaim: tookOverClaim,
       tookOverBeforeLeaseEnd: tookOverBeforeLeaseEnd, epoch: epoch, claimant: claimant, record: record.bytes,
       recordBefore: recordBefore, generation: record.generation, token: record.token, started: now,
       network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))

@@ -82,7 +82,9 @@ CASES = [
      "once", "no answer"),
     ("a token that is accepted twice", story().redeem().refresh(0).refresh(0, got="x"), "once", "accepted 2 times"),
     ("a token that is revived twice", story().redeem().refresh(0).refresh(0, got="x", **REVIVED)
-     .refresh(0, got="y", **REVIVED), "once", "as epoch-family 2 times"),
+     .refresh(0, got="y", **REVIVED), "once", "accepted 3 times"),
+    ("a token of an earlier epoch with strict", story().redeem().fault().refresh(0, **REVIVED), "strict",
+     "store_epoch: strict"),
     ("a revived family with strict", story().redeem().refresh(0).refresh(0, got="x", **REVIVED), "strict",
      "store_epoch: strict"),
     ("a lost session", story().redeem().refresh(0).fault().refresh(1, 400), "once", "session was lost"),

@@ -4,7 +4,7 @@
   - A redemption is refused with invalid_grant only if another redemption of the code succeeded or was in progress, or
     if the code expired. Every other refusal is 503 temporarily_unavailable with Retry-After.
   - A refresh token is accepted once. It is accepted a second time at most once, only with `store_epoch: once`, and
-    only if the log says `epoch-family`.
+    only if the log says `epoch-family`. With `strict`, the log never says so.
   - A refresh token is refused with invalid_grant only if it was used before, or if its sign-in was ended by a second
     use of its code or of a refresh token. With `store_epoch: strict`, a fault after its issue is another reason.
   - After a refused second use, no token of the sign-in is accepted; with `once`, only as `epoch-family`.
@@ -127,15 +127,14 @@ class Verdict:
             first.setdefault(each.get("got"), each)
         answers = list(first.values())
         revived = [each for each in answers if "epoch-family" in each.get("findings", ())]
-        if len(answers) < 2:
-            return
-        if self.epoch == "strict":
-            self.report(answers[-1], f"the token was accepted {len(answers)} times, with store_epoch: strict")
+        if self.epoch == "strict" and (len(answers) > 1 or revived):
+            self.report(answers[-1], f"the token was accepted {len(answers)} times, with store_epoch: strict, and "
+                                     f"{len(revived)} times as epoch-family")
+        elif len(answers) > 2:
+            self.report(answers[-1], f"the token was accepted {len(answers)} times")
         elif len(answers) - len(revived) > 1:
             self.report(
                 answers[-1], f"the token was accepted {len(answers)} times, {len(revived)} of them as epoch-family")
-        elif len(revived) > 1:
-            self.report(answers[-1], f"the token was accepted as epoch-family {len(revived)} times")
 
     def judge_session(self, codes, tokens, refreshes, issued):
         """Judges what a second use ends: it explains refusals, and nothing may be accepted afterwards."""

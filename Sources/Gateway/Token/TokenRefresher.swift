@@ -37,6 +37,7 @@ struct TokenRefresher {
       // `permit.rotates` is true only for sealed tokens. An adopted token of a public client is valid for one use, too.
       if permit.rotates || (use.isAdopted && permit.client.kind == .public) { return try await rotate(grant, use) }
       if let duty = try await families.dutyIfEnded(use, now: intercepted.now) { return await refuse(grant, duty) }
+      guard !families.refuses(use) else { return intercepted.tokenRejection(.withoutRedirect(.refreshFamilyMissing)) }
       return await refreshWithoutRotation(grant)
     } catch {
       // The store is full or unavailable. Without the store, the gateway cannot detect a second use.
@@ -93,7 +94,7 @@ struct TokenRefresher {
         intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
       switch try await families.claim(use, lease: hold.lease, now: intercepted.now) {
       case .granted(let attempt):
-        if attempt.replacesLostRecord { intercepted.trail.findings.append("epoch-family") }
+        if attempt.isFromEarlierEpoch { intercepted.trail.findings.append("epoch-family") }
         if attempt.tookOverClaim { intercepted.trail.findings.append("lease-ended") }
         return try await rotate(grant, attempt, hold)
       case .busy:
