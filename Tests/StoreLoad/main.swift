@@ -54,7 +54,8 @@ let arguments = Array(ProcessControl.arguments.dropFirst())
 guard arguments.count >= 2 else { fail("usage: StoreLoad PATH redeem|claim|verify ...") }
 let opened: FileStore
 do throws(FileStoreError) {
-  opened = try FileStore(path: arguments[0])
+  // Large enough for all claims of a run, which do not expire in this time.
+  opened = try FileStore(path: arguments[0], size: 1 << 30)
 } catch {
   fail("error: \(error)")
 }
@@ -109,10 +110,14 @@ case "claim":
             let output = try? LogFile(.standardOutput)
             while true {
               let number = next.add(1, ordering: .relaxed).newValue
-              let claim = try? await ledger.claim(
-                Load.key(number), client: ClientID("mail"), verifier: Secret("verifier"),
-                holder: Load.holder, epoch: store.epoch, lease: 20, expiry: Load.now + 3_600, now: Load.now)
-              guard case .granted = claim else { continue }
+              do {
+                let claim = try await ledger.claim(
+                  Load.key(number), client: ClientID("mail"), verifier: Secret("verifier"),
+                  holder: Load.holder, epoch: store.epoch, lease: 20, expiry: Load.now + 3_600, now: Load.now)
+                guard case .granted = claim else { fail("error: not granted: \(claim)") }
+              } catch {
+                fail("error: \(error)")
+              }
               _ = output?.write(Array("c \(number)\n".utf8))
             }
           })
