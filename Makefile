@@ -46,7 +46,7 @@ deps-load: deps
 	$(call install,nginx haproxy util-linux python3)
 
 deps-stores: deps
-	$(call install,redis-server redis-sentinel haproxy nginx wrk util-linux python3)
+	$(call install,redis-server redis-sentinel haproxy nginx wrk strace util-linux python3)
 
 deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)

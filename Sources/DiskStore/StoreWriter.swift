@@ -96,6 +96,7 @@ final class StoreWriter {
     var answers: [Result<StoreRequest.Answer, StoreError>] = []
     answers.reserveCapacity(awaited.count)
     let reason: String?
+    var hasWritten = false
     if let fault {
       reason = fault
     } else {
@@ -109,7 +110,8 @@ final class StoreWriter {
         let frames = database.logFrames
         try database.run("COMMIT")
         // A commit without changes writes nothing to the log and waits for no sync, so its duration is not recorded.
-        if database.logFrames != frames { pace.recordCommit(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
+        hasWritten = database.logFrames != frames
+        if hasWritten { pace.recordCommit(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
         reason = nil
       } catch {
         reason = undo(error)
@@ -120,7 +122,8 @@ final class StoreWriter {
       shared.recordOutage(reason, path: file.path)
       let failure = Result<StoreRequest.Answer, StoreError>.failure(.unavailable(reason))
       answers = Array(repeating: failure, count: awaited.count)
-    } else {
+    } else if hasWritten {
+      // With a full disk, a transaction without changes succeeds, so it does not end an outage.
       shared.recordRecovery(path: file.path)
     }
     for (request, answer) in zip(awaited, answers) {
