@@ -29,9 +29,9 @@ deps:
 	@command -v swift >/dev/null || { echo "make: no swift in PATH; install Swift 6.3, see https://www.swift.org/install" >&2; exit 1; }
 	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev libsqlite3-dev libhiredis-dev)
 
-# The tests start Redis servers and sentinels. They do not use the services of the packages.
+# The tests start Redis servers and sentinels, and a server in Python. They do not use the services of the packages.
 deps-test: deps
-	$(call install,redis-server redis-sentinel redis-tools)
+	$(call install,redis-server redis-sentinel redis-tools python3)
 
 deps-bench: deps
 	$(call install,nginx wrk haproxy nghttp2-client openssl python3)

@@ -11,20 +11,20 @@ public final class AdminServer: Sendable {
   ///
   /// - Parameters:
   ///   - status: The state of the process, which the listener shows.
-  ///   - upstream: The resolver of the upstream's address, for the readiness check.
+  ///   - upstream: The location of the upstream, for the readiness check.
   ///   - upstreamTLS: Returns the current TLS settings of the upstream; `nil` for plaintext.
   ///
   /// Throws `ServerError` if the address cannot be bound.
   public init(
-    address: Address, status: ProcessStatus, upstream: Resolver,
+    address: Address, status: ProcessStatus, upstream: ServerLocation,
     upstreamTLS: @escaping @Sendable () -> TLSClient? = { nil }
   ) async throws(ServerError) {
     server = try await ProxyServer(
       workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
     ) { worker in
-      // The worker forwards no request, so only the probe uses the resolver.
+      // The worker forwards no request, so only the probe uses the location.
       ProxyWorker(
-        poller: worker.poller, resolver: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
+        poller: worker.poller, upstream: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(
           status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), isLoopback: address.isLoopback),
         metrics: NoMetrics())

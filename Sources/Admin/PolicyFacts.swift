@@ -5,7 +5,7 @@ import Policy
 struct PolicyFacts: Sendable {
   let version: String
   let issuer: String
-  /// The upstream's origin: scheme, host and port.
+  /// The `url` of the upstream.
   let upstream: String
   let mode: EnforcementMode
   let unknownClients: UnknownClients
@@ -20,7 +20,7 @@ struct PolicyFacts: Sendable {
   init(_ policy: Policy) {
     version = policy.version
     issuer = policy.gateway.issuer
-    upstream = policy.upstream.origin.description
+    upstream = policy.upstream.url
     mode = policy.mode
     unknownClients = policy.unknownClients
     clientCount = policy.clients.count

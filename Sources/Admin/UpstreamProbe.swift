@@ -16,7 +16,7 @@ public final class UpstreamProbe {
   private static let timeout: Milliseconds = 900
 
   private let poller: Poller
-  private let resolver: Resolver
+  private let location: ServerLocation
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
   /// The result of the latest complete test and the time of its end; `nil` before the first one. `problem` is `nil` if
@@ -29,14 +29,14 @@ public final class UpstreamProbe {
   /// The waiters of the callers that wait for the result of the running test.
   private var waiters: [Waiter] = []
 
-  /// Creates a probe of the upstream that `resolver` resolves.
+  /// Creates a probe of the upstream at `location`.
   ///
   /// - Parameter tls: Returns the current TLS settings of the upstream; `nil` for plaintext.
-  public init(_ poller: Poller, _ resolver: Resolver, tls: @escaping @Sendable () -> TLSClient?) {
+  public init(_ poller: Poller, _ location: ServerLocation, tls: @escaping @Sendable () -> TLSClient?) {
     self.poller = poller
     self.tls = tls
     handshakes = HandshakeGate(poller)
-    self.resolver = resolver
+    self.location = location
   }
 
   /// Returns the reason why the upstream does not accept connections or handshakes; `nil` if it does.
@@ -70,8 +70,13 @@ public final class UpstreamProbe {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let waiter = Waiter(poller)
     defer { waiter.cancelDeadline() }
+    let resolver: Resolver
+    switch location {
+    case .unixSocket(let path): return await testUnixSocket(path, waiter, deadline)
+    case .name(let name): resolver = name
+    }
     let addresses: [Address]
-    switch await lookUpAddresses(waiter, until: deadline) {
+    switch await lookUpAddresses(resolver, waiter, until: deadline) {
     case .success(let found)?: addresses = found
     case .failure(let error)?: return error.description
     case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout.count) ms"
@@ -94,9 +99,21 @@ public final class UpstreamProbe {
     return problem
   }
 
+  private func testUnixSocket(_ path: String, _ waiter: Waiter, _ deadline: Deadline) async -> String? {
+    do throws(IOError) {
+      let socket = try poller.connect(toUnixSocket: path)
+      defer { socket.close() }
+      return await handshake(socket, waiter, deadline).map { "\(path): \($0)" }
+    } catch {
+      return "\(path): \(error)"
+    }
+  }
+
   /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. The look-up then continues,
   /// because the system's resolver has no deadline, and the next test waits for the same look-up.
-  private func lookUpAddresses(_ waiter: Waiter, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
+  private func lookUpAddresses(
+    _ resolver: Resolver, _ waiter: Waiter, until deadline: Deadline
+  ) async -> Result<[Address], ResolveError>? {
     if let known = resolver.cachedAddresses(now: poller.now) { return .success(known) }
     let current: NameLookUp
     if let lookUp, lookUp.outcome == nil {

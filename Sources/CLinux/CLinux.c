@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -171,10 +172,16 @@ int32_t cl_connect_unix(const char *path) {
   size_t length = strlen(path);
   if (length >= sizeof address.sun_path) return -ENAMETOOLONG;
   memcpy(address.sun_path, path, length);
+  socklen_t size = sizeof address;
+  if (path[0] == '@') {
+    // A name in the abstract namespace begins with a zero byte and has no zero byte at its end.
+    address.sun_path[0] = 0;
+    size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
+  }
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   // The connect of a Unix socket succeeds or fails immediately.
-  if (connect(fd, (struct sockaddr *)&address, sizeof address) < 0) {
+  if (connect(fd, (struct sockaddr *)&address, size) < 0) {
     int error = errno;
     close(fd);
     return -error;

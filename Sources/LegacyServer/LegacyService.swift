@@ -15,11 +15,11 @@ public final class LegacyService: Sendable {
   /// - Parameter port: The port; 0 lets the kernel choose.
   public init(_ legacy: LegacyAuthorizationServer, port: UInt16 = 0) async throws(ServerError) {
     let addresses = [Address(literal: "127.0.0.1", port: Int(port))].compactMap(\.self)
-    // The handler forwards no request, so the resolver is never used.
-    let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
+    // The handler forwards no request, so the location is never used.
+    let unused = ServerLocation.host("127.0.0.1", port: 0)
     server = try await ProxyServer(workers: 1, addresses: addresses, threadName: "legacy") { worker in
       ProxyWorker(
-        poller: worker.poller, resolver: unusedResolver, settings: LegacyService.settings,
+        poller: worker.poller, upstream: unused, settings: LegacyService.settings,
         handler: LegacyHandler(legacy), metrics: NoMetrics())
     }
   }

@@ -2,8 +2,12 @@ public import Time
 
 /// The legacy authorization server (`upstream:` in the policy file).
 public struct UpstreamSettings: Sendable {
-  /// The scheme, host and port of the server.
+  /// The scheme, host and port of the server. For a Unix socket, `http://localhost`, or `https://` and the name in the
+  /// server's certificate: the gateway sends this host in the `Host` field.
   public var origin: Origin
+  /// The Unix-domain socket on which the server listens: an absolute path, or `@` and a name in the abstract namespace;
+  /// `nil` if the server has an IP address.
+  public var unixSocket: String?
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
   /// The place where the gateway replaces the code of an authorization response with a sealed code. Default: in the
@@ -65,6 +69,9 @@ public struct UpstreamSettings: Sendable {
     self.parameters = parameters
   }
 
+  /// The `url` of the policy.
+  public var url: String { unixSocket.map { "unix:\($0)" } ?? origin.description }
+
   /// The number of the `maxConnections` that are reserved for requests to the OAuth endpoints, so that other requests
   /// cannot use all connections. Default: an eighth.
   public var reservedConnections: Int {
@@ -77,8 +84,14 @@ public struct UpstreamSettings: Sendable {
     "upstream", "The legacy authorization server.",
     [
       .customReader(
-        "url", .text("https or http URL without a path", pattern: "^https?://[^/?#@]+/?$"),
-        "Scheme, host and port of the server", adviceIfMissing: "its URL"),
+        "url",
+        .text(
+          "https or http URL without a path, or `unix:` and a path", pattern: "^(https?://[^/?#@]+/?|unix:[/@].+)$"),
+        """
+        Scheme, host and port of the server, or the Unix socket on which it listens, such as `unix:/run/legacy.sock`; a \
+        name after `unix:@` is in the abstract namespace of Linux
+        """,
+        adviceIfMissing: "its URL"),
       .customReader(
         "endpoints", .section("endpoints"), "Its OAuth endpoints",
         adviceIfMissing: "a mapping with `authorization` and `token`"),

@@ -1,17 +1,23 @@
 import Policy
 import YAML
 
+/// The value of `url:` in `upstream:`.
+private enum UpstreamPlace {
+  case origin(Origin)
+  case unixSocket(String)
+}
+
 /// The mapping `upstream:`, before its settings are compared with each other.
 private struct UpstreamDraft: SectionDraft {
   var settings = UpstreamSettings()
-  var origin: Origin?
+  var place: UpstreamPlace?
   var tls: (draft: UpstreamTLSDraft, field: Field)?
 
   /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<UpstreamDraft>(
     UpstreamSettings.table,
     [
-      "url": { $2.origin = $0.upstreamOrigin($1) },
+      "url": { $2.place = $0.upstreamPlace($1) },
       "endpoints": { $2.settings.endpoints = $0.endpoints($1) },
       "scopes": { $2.settings.scopes = $0.scopes($1) },
       "parameters": { $2.settings.parameters = $0.parameters($1) },
@@ -29,10 +35,15 @@ extension PolicyReader {
     requireSettings(of: UpstreamDraft.section, in: fields, field.key, named: "`upstream`")
     var upstream = draft.settings
     lint(upstream, fields)
-    guard let origin = draft.origin, let url = fields["url"] else { return }
+    guard let place = draft.place, let url = fields["url"] else { return }
     upstreamURLLocation = SourceLocation(url.node)
-    upstream.origin = origin
-    upstream.tls = finishUpstreamTLS(draft.tls, origin, url)
+    switch place {
+    case .origin(let origin): upstream.origin = origin
+    case .unixSocket(let path):
+      upstream.unixSocket = path
+      upstream.origin = originOfUnixSocket(draft.tls)
+    }
+    upstream.tls = finishUpstreamTLS(draft.tls, upstream.origin, url)
     if upstream.passPrefixes.isEmpty { missingPassLocation = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
     if let reserved = upstream.configuredReservedConnections, let field = fields["reserved_connections"],
@@ -83,7 +94,35 @@ extension PolicyReader {
     }
   }
 
-  fileprivate func upstreamOrigin(_ field: Field) -> Origin? {
+  fileprivate func upstreamPlace(_ field: Field) -> UpstreamPlace? {
+    if let text = field.node.text, text.hasPrefix("unix:") { return unixSocket(text.dropFirst(5), field) }
+    return upstreamOrigin(field).map { .origin($0) }
+  }
+
+  private func unixSocket(_ path: Substring, _ field: Field) -> UpstreamPlace? {
+    // The kernel permits 108 bytes, which include a zero byte at the end of a path or at the start of an abstract name
+    // (unix(7)).
+    let isVisible = path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+    guard path.hasPrefix("/") || path.hasPrefix("@"), (2...107).contains(path.utf8.count), isVisible else {
+      error(
+        .invalidValue, field.node,
+        "`url` cannot be \(quoted("unix:\(path)")); use an absolute path of at most 107 characters without spaces, such "
+          + "as `unix:/run/legacy.sock`, or `unix:@NAME` for an abstract name")
+      return nil
+    }
+    return .unixSocket(String(path))
+  }
+
+  /// Returns the origin of a server on a Unix socket, which has no host of its own.
+  private func originOfUnixSocket(_ tls: (draft: UpstreamTLSDraft, field: Field)?) -> Origin {
+    guard let tls else { return Origin(scheme: .http, host: "localhost") }
+    if tls.draft.serverName == nil {
+      reportMissing("server_name", tls.field.key, in: "`tls`", "the name in the server's certificate")
+    }
+    return Origin(scheme: .https, host: tls.draft.serverName ?? "localhost")
+  }
+
+  private func upstreamOrigin(_ field: Field) -> Origin? {
     guard let url = url(field) else { return nil }
     guard url.path.isEmpty || url.path == "/" else {
       error(

@@ -54,7 +54,7 @@ public final class ProxyWorker {
   ///
   /// - Parameter connections: the counts shared by all workers of a server.
   public init(
-    poller: Poller, resolver: Resolver, settings: CompiledProxyConfiguration, handler: any RequestHandler,
+    poller: Poller, upstream: ServerLocation, settings: CompiledProxyConfiguration, handler: any RequestHandler,
     metrics: any ProxyMetrics,
     connections: ConnectionLimits = ConnectionLimits()
   ) {
@@ -65,7 +65,7 @@ public final class ProxyWorker {
     self.connections = connections
     handshakes = HandshakeGate(poller)
     keyUpdateFlood = { metrics.recordLimit(.keyUpdates) }
-    pool = UpstreamPool(poller, resolver: resolver, settings: settings, handshakes: handshakes, metrics: metrics)
+    pool = UpstreamPool(poller, location: upstream, settings: settings, handshakes: handshakes, metrics: metrics)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
 

@@ -6,7 +6,7 @@ import Time
 /// all connections are in use.
 public final class UpstreamPool {
   let poller: Poller
-  private let resolver: Resolver
+  private let location: ServerLocation
   private let handshakes: HandshakeGate
   private let metrics: any ProxyMetrics
   var settings: CompiledProxyConfiguration {
@@ -37,17 +37,19 @@ public final class UpstreamPool {
   private static let minimumQueueLimit = 64
   /// The maximum number of idle connections that keep their buffer for the next response.
   private static let bufferedIdleLimit = 64
+  /// The time between two attempts to connect to a Unix socket whose queue is full.
+  private static let queuePause: Milliseconds = 5
   /// The number of connections opened since the start.
   public private(set) var opened: UInt64 = 0
 
   init(
-    _ poller: Poller, resolver: Resolver, settings: CompiledProxyConfiguration, handshakes: HandshakeGate,
+    _ poller: Poller, location: ServerLocation, settings: CompiledProxyConfiguration, handshakes: HandshakeGate,
     metrics: any ProxyMetrics
   ) {
     self.poller = poller
     self.handshakes = handshakes
     self.metrics = metrics
-    self.resolver = resolver
+    self.location = location
     self.settings = settings
     passingLimits = PassingLimits(settings)
   }
@@ -202,7 +204,34 @@ public final class UpstreamPool {
   }
 
   private func socket(for client: ServerConnection, until deadline: Deadline) async throws(UpstreamFailure) -> Socket {
-    for address in try await addresses(for: client, until: deadline) {
+    switch location {
+    case .unixSocket(let path): return try await unixSocket(path, for: client, until: deadline)
+    case .name(let resolver): return try await socket(resolver, for: client, until: deadline)
+    }
+  }
+
+  /// Connects to a Unix socket. If the server's queue of connections is full, the kernel refuses the connection
+  /// immediately instead of letting it wait, so this function waits and tries again until the deadline.
+  private func unixSocket(
+    _ path: String, for client: ServerConnection, until deadline: Deadline
+  ) async throws(UpstreamFailure) -> Socket {
+    while true {
+      do throws(IOError) {
+        return try poller.connect(toUnixSocket: path)
+      } catch {
+        guard error == .wouldBlock else { throw .unreachable }
+      }
+      let pause = poller.deadline(after: UpstreamPool.queuePause)
+      _ = await client.waiter.wait(client.socket, client.abandonment, until: min(pause, deadline))
+      if client.isAbandoned { throw .clientGone(afterSending: false) }
+      if poller.now >= deadline { throw .connectTimeout }
+    }
+  }
+
+  private func socket(
+    _ resolver: Resolver, for client: ServerConnection, until deadline: Deadline
+  ) async throws(UpstreamFailure) -> Socket {
+    for address in try await addresses(resolver, for: client, until: deadline) {
       do throws(ConnectError) {
         return try await poller.connect(
           to: address, with: client.waiter, until: deadline, abandonedBy: client.socket)
@@ -240,7 +269,7 @@ public final class UpstreamPool {
 
   /// Returns the upstream's addresses. The look-up counts against the deadline of the connect.
   private func addresses(
-    for client: ServerConnection, until deadline: Deadline
+    _ resolver: Resolver, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) -> [Address] {
     if let known = resolver.cachedAddresses(now: poller.now) { return known }
     let current: NameLookUp

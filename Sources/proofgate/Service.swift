@@ -77,7 +77,7 @@ final class Service {
     announce(parts)
     poller.start(
       UpstreamNotice(
-        poller, configuration.policy.upstream.origin, upstreamTLS.client.withLock { $0 }, parts.upstreamWatch))
+        poller, configuration.policy.upstream, upstreamTLS.client.withLock { $0 }, parts.upstreamWatch))
     ProcessControl.releaseCodePages()
     ProcessControl.releaseMemory()
     while !isEnding {
@@ -115,7 +115,7 @@ final class Service {
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
-        address: try Service.ipAddress(address), status: status, upstream: Service.resolver(policy)
+        address: try Service.ipAddress(address), status: status, upstream: policy.upstream.location
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
     // Reports an invalid address before the workers start.

@@ -8,19 +8,19 @@ import TLS
 /// result is a warning and not an error, because the upstream may start later than the gateway. The failure is also
 /// recorded in the `UpstreamWatch`, which informs the operator when the upstream accepts connections again.
 final class UpstreamNotice: Activity {
-  private let origin: Origin
+  private let url: String
   private let probe: UpstreamProbe
   private let watch: UpstreamWatch
 
-  init(_ poller: Poller, _ origin: Origin, _ tls: TLSClient?, _ watch: UpstreamWatch) {
-    self.origin = origin
+  init(_ poller: Poller, _ upstream: UpstreamSettings, _ tls: TLSClient?, _ watch: UpstreamWatch) {
+    url = upstream.url
     self.watch = watch
-    probe = UpstreamProbe(poller, Resolver(host: origin.host, port: origin.port)) { tls }
+    probe = UpstreamProbe(poller, upstream.location) { tls }
   }
 
   func run() async {
     guard let problem = await probe.findProblem() else { return }
     watch.recordUnreachable()
-    Console.warn("upstream \(origin) cannot be reached: \(problem); the gateway is not ready until it answers")
+    Console.warn("upstream \(url) cannot be reached: \(problem); the gateway is not ready until it answers")
   }
 }

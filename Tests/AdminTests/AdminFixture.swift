@@ -21,7 +21,7 @@ struct AdminFixture {
     status = ProcessStatus(version: "0.0.1", metrics: metrics, policy: policy, startTime: 0)
     server = try await AdminServer(
       address: try #require(Address(literal: "127.0.0.1", port: 0)), status: status,
-      upstream: Resolver(host: "127.0.0.1", port: policy.upstream.origin.port))
+      upstream: .host("127.0.0.1", port: policy.upstream.origin.port))
   }
 
   var port: Int { server.address?.port ?? 0 }

@@ -3,6 +3,7 @@ import Compression
 import HTTP
 import LegacyServer
 import Policy
+import Proxy
 import Reactor
 import Synchronization
 import Telemetry
@@ -88,7 +89,7 @@ struct AdminServerTests {
     try worker.start(name: "probes")
     let problems = Mutex<[String?]>([])
     await worker.perform { worker in
-      let probe = UpstreamProbe(worker.poller, resolver) { nil }
+      let probe = UpstreamProbe(worker.poller, .name(resolver)) { nil }
       for _ in 0..<3 { worker.run(ProbeTask(probe) { problem in problems.withLock { $0.append(problem) } }) }
     }
     for _ in 0..<2_500 where problems.withLock({ $0.count }) < 3 { try await Task.sleep(for: .milliseconds(10)) }

@@ -32,12 +32,12 @@ public final class FixtureUpstream: Sendable {
     var configuration = ProxyConfiguration()
     configuration.listenerTLS = [tls]
     let settings = CompiledProxyConfiguration(configuration)
-    let nowhere = Resolver(host: "127.0.0.1", port: 0)
+    let nowhere = ServerLocation.host("127.0.0.1", port: 0)
     server = try await ProxyServer(
       workers: 1, addresses: [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self), threadName: "upstream"
     ) { worker in
       ProxyWorker(
-        poller: worker.poller, resolver: nowhere, settings: settings, handler: Answerer(shared), metrics: NoMetrics())
+        poller: worker.poller, upstream: nowhere, settings: settings, handler: Answerer(shared), metrics: NoMetrics())
     }
     state = Mutex(State())
     shared.upstream.withLock { $0 = self }

@@ -228,6 +228,14 @@ struct GatewayFindings {
         [revocation-missing]
         """),
     FindingCase(
+      .invalidValue,
+      "A Unix socket without an absolute path",
+      edits: [("url: http://127.0.0.1:9000", "url: unix:legacy.sock")],
+      expected: """
+        policy.yaml:7:8: error: `url` cannot be `unix:legacy.sock`; use an absolute path of at most 107 characters \
+        without spaces, such as `unix:/run/legacy.sock`, or `unix:@NAME` for an abstract name
+        """),
+    FindingCase(
       .plaintextUpstream,
       "A remote upstream over http",
       edits: [("url: http://127.0.0.1:9000", "url: http://legacy.example.com")],

@@ -1,4 +1,9 @@
 extension PolicyValuesTests {
+  /// A policy with a server on a Unix socket.
+  static let onUnixSocket = FindingCase.base.replacing(
+    "url: http://127.0.0.1:9000",
+    with: "url: unix:/run/legacy.sock\n  tls: { server_name: legacy.example.com, ca: server-ca.pem }")
+
   /// A value for every setting that is not plain, and for many others.
   static let complete = """
     version: 1

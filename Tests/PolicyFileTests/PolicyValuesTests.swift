@@ -105,6 +105,15 @@ struct PolicyValuesTests {
     #expect(upstream.tls?.minimumVersion == .v13)
   }
 
+  @Test("A Unix socket and the name in the certificate of its server reach the policy")
+  func unixSocket() throws {
+    let upstream = try #require(try Self.load(Self.onUnixSocket).policy).upstream
+    #expect(upstream.unixSocket == "/run/legacy.sock")
+    #expect(upstream.url == "unix:/run/legacy.sock")
+    #expect(upstream.origin == Origin(scheme: .https, host: "legacy.example.com"))
+    #expect(upstream.tls?.serverName == "legacy.example.com")
+  }
+
   @Test("Every limit reaches the policy")
   func limits() throws {
     let policy = try #require(try Self.load(Self.complete).policy)

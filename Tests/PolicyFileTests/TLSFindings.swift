@@ -142,6 +142,11 @@ struct TLSFindings {
       policy.yaml:8:3: error: `tls` has no effect for an http upstream; use https in `url` or remove it
       """),
     upstream(
+      .missingKey, "TLS over a Unix socket without a name", url: "unix:/run/legacy.sock", "tls: { ca: server-ca.pem }",
+      """
+      policy.yaml:8:3: error: `tls` has no `server_name`; add the name in the server's certificate
+      """),
+    upstream(
       .upstreamAuthority, "A machine without authorities", "max_connections: 9",
       """
       policy.yaml:7:8: error: the certificate of `legacy.example.com` cannot be verified: this machine has no \

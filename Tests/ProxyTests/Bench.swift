@@ -72,7 +72,7 @@ final class Bench {
         workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
       ) { worker in
         ProxyWorker(
-          poller: worker.poller, resolver: resolver, settings: settings, handler: TestHandler(),
+          poller: worker.poller, upstream: .name(resolver), settings: settings, handler: TestHandler(),
           metrics: setup.metrics(), connections: connections)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)

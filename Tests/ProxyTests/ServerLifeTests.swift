@@ -58,7 +58,7 @@ extension ProxyTests {
       let found = try ListeningSocket.bind(any, count: 1, id: 0)
       let address = try #require(found.first).address
       for socket in found { socket.close() }
-      let resolver = Resolver(host: "127.0.0.1", port: 1)
+      let upstream = ServerLocation.host("127.0.0.1", port: 1)
       let peers = try Worker(index: 0)
       try peers.start(name: "peers")
       let task = await peers.launch { worker in
@@ -87,7 +87,7 @@ extension ProxyTests {
           // The first worker has time to accept all connections before the second worker exists.
           if worker.index == 1 { ServerLifeTests.pause() }
           return ProxyWorker(
-            poller: worker.poller, resolver: resolver, settings: CompiledProxyConfiguration(ProxyConfiguration()),
+            poller: worker.poller, upstream: upstream, settings: CompiledProxyConfiguration(ProxyConfiguration()),
             handler: TestHandler(), metrics: CountedLimits())
         }
         let deadline = poller.patience
@@ -148,7 +148,7 @@ extension ProxyTests {
     private static func start(_ address: Address) async -> ProxyServer? {
       try? await ProxyServer(workers: 4, addresses: [address, address], threadName: "short") { worker in
         ProxyWorker(
-          poller: worker.poller, resolver: Resolver(host: "127.0.0.1", port: 1),
+          poller: worker.poller, upstream: .host("127.0.0.1", port: 1),
           settings: CompiledProxyConfiguration(ProxyConfiguration()), handler: TestHandler(), metrics: NoMetrics())
       }
     }

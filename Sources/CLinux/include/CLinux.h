@@ -55,7 +55,7 @@ int32_t cl_listen(int32_t fd, int32_t backlog);
 int32_t cl_accept(int32_t fd, cl_address *_Nonnull peer);
 int32_t cl_connect(int32_t fd, const cl_address *_Nonnull address);
 /// Returns a descriptor that is connected to the Unix socket at `path`, or -errno: -EAGAIN if the queue of the server is
-/// full.
+/// full. `@` at the start means a name in the abstract namespace.
 int32_t cl_connect_unix(const char *_Nonnull path);
 int32_t cl_local_address(int32_t fd, cl_address *_Nonnull address);
 int32_t cl_peer_address(int32_t fd, cl_address *_Nonnull address);

@@ -14,14 +14,14 @@ final class DemoAppService {
   init(server: NativeApp.Server, resource: WebAddress) async throws(ServerError) {
     let addresses = [Address(literal: "127.0.0.1", port: 0)].compactMap(\.self)
     let settings = CompiledProxyConfiguration(ProxyConfiguration())
-    // The handler forwards no request, so the resolver is never used.
-    let unusedResolver = Resolver(host: "127.0.0.1", port: 0)
+    // The handler forwards no request, so the location is never used.
+    let unused = ServerLocation.host("127.0.0.1", port: 0)
     // The redirect URI contains the port, which is known only when the server listens. Until then, the handler has an
     // app without a redirect URI. The call of `adopt` below replaces this handler.
     let placeholder = NativeApp(clientID: DemoPolicy.appID, redirectURI: "", server: server)
     service = try await ProxyServer(workers: 1, addresses: addresses, threadName: "app") { worker in
       ProxyWorker(
-        poller: worker.poller, resolver: unusedResolver, settings: settings,
+        poller: worker.poller, upstream: unused, settings: settings,
         handler: DemoAppHandler(placeholder, resource, worker.poller), metrics: NoMetrics())
     }
     port = service.addresses.first?.port ?? 0

@@ -37,7 +37,7 @@ public final class GatewayServer: Sendable {
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
     let settings = snapshot.proxySettings(
       workers: workers, tlsServers: tls.tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
-    let resolver = Resolver(host: policy.upstream.origin.host, port: policy.upstream.origin.port)
+    let upstream = policy.upstream.location
     let addresses = policy.gateway.listeners.compactMap { listener in
       Address(literal: listener.address.host, port: listener.address.port)
     }
@@ -49,7 +49,7 @@ public final class GatewayServer: Sendable {
     ) { worker in
       resources.startStore?(worker)
       return ProxyWorker(
-        poller: worker.poller, resolver: resolver, settings: settings,
+        poller: worker.poller, upstream: upstream, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
         metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstreamWatch),
         connections: connections)

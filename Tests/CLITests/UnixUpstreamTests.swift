@@ -1,0 +1,69 @@
+import ClientTestSupport
+import Foundation
+import HTTP
+import Testing
+
+@Suite("An upstream on a Unix socket")
+struct UnixUpstreamTests {
+  /// A server in Python that answers each GET with its `Host` field and its path.
+  private static let server = """
+    import http.server, socketserver, sys
+    class Handler(http.server.BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        def address_string(self): return "unix"
+        def do_GET(self):
+            body = (self.headers["Host"] + self.path).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+    name = sys.argv[1]
+    server = socketserver.ThreadingUnixStreamServer("\\0" + name[1:] if name[0] == "@" else name, Handler)
+    server.daemon_threads = True
+    print("listening", flush=True)
+    server.serve_forever()
+    """
+
+  /// Runs the server until the object is released.
+  private final class Server {
+    private let process = Process()
+
+    init(_ name: String) throws {
+      let output = Pipe()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["python3", "-c", UnixUpstreamTests.server, name]
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+      try #require(said == "listening\n")
+    }
+
+    deinit { process.terminate() }
+  }
+
+  @Test("Requests reach a server at a path and at an abstract name, and the gateway is ready", arguments: ["/", "@"])
+  func reached(kind: String) async throws {
+    let folder = try Folder()
+    let name = kind == "/" ? folder.path("s") : "@proofgate-\(UUID().uuidString)"
+    let policy = try ServedPolicy()
+    let text = policy.text.replacingOccurrences(
+      of: "url: http://127.0.0.1:\(policy.upstreamPort)", with: "url: unix:\(name)")
+    try folder.write("policy.yaml", text)
+    let child = try Child(["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")])
+    _ = try child.lines(until: " serves ")
+    let before = try await Fetch.get(policy.adminPort, "/readyz")
+    #expect(before.status == 503)
+    #expect(Fetch.text(before).contains("unix:\(name) cannot be reached"))
+    #expect(try await Fetch.get(policy.port, "/page").status == 503)
+    let server = try Server(name)
+    let answer = try await Fetch.get(policy.port, "/page")
+    #expect(Fetch.text(answer) == "localhost/page")
+    // A result of the probe is used again for two seconds.
+    try await Task.sleep(for: .seconds(2.1))
+    #expect(try await Fetch.get(policy.adminPort, "/readyz").status == 200)
+    withExtendedLifetime(server) {}
+    child.signal(SIGTERM)
+    #expect(child.wait() == 0)
+  }
+}
