@@ -100,7 +100,7 @@ build: deps
 
 ## check: checks the example policies, and that the binary needs only a kernel
 check: build
-	$(BINARY) check --no-secrets --quiet policies/*.yaml
+	$(BINARY) check --no-secrets --quiet policies/*.yaml policies/servers/*.yaml
 	deploy/check-static $(BINARY)
 
 ## image: builds the container image; without Docker, checks its only file instead

@@ -62,7 +62,7 @@ public struct UpstreamClient: Sendable {
       .customReader("client_secret", .section("secret"), "The secret that the gateway holds for it", default: "none"),
       .choice(
         "authentication", \.authentication, "The form in which the gateway sends the `client_secret`",
-        default: "`basic` with a secret, else `none`"),
+        default: "with a secret that of `upstream.authentication`, else `none`"),
       .customReader(
         "redirect_uri", .text("`callback`, `requested`, a URI"),
         "The redirect URI that the upstream gets: the gateway's callback, the one of the request, or a complete URI",

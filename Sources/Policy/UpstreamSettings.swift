@@ -34,6 +34,9 @@ public struct UpstreamSettings: Sendable {
   /// True if the server understands PKCE. The gateway then sends a code challenge of its own for every sign-in. The
   /// gateway never forwards the client's challenge. Default: false.
   public var usesPKCE: Bool
+  /// True if the gateway sends the `client_secret` of clients in the body, false if in the `Authorization` field. A
+  /// client may set another form. Default: false.
+  public var authenticatesInBody = false
   /// The rules by which the gateway changes scopes for the server; `nil` for none.
   public var scopes: ScopeRules?
   /// The names of parameters of authorization and token requests that the gateway forwards in addition to those of
@@ -81,7 +84,7 @@ public struct UpstreamSettings: Sendable {
 
   /// The settings of `upstream:`.
   public static let table = SettingTable<UpstreamSettings>(
-    "upstream", "The legacy authorization server.",
+    "upstream", "The legacy authorization server.", alternativeRequiredKeys: [["kind"], ["endpoints"]],
     [
       .customReader(
         "url",
@@ -93,8 +96,12 @@ public struct UpstreamSettings: Sendable {
         """,
         adviceIfMissing: "its URL"),
       .customReader(
+        "kind", .choice(ServerPreset.all.map(\.kind)),
+        "The server: the values of its [preset](servers.md) are the defaults of `upstream`",
+        default: "no preset"),
+      .customReader(
         "endpoints", .section("endpoints"), "Its OAuth endpoints",
-        adviceIfMissing: "a mapping with `authorization` and `token`"),
+        default: "those of the `kind`; required without it"),
       .choice(
         "callback", \.callback,
         """
@@ -137,6 +144,9 @@ public struct UpstreamSettings: Sendable {
         sign-in; `strip`: the gateway sends no PKCE parameter
         """
       ),
+      .choice(
+        "authentication", \.authenticatesInBody, false: "basic", true: "post",
+        "The form in which the gateway sends the `client_secret` of a client that has no `authentication` of its own"),
       .customReader(
         "scopes", .section("scopes"), "The changes that the gateway makes to the scope of a request for the server",
         default: "none"),
@@ -224,10 +234,10 @@ public struct EndpointPaths: Sendable {
       .paths(
         "authorization", \.authorization,
         "The gateway checks authorization requests, seals their state and forwards them (RFC 6749, section 3.1)",
-        adviceIfMissing: "its path, such as `/authorize`"),
+        default: "that of the `kind`; required without it"),
       .paths(
         "token", \.token, "The gateway verifies token requests before it forwards them (RFC 6749, section 3.2)",
-        adviceIfMissing: "its path, such as `/token`"),
+        default: "that of the `kind`; required without it"),
       .paths(
         "revocation", \.revocation,
         "The gateway replaces a sealed refresh token by the upstream's token and forwards the request (RFC 7009)",

@@ -93,10 +93,12 @@ struct ClientUpstreamDraft: SectionDraft {
   var hasClientSecret: Bool { fields["client_secret"] != nil }
 
   /// Returns the settings, with the defaults for a client with this id.
-  func settings(for id: ClientID) -> UpstreamClient {
+  ///
+  /// - Parameter authentication: The form in which the gateway sends a `client_secret` by default.
+  func settings(for id: ClientID, authentication: UpstreamClient.Authentication) -> UpstreamClient {
     var settings = settings
     settings.clientID = self.id ?? id
-    if fields.valid("authentication") == nil { settings.authentication = hasClientSecret ? .basic : .none }
+    if fields.valid("authentication") == nil { settings.authentication = hasClientSecret ? authentication : .none }
     settings.redirectURI = redirectURI ?? (hasClientSecret ? .callback : .requested)
     return settings
   }

@@ -151,7 +151,8 @@ extension PolicyReader {
     var settings = draft.settings
     settings.id = id
     settings.redirectURIs = draft.redirectURIs.map(\.value)
-    settings.upstream = draft.upstream.settings(for: id)
+    settings.upstream = draft.upstream.settings(
+      for: id, authentication: upstream?.authenticatesInBody ?? false ? .post : .basic)
     if settings.mode == .observe, settings.application == .native {
       nativeClientInObserveMode = nativeClientInObserveMode ?? id
     }

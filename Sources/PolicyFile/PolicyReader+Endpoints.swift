@@ -14,11 +14,17 @@ extension EndpointPaths: SectionDraft {
 
 extension PolicyReader {
   /// Reads `endpoints:` and reports a path that is listed for two kinds of endpoint.
-  func endpoints(_ field: Field) -> EndpointPaths {
-    var endpoints = EndpointPaths(authorization: [], token: [])
+  ///
+  /// - Parameter preset: The paths of the endpoints that the mapping does not list.
+  func endpoints(_ field: Field, _ preset: EndpointPaths) -> EndpointPaths {
+    var endpoints = preset
     endpointsLocation = SourceLocation(field.key)
     guard let fields = read(field.node, EndpointPaths.section, into: &endpoints) else { return endpoints }
     var owners: [String: String] = [:]
+    for setting in EndpointPaths.table.settings where fields[setting.key] == nil {
+      guard case .texts(let paths) = setting.value(in: preset) else { continue }
+      for path in paths { owners[path] = setting.key }
+    }
     for field in fields.all {
       for path in field.texts {
         guard let owner = owners.updateValue(field.name, forKey: path), owner != field.name else { continue }
@@ -27,7 +33,12 @@ extension PolicyReader {
           "path \(quoted(path)) is both `\(owner)` and `\(field.name)`; a path is one endpoint")
       }
     }
-    requireSettings(of: EndpointPaths.section, in: fields, field.key, named: "`endpoints`")
+    if preset.authorization.isEmpty, fields["authorization"] == nil {
+      reportMissing("authorization", field.key, in: "`endpoints`", "its path, such as `/authorize`")
+    }
+    if preset.token.isEmpty, fields["token"] == nil {
+      reportMissing("token", field.key, in: "`endpoints`", "its path, such as `/token`")
+    }
     return endpoints
   }
 

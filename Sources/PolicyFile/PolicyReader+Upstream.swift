@@ -18,7 +18,8 @@ private struct UpstreamDraft: SectionDraft {
     UpstreamSettings.table,
     [
       "url": { $2.place = $0.upstreamPlace($1) },
-      "endpoints": { $2.settings.endpoints = $0.endpoints($1) },
+      "kind": { reader, field, _ in reader.checkKind(field) },
+      "endpoints": { $2.settings.endpoints = $0.endpoints($1, $2.settings.endpoints) },
       "scopes": { $2.settings.scopes = $0.scopes($1) },
       "parameters": { $2.settings.parameters = $0.parameters($1) },
       "upgrades": { $2.settings.upgrades = $0.upgrades($1) },
@@ -31,8 +32,17 @@ private struct UpstreamDraft: SectionDraft {
 extension PolicyReader {
   func readUpstream(_ field: Field) {
     var draft = UpstreamDraft()
+    if let preset = preset(in: field.node) { draft.settings = preset.settings }
     guard let fields = read(field.node, UpstreamDraft.section, into: &draft) else { return }
     requireSettings(of: UpstreamDraft.section, in: fields, field.key, named: "`upstream`")
+    if fields["endpoints"] == nil {
+      if let kind = fields["kind"] {
+        // The reader has reported a `kind` without a preset.
+        endpointsLocation = SourceLocation(kind.key)
+      } else {
+        reportMissing("endpoints", field.key, in: "`upstream`", "a mapping with `authorization` and `token`")
+      }
+    }
     var upstream = draft.settings
     lint(upstream, fields)
     guard let place = draft.place, let url = fields["url"] else { return }

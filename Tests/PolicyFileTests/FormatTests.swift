@@ -12,7 +12,7 @@ struct FormatTests {
   private static let writes = ProcessInfo.processInfo.environment["PROOFGATE_WRITE_REFERENCE"] != nil
 
   /// Returns the text of a file of the repository, after writing it if `make reference` runs.
-  private static func text(_ path: String, _ update: (String) -> String) throws -> String {
+  static func text(_ path: String, _ update: (String) -> String) throws -> String {
     let url = URL(fileURLWithPath: root + "/" + path)
     let text = String(decoding: try Data(contentsOf: url), as: UTF8.self)
     guard writes else { return text }

@@ -17,6 +17,28 @@ struct ShippedPolicyTests {
     #expect(text.hasPrefix("# yaml-language-server: $schema=proofgate.schema.json\n"))
   }
 
+  @Test("Each example for a server has no error or warning, except that it observes, and says that it was not run")
+  func serverExamples() throws {
+    let folder = Self.root + "/policies/servers"
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(!names.isEmpty)
+    let list = String(
+      decoding: try Data(contentsOf: URL(fileURLWithPath: Self.root + "/docs/servers.md")), as: UTF8.self)
+    for name in names {
+      let path = folder + "/" + name
+      let outcome = PolicyFile.load(path: path, PolicySources(environment: [:], readsSecrets: false))
+      let found = outcome.diagnostics.filter {
+        $0.severity != .note && ![.observeMode, .unknownClients].contains($0.id)
+      }
+      #expect(outcome.policy != nil && found == [], "\(name): \(found)")
+      #expect(outcome.isServable, "\(name)")
+      let text = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
+      #expect(text.hasPrefix("# yaml-language-server: $schema=../proofgate.schema.json\n"), "\(name)")
+      #expect(text.contains("\n# Not run: "), "\(name)")
+      #expect(list.contains("](../policies/servers/\(name))"), "\(name)")
+    }
+  }
+
   /// The warnings of each shipped policy, with their reasons.
   private static let warnings: [String: Set<DiagnosticID>] = [
     "policies/mobile-app.yaml": [],
