@@ -27,16 +27,25 @@ public struct ServerPreset: Sendable {
       "flask-oauthlib", server: "Flask-OAuthlib 0.9.6 with oauthlib 2.1",
       errors: "a redirect to the server's page `/oauth/errors`; the app gets no response, and the sign-in expires",
       settings(authorization: "/oauth/authorize", token: "/oauth/token", secretInBody: true)),
+    ServerPreset(
+      "django-oauth-toolkit", server: "django-oauth-toolkit 1.2 with oauthlib 2.1, below `/o/`",
+      errors:
+        "a redirect with `error`, which the app gets; a page with status 400 for an unknown client or redirect URI",
+      settings(
+        authorization: "/o/authorize/", token: "/o/token/", revocation: "/o/revoke_token/",
+        introspection: "/o/introspect/", secretInBody: false)),
   ]
 
   /// Returns the preset of this kind; `nil` if there is none.
   public static func named(_ kind: String) -> ServerPreset? { all.first { $0.kind == kind } }
 
   private static func settings(
-    authorization: String, token: String, secretInBody: Bool
+    authorization: String, token: String, revocation: String? = nil, introspection: String? = nil, secretInBody: Bool
   ) -> UpstreamSettings {
     var settings = UpstreamSettings()
-    settings.endpoints = EndpointPaths(authorization: [authorization], token: [token])
+    settings.endpoints = EndpointPaths(
+      authorization: [authorization], token: [token], revocation: revocation.map { [$0] } ?? [],
+      introspection: introspection.map { [$0] } ?? [])
     settings.authenticatesInBody = secretInBody
     return settings
   }

@@ -97,8 +97,8 @@ struct PresetTests {
   @Test(
     "An unknown kind is one error with a suggestion and the list of kinds",
     arguments: [
-      ("authlip", "did you mean `authlib`? use `authlib` or `flask-oauthlib`"),
-      ("keycloak", "use `authlib` or `flask-oauthlib`"),
+      ("authlip", "did you mean `authlib`? use `authlib`, `flask-oauthlib` or `django-oauth-toolkit`"),
+      ("keycloak", "use `authlib`, `flask-oauthlib` or `django-oauth-toolkit`"),
     ])
   func unknown(_ kind: String, _ advice: String) throws {
     let outcome = try Self.outcome(upstream: "  kind: \(kind)")
