@@ -36,7 +36,7 @@ struct UnixUpstreamTests {
       process.standardError = FileHandle.nullDevice
       try process.run()
       let said = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-      try #require(said == "listening\n")
+      try #require(said.hasPrefix("listening"))
     }
 
     deinit { process.terminate() }
