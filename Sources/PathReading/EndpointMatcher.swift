@@ -10,9 +10,11 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case closed
   /// The gateway's endpoint for pushed authorization requests (RFC 9126).
   case pushedAuthorization
+  /// The gateway's own metadata document (RFC 8414; OpenID Connect Discovery).
+  case metadata
   /// A metadata document of the upstream. It contains the upstream's own endpoints, and a client that used them would
   /// bypass the gateway.
-  case metadata
+  case upstreamMetadata
   /// The gateway's redirect URI at the upstream.
   case callback
   /// The endpoint that receives the form of the consent page.

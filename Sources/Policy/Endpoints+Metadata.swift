@@ -1,20 +1,37 @@
 extension EndpointPaths {
-  /// The paths at which the server may have metadata documents (OpenID Connect Discovery, section 4; RFC 8414, section
-  /// 3).
-  ///
-  /// The path of the issuer is not known, so it may be any folder above an authorization or token endpoint. OpenID
-  /// Connect Discovery appends its well-known path to the path of the issuer. RFC 8414 inserts its well-known path in
-  /// front of the path of the issuer. Some servers do the reverse, so the result has each well-known path in both
-  /// places.
+  private static let openIDName = "/.well-known/openid-configuration"
+  private static let oauthName = "/.well-known/oauth-authorization-server"
+
+  /// The paths at which the server may have metadata documents: those that the policy names and, because the path of
+  /// the server's issuer is not known, the well-known paths for each folder above an authorization or token endpoint.
   public var metadataPaths: [String] {
-    let names = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"]
-    var paths: [String] = []
+    var paths = metadata
     for issuer in issuerPaths {
-      for name in names {
-        for path in [issuer + name, name + issuer] where !paths.contains(path) { paths.append(path) }
-      }
+      for path in EndpointPaths.wellKnownPaths(ofIssuerPath: issuer) where !paths.contains(path) { paths.append(path) }
     }
     return paths
+  }
+
+  /// The maximum number of requests with which the gateway searches for the server's metadata document.
+  private static let maximumCandidates = 16
+
+  /// The paths at which the gateway reads the server's metadata document, in the order in which it tries them. If the
+  /// policy names none: at most 16 of ``metadataPaths``, first the documents of OpenID Connect, which say more.
+  public var metadataCandidates: [String] {
+    guard metadata.isEmpty else { return metadata }
+    let issuers = issuerPaths
+    let paths =
+      issuers.map { $0 + EndpointPaths.openIDName } + issuers.map { EndpointPaths.oauthName + $0 }
+      + issuers.dropFirst().map { EndpointPaths.openIDName + $0 }
+      + issuers.dropFirst().map { $0 + EndpointPaths.oauthName }
+    return Array(paths.prefix(EndpointPaths.maximumCandidates))
+  }
+
+  /// Returns the well-known paths of an issuer. OpenID Connect Discovery (section 4) appends its well-known path to the
+  /// path of the issuer. RFC 8414 (section 3.1) inserts its well-known path in front of the path of the issuer. Some
+  /// servers and clients do the reverse, so the result has each well-known path in both places.
+  static func wellKnownPaths(ofIssuerPath issuer: String) -> [String] {
+    [openIDName, oauthName].flatMap { name in issuer.isEmpty ? [name] : [issuer + name, name + issuer] }
   }
 
   /// The root and the paths of all folders above an authorization or token endpoint, without a slash at the end. The
@@ -29,5 +46,30 @@ extension EndpointPaths {
       }
     }
     return issuers
+  }
+}
+
+extension GatewaySettings {
+  /// The paths at which the gateway serves its own metadata document.
+  ///
+  /// For an issuer with a path, these are the paths of RFC 8414 (section 3.1), of OpenID Connect Discovery (section 4),
+  /// and the path of OpenID Connect in the place that RFC 8414 (section 5) gives it.
+  public var metadataPaths: [String] {
+    let path = issuerPath
+    let all = EndpointPaths.wellKnownPaths(ofIssuerPath: path)
+    guard !path.isEmpty else { return metadata == .off ? [] : all }
+    return switch metadata {
+    case .off: []
+    case .on: all.filter { $0 != path + "/.well-known/oauth-authorization-server" }
+    case .aliases: all + EndpointPaths.wellKnownPaths(ofIssuerPath: "")
+    }
+  }
+
+  /// The path of the issuer without slashes at its end (RFC 8414, section 3.1); empty if the issuer has no path.
+  private var issuerPath: String {
+    guard let scheme = issuer.firstRange(of: "://") else { return "" }
+    var path = issuer[scheme.upperBound...].drop { $0 != "/" }
+    while path.hasSuffix("/") { path = path.dropLast() }
+    return String(path)
   }
 }

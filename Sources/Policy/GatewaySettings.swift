@@ -39,6 +39,17 @@ public struct GatewaySettings: Sendable {
   /// The proxies whose forwarding fields (such as `X-Forwarded-For`) and identity fields the gateway trusts. Default:
   /// none.
   public var trustedProxies: [AddressRange] = []
+  /// The paths at which the gateway serves its metadata document (RFC 8414; OpenID Connect Discovery).
+  public enum MetadataService: String, Sendable, CaseIterable {
+    /// The paths that the two specifications derive from the issuer.
+    case on
+    /// Also the paths of an issuer without a path, and the path of the issuer followed by that of RFC 8414. Some clients
+    /// try only these.
+    case aliases
+    /// No path. Requests for a metadata document are refused.
+    case off
+  }
+
   /// The meaning of a client's FIN while a safe request (GET, HEAD or OPTIONS) has no response yet. Default: the
   /// gateway cancels the request.
   public var halfClose = HalfClose.cancel
@@ -48,6 +59,13 @@ public struct GatewaySettings: Sendable {
   public var configuredDrainTimeout: Milliseconds?
   /// The `Strict-Transport-Security` field of responses over TLS; `nil` if the field is not sent. Default: a year.
   public var strictTransport: StrictTransport? = StrictTransport()
+
+  /// The paths at which the gateway serves its metadata document (RFC 8414). Default: those of the issuer.
+  public var metadata = MetadataService.on
+  /// The time for which the gateway and its clients may keep metadata documents. Default: 10 minutes.
+  public var metadataLifetime: Seconds = 600
+  /// The origins whose scripts may send requests to the endpoints that clients call directly (CORS). Default: none.
+  public var corsOrigins: [Origin] = []
 
   /// Creates settings. Properties that are not arguments have their defaults.
   public init(origin: Origin, issuer: String, listeners: [ListenerSettings], admin: SocketAddress?, replicas: Int = 1) {
@@ -155,6 +173,25 @@ public struct GatewaySettings: Sendable {
         section 3.2)
         """,
         default: "a year, without subdomains"),
+      .choice(
+        "metadata", \.metadata,
+        """
+        The gateway's metadata document, from the first enforced client on. `on`: at the well-known paths of `issuer` \
+        (RFC 8414, section 3; OpenID Connect Discovery, section 4). `aliases`: also at the well-known paths of the \
+        host, and at the path of the issuer followed by that of RFC 8414. `off`: at no path
+        """
+      ),
+      .seconds(
+        "metadata_lifetime", \.metadataLifetime, 10...86_400,
+        "The time for which the gateway keeps the server's metadata document, and clients may keep the gateway's"),
+      .customReader(
+        "cors_origins",
+        .list(.text("https origins; http on loopback hosts", pattern: "^https?://[^/?#@]+$"), allowsSingleValue: true),
+        """
+        Origins whose scripts may read responses of the token, revocation and pushed authorization request endpoints, \
+        if the client of the request has a redirect URI of the same origin
+        """,
+        default: "none"),
     ]
   ) { GatewaySettings() }
 

@@ -213,6 +213,9 @@ public struct EndpointPaths: Sendable {
   /// The paths of endpoints that the gateway does not support, and therefore refuses with 404: device authorization and
   /// dynamic registration.
   public var closed: [String]
+  /// The paths of the server's own metadata documents, which only the gateway reads. If empty (default), the gateway
+  /// searches at ``metadataPaths``.
+  public var metadata: [String] = []
 
   /// Creates paths. A kind whose argument is omitted has no endpoints.
   public init(
@@ -262,6 +265,13 @@ public struct EndpointPaths: Sendable {
       .customReader(
         "registration", .paths, "The server's dynamic registration: the gateway answers 404 (RFC 7591)",
         default: "none"),
+      .paths(
+        "metadata", \.metadata,
+        """
+        The server's metadata documents. The gateway reads the first that it finds, and makes its own from it \
+        (RFC 8414; OpenID Connect Discovery)
+        """,
+        default: "the well-known paths, if the server has a document there"),
     ]
   ) { EndpointPaths(authorization: [], token: []) }
 }

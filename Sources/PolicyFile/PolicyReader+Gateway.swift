@@ -28,6 +28,7 @@ private struct GatewayDraft: SectionDraft {
       "limits": { $2.settings.limits = $0.limits($1) },
       "sealing_keys": { $2.settings.sealingKeys = $0.file($1) },
       "trusted_proxies": { $2.settings.trustedProxies = $0.trustedProxies($1) },
+      "cors_origins": { $2.settings.corsOrigins = $0.corsOrigins($1) },
       "strict_transport_security": { $2.settings.strictTransport = $0.strictTransport($1) },
     ])
 }
@@ -128,6 +129,22 @@ extension PolicyReader {
       return nil
     }
     return requireTLS(url.origin, field) ? url.origin : nil
+  }
+
+  /// Reads origins, each in the form in which browsers send it in `Origin`.
+  fileprivate func corsOrigins(_ field: Field) -> [Origin] {
+    var origins: [Origin] = []
+    for item in list(field, allowsSingleValue: true) {
+      guard let url = url(item), requireTLS(url.origin, item) else { continue }
+      if !url.path.isEmpty {
+        error(.invalidValue, item.node, "`cors_origins` cannot hold a path; use `\(url.origin)`")
+      } else if origins.contains(url.origin) {
+        error(.duplicateValue, item.node, "`\(url.origin)` occurs twice in `cors_origins`; keep one")
+      } else {
+        origins.append(url.origin)
+      }
+    }
+    return origins
   }
 
   fileprivate func issuer(_ field: Field) -> (text: String, origin: Origin)? {

@@ -12,6 +12,9 @@ struct EndpointRow: Sendable {
     case answer(@Sendable (InterceptedRequest) async -> Reply)
     /// Like `answer` if the condition is true. Otherwise the gateway forwards the request without reading its body.
     case answerIf(@Sendable (GatewaySnapshot) -> Bool, @Sendable (InterceptedRequest) async -> Reply)
+    /// The gateway answers requests if the policy enforces at least one client. Otherwise they pass, and the refusal is
+    /// a finding: the upstream's answer would bypass the rules.
+    case answerInstead(of: Rejection, @Sendable (InterceptedRequest) async -> Reply)
     /// Requests are refused if the policy enforces at least one client, because the endpoint would bypass the rules.
     /// Otherwise they pass, and the refusal is a finding.
     case refuse(Rejection)
@@ -22,6 +25,8 @@ struct EndpointRow: Sendable {
   /// Returns the endpoint's paths: those in the policy, or the gateway's own paths.
   let paths: @Sendable (Policy) -> [String]
   let handling: Handling
+  /// True if scripts of `cors_origins` may call the endpoint (`CrossOriginAccess`).
+  var isOpenToScripts = false
 }
 
 /// The row of each endpoint. The `switch` is exhaustive, so each endpoint must have a row.
@@ -38,11 +43,11 @@ extension Endpoint {
     case .token:
       EndpointRow(
         label: .token, paths: { $0.upstream.endpoints.token },
-        handling: .answer { await TokenEndpoint($0).respond() })
+        handling: .answer { await TokenEndpoint($0).respond() }, isOpenToScripts: true)
     case .revocation:
       EndpointRow(
         label: .revocation, paths: { $0.upstream.endpoints.revocation },
-        handling: .answer { await RevocationEndpoint($0).respond() })
+        handling: .answer { await RevocationEndpoint($0).respond() }, isOpenToScripts: true)
     case .introspection:
       EndpointRow(
         label: .introspection, paths: { $0.upstream.endpoints.introspection },
@@ -55,7 +60,7 @@ extension Endpoint {
       EndpointRow(
         label: .pushedAuthorization,
         paths: { $0.acceptsPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
-        handling: .answer { await PushedAuthorizationEndpoint($0).respond() })
+        handling: .answer { await PushedAuthorizationEndpoint($0).respond() }, isOpenToScripts: true)
     case .callback:
       EndpointRow(
         label: .callback, paths: { _ in [GatewaySettings.ownPath + "callback"] },
@@ -88,11 +93,19 @@ extension Endpoint {
         },
         handling: .refuse(.endpointDisabled))
     case .metadata:
+      EndpointRow(
+        label: .metadata,
+        paths: { policy in
+          policy.gateway.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) }
+        },
+        handling: .answerInstead(of: .metadataBypassesGateway) { .response(await MetadataEndpoint($0).respond()) })
+    case .upstreamMetadata:
       // The upstream's own metadata names the endpoints of the upstream. A client that uses them bypasses the gateway.
       EndpointRow(
         label: .otherPath,
         paths: { policy in
-          policy.upstream.endpoints.metadataPaths.filter { !policy.upstream.notEndpoints.contains($0) }
+          let others = policy.upstream.notEndpoints + policy.gateway.metadataPaths
+          return policy.upstream.endpoints.metadataPaths.filter { !others.contains($0) }
         },
         handling: .refuse(.metadataBypassesGateway))
     }

@@ -77,6 +77,9 @@ public final class Gateway: RequestHandler {
     let isAnswered: Bool
     switch endpoint.row.handling {
     case .refuse(let rejection): return refuseOrPass(rejection, client, ErrorForm(bytes, fields))
+    case .answerInstead(let rejection, _):
+      guard policy.isEnforcing else { return observe(rejection, client, path: nil) }
+      isAnswered = true
     case .answer: isAnswered = true
     case .answerIf(let condition, _): isAnswered = condition(snapshot)
     }
@@ -219,13 +222,22 @@ public final class Gateway: RequestHandler {
     let trail = AuditTrail(requestNumber: request.sequenceNumber)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
-    let reply: Reply
+    if row.isOpenToScripts, let preflight = snapshot.crossOrigin.preflightResponse(to: request) {
+      record(trail, status: preflight.status, peer: request.peer, began: began)
+      return .response(preflight)
+    }
+    var reply: Reply
     switch row.handling {
-    case .answer(let answer), .answerIf(_, let answer): reply = await answer(intercepted)
+    case .answer(let answer), .answerIf(_, let answer), .answerInstead(_, let answer):
+      reply = await answer(intercepted)
     // Not reached: `route` refuses or passes the requests of such an endpoint and never intercepts them.
     case .refuse(let rejection):
       trail.recordRefusal(rejection)
       reply = .response(pages.error(ErrorPage(rejection)))
+    }
+    if row.label != .metadata, trail.mode == EnforcementMode.enforce.rawValue {
+      let client = row.isOpenToScripts && trail.clientIsConfigured ? trail.client : nil
+      reply.edit { snapshot.crossOrigin.edit(&$0, to: request, from: client.flatMap { policy.clients[ClientID($0)] }) }
     }
     record(trail, status: reply.status, peer: request.peer, began: began)
     if trail.decision == .reject, case .response(let response) = reply { return .refusal(response) }
@@ -323,6 +335,21 @@ extension Reply {
     switch self {
     case .response(let response), .refusal(let response): response.status
     case .relay(_, let response): response.status
+    }
+  }
+
+  /// Changes the response that the client gets.
+  mutating func edit(_ edit: (inout Response) -> Void) {
+    switch self {
+    case .response(var response):
+      edit(&response)
+      self = .response(response)
+    case .refusal(var response):
+      edit(&response)
+      self = .refusal(response)
+    case .relay(let upstream, var response):
+      edit(&response)
+      self = .relay(upstream, response)
     }
   }
 }

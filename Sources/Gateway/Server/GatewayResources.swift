@@ -24,6 +24,8 @@ public struct GatewayResources: Sendable {
   /// The code challenges of recent authorization requests, to find a challenge that several browsers send.
   let recentChallenges = RecentChallenges()
   let observedFlows = ObservedFlows()
+  /// The latest copy of the upstream's metadata document.
+  let upstreamMetadata = UpstreamMetadataCache()
   let requestIDs = RequestIDGenerator()
   /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()

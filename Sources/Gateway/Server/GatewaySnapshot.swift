@@ -17,6 +17,9 @@ public final class GatewaySnapshot: Sendable {
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
+  /// The gateway's metadata document.
+  let metadata: MetadataDocuments
+  let crossOrigin: CrossOriginAccess
   /// The client ids whose secrets the gateway protects at the endpoints that clients call directly (`I-credentials`).
   let identifiers: GuardedIdentifiers
   /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with an
@@ -39,6 +42,8 @@ public final class GatewaySnapshot: Sendable {
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
+    metadata = MetadataDocuments(policy, matcher)
+    crossOrigin = CrossOriginAccess(policy)
     identifiers = GuardedIdentifiers(policy)
     identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
     bodyLimit = policy.gateway.limits.body

@@ -1,0 +1,65 @@
+internal import ByteText
+import Cryptography
+import PathReading
+import Policy
+import Synchronization
+
+/// The gateway's metadata document in the form in which it is served.
+struct MetadataDocument: Sendable {
+  let bytes: [UInt8]
+  /// The strong entity tag, which depends only on the bytes (RFC 9110, section 8.8.3).
+  let entityTag: String
+
+  /// - Parameter members: The members; those whose value is an empty list are omitted (RFC 8414, section 3.2).
+  init(_ members: [String: JSONValue]) {
+    bytes = JSONValue.text(of: members.filter { $0.value != .array([]) })
+    entityTag = "\"" + Base64URL.encode(Array(sha256(bytes).prefix(16))) + "\""
+  }
+}
+
+/// Makes the gateway's metadata document from the policy and the upstream's document, and keeps the latest.
+final class MetadataDocuments: Sendable {
+  /// The settings of the upstream from which its document is read.
+  let source: UpstreamMetadataCache.Source
+  private let offered: OfferedCapabilities
+  private let upstream: UpstreamSettings
+  private let matcher: EndpointMatcher
+  /// The document for the upstream's document with this number.
+  private let latest = Mutex<(number: UInt64, document: MetadataDocument)?>(nil)
+
+  init(_ policy: Policy, _ matcher: EndpointMatcher) {
+    offered = OfferedCapabilities(policy: policy)
+    upstream = policy.upstream
+    self.matcher = matcher
+    source = UpstreamMetadataCache.Source(
+      origin: upstream.origin, paths: upstream.endpoints.metadataCandidates,
+      isConfigured: !upstream.endpoints.metadata.isEmpty)
+  }
+
+  /// Returns the gateway's document.
+  ///
+  /// - Parameter copy: The upstream's document, or the fact that the upstream has none.
+  func document(for copy: UpstreamMetadataCache.Copy) -> MetadataDocument {
+    if let latest = latest.withLock({ $0 }), latest.number == copy.number { return latest.document }
+    let document = MetadataDocument(members(for: copy.document))
+    latest.withLock { $0 = (copy.number, document) }
+    return document
+  }
+
+  private func members(for document: UpstreamMetadata?) -> [String: JSONValue] {
+    guard let document else { return offered.members() }
+    let exposed = ExposedMetadata(
+      document, gateway: offered.origin, upstream: upstream.origin, endpoints: upstream.endpoints
+    ) { [matcher] in matcher.read(target: $0) == .notEndpoint }
+    return exposed.members.merging(offered.members(preferring: exposed.endpointPaths)) { _, own in own }
+  }
+
+  /// Returns true if the document was found at a path of its own choice and describes the server of the policy. A host
+  /// may have the documents of several servers.
+  func accepts(_ document: UpstreamMetadata) -> Bool {
+    let endpoints = document.endpoints
+    return source.isConfigured
+      || endpoints["authorization_endpoint"].map { upstream.endpoints.authorization.contains($0.path) } ?? false
+      || endpoints["token_endpoint"].map { upstream.endpoints.token.contains($0.path) } ?? false
+  }
+}

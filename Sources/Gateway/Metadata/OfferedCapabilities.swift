@@ -1,0 +1,101 @@
+import OAuth
+import Policy
+
+/// The capabilities that the gateway offers to enforced clients, as metadata members (RFC 8414, section 2).
+///
+/// The gateway's metadata says exactly what is in this value. A feature adds its endpoint, grant or flag in
+/// `init(policy:)`, if the policy switches it on and it can be used. The value depends only on the policy: an outage of
+/// the store or of the upstream does not change the document.
+struct OfferedCapabilities: Sendable {
+  /// The issuer identifier, byte for byte as in the policy.
+  let issuer: String
+  /// The origin of the gateway.
+  let origin: Origin
+  /// The paths of each endpoint, by the name of its member. If the upstream's document names one of several paths, the
+  /// gateway names the same one; otherwise it names the first.
+  private(set) var endpoints: [String: [String]] = [:]
+  private(set) var grantTypes: Set<GrantType> = []
+  private(set) var responseModes: Set<ResponseMode> = []
+  private(set) var codeChallengeMethods: Set<CodeChallengeMethod> = [.s256]
+  /// The values of `token_endpoint_auth_methods_supported`.
+  private(set) var authenticationMethods: Set<String> = []
+  private(set) var flags: [String: Bool] = [:]
+
+  init(policy: Policy) {
+    issuer = policy.gateway.issuer
+    origin = policy.gateway.origin
+    let clients = policy.clients.values.filter { $0.mode == .enforce }
+    let paths = policy.upstream.endpoints
+    offer("authorization_endpoint", at: paths.authorization)
+    offer("token_endpoint", at: paths.token)
+    offer("revocation_endpoint", at: paths.revocation)
+    offer("introspection_endpoint", at: paths.introspection)
+    for client in clients { add(client) }
+    // RFC 9126, section 5.
+    if clients.contains(where: { $0.pushedAuthorization != .off }), !paths.pushedAuthorization.isEmpty {
+      offer("pushed_authorization_request_endpoint", at: paths.pushedAuthorization)
+      if clients.allSatisfy({ $0.pushedAuthorization == .required || !$0.grants.contains(.authorizationCode) }) {
+        flags["require_pushed_authorization_requests"] = true
+      }
+    }
+    // RFC 9207, section 3.
+    flags["authorization_response_iss_parameter_supported"] = true
+    // The second flag is true if it is missing (OpenID Connect Discovery, section 3). A `request_uri` of RFC 9126 is
+    // not meant by it.
+    flags["request_parameter_supported"] = false
+    flags["request_uri_parameter_supported"] = false
+    // The default of each of these members would offer the implicit grant, fragments, or no public clients.
+    if grantTypes.isEmpty { grantTypes = [.authorizationCode] }
+    if responseModes.isEmpty { responseModes = [.query] }
+    if authenticationMethods.isEmpty { authenticationMethods = ["none"] }
+  }
+
+  /// Adds an endpoint; no effect without a path.
+  mutating func offer(_ member: String, at paths: [String]) {
+    if !paths.isEmpty { endpoints[member] = paths }
+  }
+
+  private mutating func add(_ client: Client) {
+    // No client may use the password grant, and the gateway does not serve the device grant.
+    grantTypes.formUnion(client.grants.subtracting([.password, .deviceCode]))
+    if client.grants.contains(.authorizationCode) {
+      responseModes.formUnion(client.responseModes)
+      codeChallengeMethods.formUnion(client.pkceMethods)
+    }
+    switch client.kind {
+    case .public: authenticationMethods.insert("none")
+    // Credentials that only the upstream can verify may have other forms, such as assertions. An assertion names the
+    // upstream as its audience, so a client cannot learn from this document how to make it.
+    case .confidential: authenticationMethods.formUnion(["client_secret_basic", "client_secret_post"])
+    }
+  }
+
+  /// Returns the members of the document. No value is an empty list (RFC 8414, section 3.2).
+  ///
+  /// - Parameter preferredPaths: The path of each endpoint in the upstream's document, by the name of its member.
+  func members(preferring preferredPaths: [String: String] = [:]) -> [String: JSONValue] {
+    var members: [String: JSONValue] = [
+      "issuer": .string(issuer),
+      "response_types_supported": OfferedCapabilities.list(["code"]),
+      "response_modes_supported": OfferedCapabilities.list(
+        ResponseMode.allCases.filter(responseModes.contains).map(\.rawValue)),
+      "grant_types_supported": OfferedCapabilities.list(
+        GrantType.allCases.filter(grantTypes.contains).map(\.rawValue)),
+      "code_challenge_methods_supported": OfferedCapabilities.list(
+        CodeChallengeMethod.allCases.filter(codeChallengeMethods.contains).map(\.rawValue)),
+      "token_endpoint_auth_methods_supported": OfferedCapabilities.list(authenticationMethods.sorted()),
+    ]
+    if endpoints["revocation_endpoint"] != nil {
+      members["revocation_endpoint_auth_methods_supported"] = members["token_endpoint_auth_methods_supported"]
+    }
+    for (name, flag) in flags { members[name] = .bool(flag) }
+    for (name, paths) in endpoints {
+      guard let first = paths.first else { continue }
+      let path = preferredPaths[name].flatMap { paths.contains($0) ? $0 : nil } ?? first
+      members[name] = .string(origin.description + path)
+    }
+    return members
+  }
+
+  private static func list(_ values: [String]) -> JSONValue { .array(values.map(JSONValue.string)) }
+}
