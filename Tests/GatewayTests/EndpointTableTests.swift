@@ -33,7 +33,7 @@ struct EndpointTableTests {
       case .answer where endpoint == .otherOwnPath: #expect(endpoint.row.label == .otherPath)
       // `start` begins an authorization request again.
       case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
-      case .answer, .answerIf: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
+      case .answer, .answerIf, .answerInstead: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
       case .refuse: #expect(endpoint.row.label == .otherPath)
       }
     }

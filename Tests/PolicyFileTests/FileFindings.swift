@@ -146,7 +146,8 @@ struct FileFindings {
         policy.yaml:6:3: error: unknown key `colour` in `gateway`; use `origin`, `issuer`, `listeners`, `http2`, \
         `admin`, `workers`, `replicas`, `store`, `store_password`, `store_sentinel_password`, `store_ca`, \
         `store_key_prefix`, `store_min_replicas`, `store_epoch`, `branding`, `limits`, `sealing_keys`, \
-        `trusted_proxies`, `half_close`, `drain_delay`, `drain_timeout` or `strict_transport_security`
+        `trusted_proxies`, `half_close`, `drain_delay`, `drain_timeout`, `strict_transport_security`, `metadata`, \
+        `metadata_lifetime` or `cors_origins`
         """),
     FindingCase(
       .unknownKey,

@@ -38,6 +38,22 @@ struct GatewayFindings {
         policy.yaml:6:20: warning: `0.0.0.0/0` trusts every peer; list the addresses of your proxies [trust-everyone]
         """),
     FindingCase(
+      .invalidValue,
+      "An origin of scripts with a path, one twice, and one without TLS",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          "sealing_keys: { file: keys }\n"
+            + "  cors_origins: [https://a.example.com/cb, https://b.example.com, https://b.example.com, http://c.example]"
+        )
+      ],
+      expected: """
+        policy.yaml:6:18: error: `cors_origins` cannot hold a path; use `https://a.example.com` [invalid-value]
+        policy.yaml:6:67: error: `https://b.example.com` occurs twice in `cors_origins`; keep one [duplicate-value]
+        policy.yaml:6:90: error: `cors_origins` cannot be plain http at `c.example`; use https, http is for loopback \
+        hosts (RFC 8414, section 2) [plaintext-origin]
+        """),
+    FindingCase(
       .adminExposed,
       "An admin listener for everybody",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  admin: 0.0.0.0:9180")],

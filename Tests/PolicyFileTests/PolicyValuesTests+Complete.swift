@@ -34,6 +34,9 @@ extension PolicyValuesTests {
       drain_delay: 5s
       drain_timeout: 1m
       branding: { name: Example, support_url: https://example.com/help }
+      metadata: aliases
+      metadata_lifetime: 5m
+      cors_origins: https://app.example.com
       strict_transport_security: { max_age: 24h, include_subdomains: true }
       limits:
         header_bytes: 8KiB
@@ -65,6 +68,7 @@ extension PolicyValuesTests {
         pushed_authorization: /par
         device_authorization: /device
         registration: /register
+        metadata: /.well-known/openid-configuration
       callback: network
       callback_risk: accepted
       pass: [/login, /static/]

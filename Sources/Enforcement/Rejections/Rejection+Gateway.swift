@@ -57,8 +57,8 @@ extension Rejection {
       `would-reject:metadata-leads-around`.
       """,
     remedy: """
-      Configure the app with the gateway's endpoints. If another proxy rewrites the document, list its path in \
-      `upstream.not_endpoints`.
+      Use the gateway's own document, at the well-known path of `gateway.issuer`. If another proxy rewrites the \
+      server's document, list its path in `upstream.not_endpoints`.
       """)
 
   package static let pathNotPassed = Rejection(

@@ -19,12 +19,22 @@ struct MetadataTests {
   }
 
   @Test(
-    "I-path: while a client is enforced, the upstream's own metadata is refused", arguments: paths)
+    "I-path: with `metadata: off`, the upstream's own metadata is refused while a client is enforced",
+    arguments: paths)
   func closed(path: String) async throws {
-    try await GatewayFixture.run(try Self.policy()) { gateway in
+    try await GatewayFixture.run(try Self.policy { $0.gateway.metadata = .off }) { gateway in
       let response = try await gateway.expectRefused(get: path, status: 404)
       #expect(response.text.contains("metadata-leads-around"))
       #expect(gateway.logLines.contains { $0.contains(#""rule":"metadata-leads-around""#) })
+    }
+  }
+
+  @Test(
+    "I-path: a document of the upstream at a path that is not the gateway's is refused while a client is enforced",
+    arguments: paths.filter { $0.contains("idp") })
+  func otherPaths(path: String) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      try await gateway.expectRefused(get: path, status: 404)
     }
   }
 
@@ -45,7 +55,7 @@ struct MetadataTests {
     try await GatewayFixture.run(policy) { gateway in
       gateway.upstream.script { _ in Response(status: 200, body: Array("document".utf8)) }
       #expect(try await gateway.get("/.well-known/openid-configuration").text == "document")
-      try await gateway.expectRefused(get: "/.well-known/oauth-authorization-server", status: 404)
+      try await gateway.expectRefused(get: "/idp/.well-known/openid-configuration", status: 404)
     }
   }
 }

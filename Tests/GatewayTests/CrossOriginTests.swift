@@ -1,0 +1,89 @@
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import Policy
+import Testing
+
+@Suite("Scripts of other origins")
+struct CrossOriginTests {
+  private static func policy(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
+    try FixturePolicy.with { policy in
+      policy.gateway.corsOrigins = [
+        Origin(scheme: .https, host: "app.example.com"), Origin(scheme: .https, host: "other.example.com"),
+      ]
+      adjust(&policy)
+    }
+  }
+
+  private static func names(_ response: Response) -> [String] {
+    response.headers.fields.map { $0.name.lowercased() }.filter { $0.hasPrefix("access-control-") }
+  }
+
+  @Test("A script may read the response to its client's request only if its origin is listed and the client's own")
+  func tokenEndpoint() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let allowed = try await gateway.redeem("x", headers: ["Origin": "https://app.example.com"])
+      #expect(allowed.headers["Access-Control-Allow-Origin"] == "https://app.example.com")
+      #expect(!allowed.headers.contains("Access-Control-Allow-Credentials"))
+      #expect(allowed.headers["Vary"] == "Origin")
+      for origin in ["https://other.example.com", "https://x.example", "https://app.example.co", "null"] {
+        let response = try await gateway.redeem("x", headers: ["Origin": origin])
+        #expect(Self.names(response).isEmpty, "\(origin)")
+      }
+      let otherClient = try await gateway.redeem("x", "n2", headers: ["Origin": "https://app.example.com"])
+      #expect(Self.names(otherClient).isEmpty)
+      await gateway.reload { $0.gateway.corsOrigins = [] }
+      let unlisted = try await gateway.redeem("x", headers: ["Origin": "https://app.example.com"])
+      #expect(Self.names(unlisted).isEmpty)
+    }
+  }
+
+  @Test("A preflight request of a listed origin is answered at the token endpoint, and never at the authorization one")
+  func preflight() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      func preflight(_ path: String, _ origin: String) async throws -> Response {
+        try await gateway.expectRefused(
+          Request(
+            method: "OPTIONS", target: path,
+            headers: ["Origin": origin, "Access-Control-Request-Method": "POST"]), status: nil)
+      }
+      for path in ["/token", "/revoke"] {
+        let response = try await gateway.send(
+          Request(
+            method: "OPTIONS", target: path,
+            headers: ["Origin": "https://app.example.com", "Access-Control-Request-Method": "POST"]))
+        #expect(response.status == 204)
+        #expect(response.headers["Access-Control-Allow-Origin"] == "https://app.example.com")
+        #expect(!response.headers.contains("Access-Control-Allow-Credentials"))
+        #expect(Self.names(try await preflight(path, "https://x.example")).isEmpty)
+      }
+      #expect(Self.names(try await preflight("/authorize", "https://app.example.com")).isEmpty)
+    }
+  }
+
+  @Test("The upstream's CORS fields are removed for enforced clients, and kept for observed ones")
+  func upstreamFields() async throws {
+    try await GatewayFixture.run(try Self.policy { $0.edit("w3") { $0.mode = .observe } }) { gateway in
+      gateway.upstream.script { _ in
+        Response(
+          status: 200, headers: ["Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true"])
+      }
+      let enforced = try await gateway.post("/introspect", ["token": "t", "client_id": "n1"])
+      #expect(Self.names(enforced).isEmpty)
+      let observed = try await gateway.post("/introspect", ["token": "t", "client_id": "w3"])
+      #expect(observed.headers["Access-Control-Allow-Origin"] == "*")
+    }
+  }
+
+  @Test("I-observe: while no client is enforced, a preflight request reaches the upstream")
+  func observed() async throws {
+    try await GatewayFixture.run(try Self.policy { policy in policy.editAll { $0.mode = .observe } }) { gateway in
+      gateway.upstream.script { _ in Response(status: 204, headers: ["Access-Control-Allow-Origin": "*"]) }
+      let response = try await gateway.send(
+        Request(
+          method: "OPTIONS", target: "/token",
+          headers: ["Origin": "https://app.example.com", "Access-Control-Request-Method": "POST"]))
+      #expect(response.headers["Access-Control-Allow-Origin"] == "*")
+    }
+  }
+}

@@ -1,0 +1,138 @@
+import GatewayTestSupport
+import HTTP
+import Policy
+import Testing
+import Time
+
+@testable import Gateway
+
+@Suite("The gateway's metadata document")
+struct MetadataDocumentTests {
+  private static let path = "/.well-known/openid-configuration"
+
+  private static func document(jwks: String, issuer: String = "https://gw.example") -> Response {
+    let text = #"""
+      {"issuer":"\#(issuer)","token_endpoint":"/token","authorization_endpoint":"https://gw.example/authorize",
+       "jwks_uri":"https://gw.example/\#(jwks)","id_token_signing_alg_values_supported":["RS256"]}
+      """#
+    return Response(status: 200, body: Array(text.utf8))
+  }
+
+  @Test("A request with the current entity tag gets 304, and one with another tag the document")
+  func entityTag() async throws {
+    try await GatewayFixture.run { gateway in
+      let first = try await gateway.get(Self.path)
+      let tag = try #require(first.headers["ETag"])
+      #expect(tag.hasPrefix("\"") && tag.hasSuffix("\""))
+      for value in [tag, "W/\(tag)", "\"x\", \(tag)", "*"] {
+        let response = try await gateway.get(Self.path, ["If-None-Match": value])
+        #expect(response.status == 304)
+        #expect(response.body.isEmpty)
+        #expect(response.headers["ETag"] == tag)
+        #expect(response.headers["Access-Control-Allow-Origin"] == "*")
+      }
+      #expect(try await gateway.get(Self.path, ["If-None-Match": "\"x\""]).status == 200)
+    }
+  }
+
+  @Test("The upstream is asked once in a lifetime, and a copy is served while the upstream fails")
+  func copies() async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { _ in Self.document(jwks: "one") }
+      #expect(try await gateway.get(Self.path).text.contains("https://gw.example/one"))
+      let count = gateway.upstream.recorder.count
+      gateway.upstream.script { _ in Self.document(jwks: "two") }
+      #expect(try await gateway.get(Self.path).text.contains("https://gw.example/one"))
+      #expect(gateway.upstream.recorder.count == count)
+      gateway.clock.advance(by: 600)
+      #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
+      await gateway.reload { $0.clients[$0.clients.keys.first ?? ""]?.name = "Other" }
+      #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
+    }
+  }
+
+  @Test("Without a copy, an upstream that does not answer leads to 503, which scripts can read")
+  func outage() async throws {
+    try await GatewayFixture.run { gateway in
+      try await gateway.withReplica(upstream: .dead) { replica in
+        let response = try await replica.get(Self.path)
+        #expect(response.status == 503)
+        #expect(response.headers["Access-Control-Allow-Origin"] == "*")
+        #expect(response.headers.contains("Retry-After"))
+      }
+    }
+  }
+
+  @Test("A document of another server on the same host is not used, unless the policy names its path")
+  func otherServer() async throws {
+    try await GatewayFixture.run { gateway in
+      let text = #"{"issuer":"https://gw.example","token_endpoint":"https://gw.example/t","claims_supported":["x"]}"#
+      gateway.upstream.script { _ in Response(status: 200, body: Array(text.utf8)) }
+      #expect(try await !gateway.get(Self.path).text.contains("claims_supported"))
+      await gateway.reload { $0.upstream.endpoints.metadata = ["/meta"] }
+      #expect(try await gateway.get(Self.path).text.contains("claims_supported"))
+      #expect(gateway.upstream.recorder.requests.last?.path == "/meta")
+      try await gateway.expectRefused(get: "/meta", status: 404)
+    }
+  }
+
+  @Test("The operator gets a notice if ID tokens name another issuer, and no client sees it")
+  func otherIssuer() async throws {
+    try await GatewayFixture.run { gateway in
+      gateway.upstream.script { _ in Self.document(jwks: "jwks", issuer: "https://legacy.internal") }
+      #expect(try await !gateway.get(Self.path).text.contains("legacy.internal"))
+      let notices = try await gateway.notices(1)
+      #expect(notices.contains { $0.contains("`https://legacy.internal`") && $0.contains("`https://gw.example`") })
+      #expect(gateway.logLines.contains { $0.contains("issuer-differs") })
+    }
+  }
+
+  @Test("No field of the client's request reaches the upstream with the request for its document")
+  func clientFields() async throws {
+    try await GatewayFixture.run { gateway in
+      _ = try await gateway.get(Self.path, ["Cookie": "a=b", "Authorization": "Basic eDp5", "X-Probe": "1"])
+      let request = try #require(gateway.upstream.recorder.requests.first)
+      for name in ["Cookie", "Authorization", "X-Probe"] { #expect(!request.headers.contains(name)) }
+    }
+  }
+
+  @Test("Other methods than GET, HEAD and a preflight are refused")
+  func methods() async throws {
+    try await GatewayFixture.run { gateway in
+      let refused = try await gateway.send(Request(method: "POST", target: Self.path))
+      #expect(refused.status == 405)
+      #expect(refused.headers["Allow"] == "GET, HEAD, OPTIONS")
+      let preflight = try await gateway.send(
+        Request(
+          method: "OPTIONS", target: Self.path,
+          headers: [
+            "Origin": "https://x.example", "Access-Control-Request-Method": "GET",
+            "Access-Control-Request-Headers": "mcp-protocol-version",
+          ]))
+      #expect(preflight.status == 204)
+      #expect(preflight.headers["Access-Control-Allow-Origin"] == "*")
+      #expect(!preflight.headers.contains("Access-Control-Allow-Credentials"))
+    }
+  }
+
+  @Test(
+    "A URL is public only if it is https and its host has a public name",
+    arguments: [
+      ("https://a.example.com/x", true), ("https://a.example.com:8443/x?y=z", true), ("http://a.example.com/x", false),
+      ("https://localhost/x", false), ("https://idp/x", false), ("https://idp.local/x", false),
+      ("https://10.0.0.1/x", false), ("https://[::1]/x", false), ("https://a.internal/x", false),
+    ])
+  func publicURLs(text: String, isPublic: Bool) throws {
+    #expect(try #require(MetadataURL(parsing: text)).isPublic == isPublic)
+  }
+
+  @Test(
+    "A text that programs read as different URLs is none",
+    arguments: [
+      "https://user@a.example.com/", "https:/a.example.com", "ftp://a.example.com/", "https://a.example.com\\@b/",
+      "https://a.example.com:0/", "https://a.example.com:99999/", "https://a b/", "https:///x", "https://a/#f", "",
+    ])
+  func noURL(text: String) {
+    #expect(MetadataURL(parsing: text) == nil)
+  }
+}
