@@ -30,7 +30,7 @@ struct MetadataTests {
     """
 
   /// Lets the upstream serve a document at its OpenID path, and nothing at other well-known paths.
-  static func serve(_ document: String = legacyDocument, _ gateway: GatewayFixture) {
+  static func serve(_ document: String = legacyDocument, to gateway: GatewayFixture) {
     gateway.upstream.script { request in
       guard request.path.contains("/.well-known/") else { return nil }
       guard request.path == openID else { return Response(status: 404) }
@@ -41,7 +41,7 @@ struct MetadataTests {
   @Test("8414-3-well-known: the document of an issuer with a path is at the paths that include it")
   func wellKnown() async throws {
     let policy = try FixturePolicy.with { $0.gateway.issuer = "https://gw.example/tenant1" }
-    try await GatewayFixture.run(policy) { gateway in
+    try await GatewayFixture.run(policy) { gateway async throws in
       for path in [Self.oauth + "/tenant1", Self.openID + "/tenant1", "/tenant1" + Self.openID] {
         let response = try await gateway.get(path)
         #expect(response.status == 200)
@@ -61,8 +61,8 @@ struct MetadataTests {
     "8414-3.2-json: the document is JSON without empty lists, with and without a document of the upstream",
     arguments: [true, false])
   func json(upstreamHasDocument: Bool) async throws {
-    try await GatewayFixture.run { gateway in
-      if upstreamHasDocument { Self.serve(gateway) }
+    try await GatewayFixture.run { gateway async throws in
+      if upstreamHasDocument { Self.serve(to: gateway) }
       for path in [Self.oauth, Self.openID] {
         let response = try await gateway.get(path)
         #expect(response.status == 200)
@@ -77,7 +77,7 @@ struct MetadataTests {
     "8414-3.3-issuer: the issuer is that of the policy byte for byte, whatever host the request names",
     arguments: ["https://gw.example", "https://gw.example/"])
   func issuer(_ issuer: String) async throws {
-    try await GatewayFixture.run(try FixturePolicy.with { $0.gateway.issuer = issuer }) { gateway in
+    try await GatewayFixture.run(try FixturePolicy.with { $0.gateway.issuer = issuer }) { gateway async throws in
       let document = try await gateway.get(Self.oauth).text
       #expect(document.contains("\"issuer\":\"\(issuer)\""))
       #expect(try await gateway.get(Self.oauth, ["Host": "evil.example"]).status == 421)
@@ -89,8 +89,8 @@ struct MetadataTests {
 
   @Test("8414-2-gateway-endpoints: no host of the upstream appears, and its endpoints become those of the gateway")
   func endpoints() async throws {
-    try await GatewayFixture.run { gateway in
-      Self.serve(gateway)
+    try await GatewayFixture.run { gateway async throws in
+      Self.serve(to: gateway)
       let document = try await gateway.get(Self.openID).text
       for member in [
         #""authorization_endpoint":"https://gw.example/authorize""#, #""token_endpoint":"https://gw.example/token""#,
@@ -116,8 +116,8 @@ struct MetadataTests {
     let policy = try FixturePolicy.with { policy in
       if allowsPlain { policy.edit("n2") { $0.pkceMethods = [.s256, .plain] } }
     }
-    try await GatewayFixture.run(policy) { gateway in
-      Self.serve(gateway)
+    try await GatewayFixture.run(policy) { gateway async throws in
+      Self.serve(to: gateway)
       let methods = allowsPlain ? #"["S256","plain"]"# : #"["S256"]"#
       #expect(try await gateway.get(Self.oauth).text.contains("\"code_challenge_methods_supported\":\(methods)"))
     }
@@ -129,8 +129,8 @@ struct MetadataTests {
       policy.edit("w3") { $0.mode = .observe }
       policy.edit("w3") { $0.grants.insert(.clientCredentials) }
     }
-    try await GatewayFixture.run(policy) { gateway in
-      Self.serve(gateway)
+    try await GatewayFixture.run(policy) { gateway async throws in
+      Self.serve(to: gateway)
       let document = try await gateway.get(Self.oauth).text
       #expect(document.contains(#""grant_types_supported":["authorization_code","refresh_token"]"#))
       await gateway.reload { $0.edit("w3") { $0.mode = .enforce } }
@@ -142,8 +142,8 @@ struct MetadataTests {
 
   @Test("8414-2-response: response types and modes are those that are enforced")
   func responses() async throws {
-    try await GatewayFixture.run { gateway in
-      Self.serve(gateway)
+    try await GatewayFixture.run { gateway async throws in
+      Self.serve(to: gateway)
       let document = try await gateway.get(Self.oauth).text
       #expect(document.contains(#""response_types_supported":["code"]"#))
       #expect(document.contains(#""response_modes_supported":["query"]"#))
@@ -155,7 +155,7 @@ struct MetadataTests {
 
   @Test("8414-2-auth-methods: public clients and both forms of a secret are offered")
   func authenticationMethods() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       let methods = #"["client_secret_basic","client_secret_post","none"]"#
       let document = try await gateway.get(Self.oauth).text
       #expect(document.contains("\"token_endpoint_auth_methods_supported\":\(methods)"))
@@ -165,8 +165,8 @@ struct MetadataTests {
 
   @Test("8414-2-request-uri-flag: request objects are not offered, also if the upstream supports them")
   func requestObjects() async throws {
-    try await GatewayFixture.run { gateway in
-      Self.serve(gateway)
+    try await GatewayFixture.run { gateway async throws in
+      Self.serve(to: gateway)
       let document = try await gateway.get(Self.openID).text
       #expect(document.contains(#""request_parameter_supported":false"#))
       #expect(document.contains(#""request_uri_parameter_supported":false"#))
@@ -176,15 +176,16 @@ struct MetadataTests {
 
   @Test("8414-2.1-signed: signed metadata of the upstream is dropped")
   func signed() async throws {
-    try await GatewayFixture.run { gateway in
-      Self.serve(gateway)
+    try await GatewayFixture.run { gateway async throws in
+      Self.serve(to: gateway)
       #expect(try await !gateway.get(Self.oauth).text.contains("signed_metadata"))
     }
   }
 
   @Test("9207-2.3-metadata: the document announces iss, and its issuer is the iss of an authorization response")
   func issuerParameter() async throws {
-    try await GatewayFixture.run(try FixturePolicy.with { $0.gateway.issuer = "https://gw.example/a/" }) { gateway in
+    try await GatewayFixture.run(try FixturePolicy.with { $0.gateway.issuer = "https://gw.example/a/" }) {
+      gateway async throws in
       let document = try await gateway.get(Self.oauth + "/a").text
       #expect(document.contains(#""authorization_response_iss_parameter_supported":true"#))
       let issuer = try #require(try await gateway.walk().parameters["iss"])

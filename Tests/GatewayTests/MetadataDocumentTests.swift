@@ -1,5 +1,6 @@
 import GatewayTestSupport
 import HTTP
+import LegacyServer
 import Policy
 import Testing
 import Time
@@ -20,7 +21,7 @@ struct MetadataDocumentTests {
 
   @Test("A request with the current entity tag gets 304, and one with another tag the document")
   func entityTag() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       let first = try await gateway.get(Self.path)
       let tag = try #require(first.headers["ETag"])
       #expect(tag.hasPrefix("\"") && tag.hasSuffix("\""))
@@ -37,7 +38,7 @@ struct MetadataDocumentTests {
 
   @Test("The upstream is asked once in a lifetime, and a copy is served while the upstream fails")
   func copies() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       gateway.upstream.script { _ in Self.document(jwks: "one") }
       #expect(try await gateway.get(Self.path).text.contains("https://gw.example/one"))
       let count = gateway.upstream.recorder.count
@@ -46,14 +47,14 @@ struct MetadataDocumentTests {
       #expect(gateway.upstream.recorder.count == count)
       gateway.clock.advance(by: 600)
       #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
-      await gateway.reload { $0.clients[$0.clients.keys.first ?? ""]?.name = "Other" }
+      await gateway.reload { $0.edit("n1") { $0.name = "Other" } }
       #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
     }
   }
 
   @Test("Without a copy, an upstream that does not answer leads to 503, which scripts can read")
   func outage() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       try await gateway.withReplica(upstream: .dead) { replica in
         let response = try await replica.get(Self.path)
         #expect(response.status == 503)
@@ -65,7 +66,7 @@ struct MetadataDocumentTests {
 
   @Test("A document of another server on the same host is not used, unless the policy names its path")
   func otherServer() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       let text = #"{"issuer":"https://gw.example","token_endpoint":"https://gw.example/t","claims_supported":["x"]}"#
       gateway.upstream.script { _ in Response(status: 200, body: Array(text.utf8)) }
       #expect(try await !gateway.get(Self.path).text.contains("claims_supported"))
@@ -78,7 +79,7 @@ struct MetadataDocumentTests {
 
   @Test("The operator gets a notice if ID tokens name another issuer, and no client sees it")
   func otherIssuer() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       gateway.upstream.script { _ in Self.document(jwks: "jwks", issuer: "https://legacy.internal") }
       #expect(try await !gateway.get(Self.path).text.contains("legacy.internal"))
       let notices = try await gateway.notices(1)
@@ -89,7 +90,7 @@ struct MetadataDocumentTests {
 
   @Test("No field of the client's request reaches the upstream with the request for its document")
   func clientFields() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       _ = try await gateway.get(Self.path, ["Cookie": "a=b", "Authorization": "Basic eDp5", "X-Probe": "1"])
       let request = try #require(gateway.upstream.recorder.requests.first)
       for name in ["Cookie", "Authorization", "X-Probe"] { #expect(!request.headers.contains(name)) }
@@ -98,7 +99,7 @@ struct MetadataDocumentTests {
 
   @Test("Other methods than GET, HEAD and a preflight are refused")
   func methods() async throws {
-    try await GatewayFixture.run { gateway in
+    try await GatewayFixture.run { gateway async throws in
       let refused = try await gateway.send(Request(method: "POST", target: Self.path))
       #expect(refused.status == 405)
       #expect(refused.headers["Allow"] == "GET, HEAD, OPTIONS")
