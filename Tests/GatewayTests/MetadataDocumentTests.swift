@@ -128,7 +128,7 @@ struct MetadataDocumentTests {
   }
 
   @Test(
-    "A text that programs read as different URLs is none",
+    "A text that programs read as different URLs is refused",
     arguments: [
       "https://user@a.example.com/", "https:/a.example.com", "ftp://a.example.com/", "https://a.example.com\\@b/",
       "https://a.example.com:0/", "https://a.example.com:99999/", "https://a b/", "https:///x", "https://a/#f", "",

@@ -48,8 +48,8 @@ struct GatewayFindings {
         )
       ],
       expected: """
-        policy.yaml:6:18: error: `cors_origins` cannot hold a path; use `https://a.example.com` [invalid-value]
-        policy.yaml:6:67: error: `https://b.example.com` occurs twice in `cors_origins`; keep one [duplicate-value]
+        policy.yaml:6:18: error: `cors_origins` cannot hold a path; use `https://a.example.com`
+        policy.yaml:6:67: error: `https://b.example.com` occurs twice in `cors_origins`; keep one
         policy.yaml:6:90: error: `cors_origins` cannot be plain http at `c.example`; use https, http is for loopback \
         hosts (RFC 8414, section 2) [plaintext-origin]
         """),
