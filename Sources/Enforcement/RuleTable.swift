@@ -2,7 +2,7 @@
 /// the response.
 ///
 /// Each column is one of the lists below. From left to right: `authorization`, `pushed`, `reference`, `token`,
-/// `redemption`, `refresh`, `transaction`, `reentry` and `interaction`. A number is the position of the rule in that
+/// `redemption`, `refresh`, `transaction`, `reentry`, `interaction` and `introspection`. A number is the position of the rule in that
 /// list.
 /// ```
 ///                                                            aut pus ref tok red rfr tra ree int
@@ -86,6 +86,7 @@ enum RuleTable {
     .challengeMethodAllowed,
     .challengeWellFormed,
     .scopeWellFormed,
+    .resourceListed,
     .promptAllowed,
     .statePresent,
     .droppedScopeNoted,
@@ -138,6 +139,7 @@ enum RuleTable {
     .requiredGrantParameterPresent,
     .verifierWellFormed,
     .scopeWellFormed,
+    .tokenResourceListed,
     .clientCertificateNoted,
     .droppedScopeNoted,
     .droppedResourceNoted,
@@ -149,8 +151,10 @@ enum RuleTable {
     .codeIssuedToThisClient,
     .codeNotExpired,
     .codeStillAuthorized,
+    .codeResourceListed,
     .redirectURIMatchesAuthorizationRequest,
     .verifierMatches,
+    .resourceGranted,
   ]
 
   /// The rules for a sealed refresh token, after the gateway has decrypted it.
@@ -158,7 +162,9 @@ enum RuleTable {
     .refreshTokenIssuedToThisClient,
     .refreshTokenNotExpired,
     .refreshTokenStillAuthorized,
+    .refreshResourceListed,
     .refreshScopeNotWidened,
+    .resourceGranted,
   ]
 
   /// The rules for a transaction whose sealed state comes back, either in a re-entry (see `reentry`) or in an
@@ -177,6 +183,18 @@ enum RuleTable {
     .reentryContainsNoResponse,
     .reentryUnchanged,
     .reentryScopeNotWidened,
+  ]
+
+  /// The rules for a request at the gateway's own introspection endpoint (RFC 7662, section 2.1).
+  static let introspection: [Rule<IntrospectionContext>] = [
+    .methodAllowed,
+    .oneSetOfParameters,
+    .parameterNamesUnambiguous,
+    .parametersOnce,
+    .parametersWellFormed,
+    .oneResourceServerAuthentication,
+    .resourceServerAuthenticated,
+    .introspectedTokenPresent,
   ]
 
   /// The rules for requests that are not OAuth requests, such as a request for a login page, while the browser has a
