@@ -5,6 +5,8 @@ public import Time
 public struct ResourceSettings: Sendable {
   /// The longest lifetime of the record of an access token. A token that lives longer is inactive after this time.
   public static let maximumTokenLifetime: Seconds = 2_592_000
+  /// The default of ``accessTokenLifetime``.
+  public static let defaultTokenLifetime: Seconds = 600
 
   /// The identifier, which clients send as `resource`.
   public var uri: ResourceURI
@@ -32,7 +34,7 @@ public struct ResourceSettings: Sendable {
     self.name = name
     scopes = []
     upstream = ResourceUpstream()
-    accessTokenLifetime = 600
+    accessTokenLifetime = ResourceSettings.defaultTokenLifetime
     introspection = nil
     check = nil
     checkScopes = []

@@ -17,6 +17,8 @@ public final class GatewaySnapshot: Sendable {
   let pages: Pages
   let cookie: BrowserCookie
   let locations: LocationGuard
+  /// The metadata documents of the resources on the gateway's origin.
+  let protectedResources: ProtectedResources
   /// The client ids whose secrets the gateway protects at the endpoints that clients call directly (`I-credentials`).
   let identifiers: GuardedIdentifiers
   /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with an
@@ -39,6 +41,7 @@ public final class GatewaySnapshot: Sendable {
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
+    protectedResources = ProtectedResources(policy)
     identifiers = GuardedIdentifiers(policy)
     identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
     bodyLimit = policy.gateway.limits.body
