@@ -157,7 +157,8 @@ extension Enforcement {
         credentials, parameters: request.parameters, entries: entries, hiding: grant == nil ? [] : [token],
         sealsRefreshToken: sealsRefreshToken),
       sealsRefreshToken: sealsRefreshToken,
-      rotates: grant != nil && request.client.kind == .public, resource: resource, credentials: credentials, parameters: request.parameters)
+      rotates: grant != nil && request.client.kind == .public, resource: resource, credentials: credentials,
+      parameters: request.parameters)
   }
 }
 

@@ -72,7 +72,9 @@ public final class GatewayServer: Sendable {
     var checks: [CheckListener] = []
     do throws(ServerError) {
       for resource in snapshot.policy.resources.all {
-        if let check = try await CheckListener(resource, snapshot, resources, settings: settings) { checks.append(check) }
+        if let check = try await CheckListener(resource, snapshot, resources, settings: settings) {
+          checks.append(check)
+        }
       }
       return checks
     } catch {
