@@ -1,5 +1,7 @@
 import OAuth
+import Policy
 import Testing
+import Time
 
 @testable import PolicyFile
 
@@ -23,7 +25,7 @@ struct ResourceFindings {
             introspection: { id: api, secret: { env: STRONG_SECRET } }
         """,
       expected: """
-        policy.yaml:12:5: error: `store: memory` forgets at a restart for which resource a token is, and all tokens \
+        policy.yaml:13:5: error: `store: memory` forgets at a restart for which resource a token is, and all tokens \
         become inactive; use `{ file: PATH }` or `redis://HOST:PORT/DB` [resource-store]
         """),
     FindingCase(
@@ -36,7 +38,7 @@ struct ResourceFindings {
             check: 0.0.0.0:9181
         """,
       expected: """
-        policy.yaml:13:12: warning: the check at `0.0.0.0:9181` has no authentication; allow only the proxy of the \
+        policy.yaml:14:12: warning: the check at `0.0.0.0:9181` has no authentication; allow only the proxy of the \
         resource to connect to it [check-exposed]
         """),
     FindingCase(
@@ -49,7 +51,7 @@ struct ResourceFindings {
             introspection: { id: api, secret: { env: LEGACY_SECRET } }
         """,
       expected: """
-        policy.yaml:13:39: error: the secret of the resource server has at most 31 bits and could be guessed; use 128 \
+        policy.yaml:14:39: error: the secret of the resource server has at most 31 bits and could be guessed; use 128 \
         random bits, such as 32 hexadecimal digits of `openssl rand -hex 16` (RFC 6749, section 10.10) \
         [weak-client-secret]
         """),
@@ -63,7 +65,7 @@ struct ResourceFindings {
             aliases: https://api.example.com/
         """,
       expected: """
-        policy.yaml:13:14: error: `https://api.example.com/` occurs twice in `resources`, first in line 11; remove one
+        policy.yaml:14:14: error: `https://api.example.com/` occurs twice in `resources`, first in line 12; remove one
         """),
     FindingCase(
       .invalidValue,
@@ -73,7 +75,7 @@ struct ResourceFindings {
           - uri: https://api.example.com/#a
         """,
       expected: """
-        policy.yaml:11:10: error: `uri` cannot be `https://api.example.com/#a`; use an absolute URI without `#`, with at \
+        policy.yaml:12:10: error: `uri` cannot be `https://api.example.com/#a`; use an absolute URI without `#`, with at \
         most 256 characters
         """),
     FindingCase(
@@ -85,7 +87,7 @@ struct ResourceFindings {
           - uri: https://api.example.com/
         """,
       expected: """
-        policy.yaml:11:1: error: `resources` decides what the server gets for a `resource`; remove `resource` from \
+        policy.yaml:12:1: error: `resources` decides what the server gets for a `resource`; remove `resource` from \
         `parameters` of `upstream`
         """),
   ]

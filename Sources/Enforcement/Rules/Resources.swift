@@ -106,7 +106,7 @@ extension Rule where Context: ResourceContext {
 
 extension Rule where Context == RedemptionContext {
   /// The policy may have changed since the code was issued. Without the entry of the resource, the gateway does not know
-  /// what the upstream must get for it.
+  /// which values the upstream must get for it.
   static var codeResourceListed: Rule {
     Rule(name: "the policy still lists the resource") { context in
       context.code.resource != nil && context.resource == nil ? .refuse(.codeOutdated) : .pass
