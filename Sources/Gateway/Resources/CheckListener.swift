@@ -20,14 +20,13 @@ final class CheckListener: Sendable {
       return nil
     }
     let name = resource.uri.text
-    let upstream = snapshot.policy.upstream.origin
+    let upstream = snapshot.policy.upstream.location
     self.resource = name
     self.address = address
-    let resolver = Resolver(host: upstream.host, port: upstream.port)
     server = try await ProxyServer(workers: 1, addresses: [literal], threadName: "check") { worker in
       resources.startStore?(worker)
       return ProxyWorker(
-        poller: worker.poller, resolver: resolver, settings: settings,
+        poller: worker.poller, upstream: upstream, settings: settings,
         handler: CheckHandler(Gateway(snapshot, resources, worker: 0), snapshot.policy.resources[name]),
         metrics: NoMetrics())
     }
