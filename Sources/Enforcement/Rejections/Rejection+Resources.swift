@@ -12,7 +12,7 @@ extension Rejection {
     "resource-unknown", .invalidTarget, 400, .mayRedirect, "the resource is not known",
     source: "RFC 8707, section 2",
     refused: """
-      `resource` is none of the identifiers and aliases in `resources`. Or the resource has an upstream client of its \
+      `resource` is not among the identifiers and aliases in `resources`. Or the resource has an upstream client of its \
       own, which the client cannot use: the gateway cannot verify the client's credentials, or the client requests a \
       token for itself.
       """,
