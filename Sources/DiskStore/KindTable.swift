@@ -4,8 +4,8 @@ internal import Time
 
 /// The entries of one kind: a table of the file, and the counts that limit how much room each holder uses.
 ///
-/// The rules are those of `MemoryStore`. If the share of a kind is full, and the kind's values have a fixed length, new
-/// entries are refused. If the values vary in length, the oldest entry of the largest holder is evicted.
+/// The rules are those of `MemoryStore`. If the share of a kind is full, new entries are refused, or the oldest entry of
+/// the largest holder is evicted (`StoreKind.WhenFull`).
 ///
 /// Not Sendable: only the store's thread uses it.
 final class KindTable {
@@ -26,16 +26,18 @@ final class KindTable {
   private var wasWarned = false
   /// The maximum number of entries; `Int.max` if only their bytes are limited.
   private let capacity: Int
-  /// The bytes that a limited holder (`StoreHolder.isLimited`) may use, for a kind whose entries can be evicted. A
+  /// The bytes that a limited holder (`StoreHolder.isLimited`) may use, for a kind whose values vary in length. A
   /// holder with fewer than `EntryTable.protectedEntries` entries may use more.
   private let maximumBytesPerHolder: Int
   private let isEvictable: Bool
-  /// The number of entries of each holder, without those that an earlier process added; for a kind whose entries are
-  /// not evicted.
+  /// True if the values vary in length. Their bytes are counted by holder, and the entries of other kinds by number.
+  private let countsBytes: Bool
+  /// The number of entries of each holder, without those that an earlier process added; for a kind whose values have
+  /// a fixed length.
   private var charges: HolderCharges
   /// The maximum number of entries of a limited holder in `charges`.
   private let chargeLimit: Int
-  /// The bytes and entries of each holder, for a kind whose entries can be evicted.
+  /// The bytes and entries of each holder, for a kind whose values vary in length.
   private var holderShares = HolderShares()
   /// The id of the next entry.
   private var nextID: Int64 = 1
@@ -63,6 +65,7 @@ final class KindTable {
     }
     maximumBytesPerHolder = usage.share / properties.holderDivisor
     isEvictable = properties.whenFull == .evict
+    if case .upTo = properties.size { countsBytes = true } else { countsBytes = false }
     chargeLimit = max(EntryTable.protectedEntries, capacity / properties.holderDivisor)
     charges = HolderCharges(limit: chargeLimit)
     statements = try KindStatements(kind, in: database)
@@ -81,7 +84,7 @@ final class KindTable {
   func load(from database: Database) throws(SQLiteError) {
     holderShares = HolderShares()
     charges = HolderCharges(limit: chargeLimit)
-    if !isEvictable {
+    if !countsBytes {
       usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))
       usage.bytes = usage.entries * bytesPerEntry
       // Entries of an earlier process are not charged to a holder. A holder without a limit has the index 0.
@@ -233,12 +236,12 @@ final class KindTable {
       while holderShares.count(holder.fingerprint) >= EntryTable.protectedEntries,
         holderShares.bytes(holder.fingerprint) + size > maximumBytesPerHolder
       {
-        guard try evictOldest(of: holder.fingerprint) else { return false }
+        guard isEvictable, try evictOldest(of: holder.fingerprint) else { return false }
       }
     }
     if !hasRoom(for: size) { try sweep(now: now, atMost: KindTable.maximumSweep) }
     while !hasRoom(for: size) {
-      guard let largest = holderShares.largest, try evictOldest(of: largest) else { return false }
+      guard isEvictable, let largest = holderShares.largest, try evictOldest(of: largest) else { return false }
     }
     return true
   }
@@ -262,7 +265,7 @@ final class KindTable {
   private func remove(_ row: KindStatements.Row) throws(SQLiteError) {
     try statements.delete(row.id)
     usage.entries -= 1
-    if isEvictable {
+    if countsBytes {
       let size = row.room + KindTable.variableLengthOverhead
       usage.bytes -= size
       holderShares.remove(UInt64(bitPattern: row.holder), bytes: size)

@@ -80,6 +80,11 @@ struct StoreFile {
       try database.run("PRAGMA synchronous=FULL")
       // A write, so that a file that cannot be written is detected at the start, and not at the first claim.
       try database.run("UPDATE store SET starts = starts + 1")
+      // A file of an earlier version has no table for a kind that was added later.
+      for kind in StoreKind.allCases {
+        let table = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '\(kind.properties.name)'"
+        if try database.number(table) == 0 { try database.run("BEGIN; \(KindStatements.schema(kind)) COMMIT;") }
+      }
       return try database.number("SELECT epoch FROM store")
     }
     guard epoch != 0 else { throw FileStoreError(path, .damaged(detail: "it has no epoch")) }

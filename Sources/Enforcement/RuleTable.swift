@@ -2,20 +2,20 @@
 /// the response.
 ///
 /// Each column is one of the lists below. From left to right: `authorization`, `pushed`, `reference`, `token`,
-/// `redemption`, `refresh`, `transaction`, `reentry` and `interaction`. A number is the position of the rule in that
+/// `redemption`, `refresh`, `transaction`, `reentry`, `interaction` and `introspection`. A number is the position of the rule in that
 /// list.
 /// ```
-///                                                            aut pus ref tok red rfr tra ree int
-/// the endpoint accepts the method                              1   1   1   1
-/// there is a single set of parameters                          2   2   2   2
-/// every parameter name means one thing                         3   3   3   3
+///                                                            aut pus ref tok red rfr tra ree int isp
+/// the endpoint accepts the method                              1   1   1   1                       1
+/// there is a single set of parameters                          2   2   2   2                       2
+/// every parameter name means one thing                         3   3   3   3                       3
 /// client_id occurs once                                        4       4
 /// redirect_uri occurs once                                     5
 /// the client is registered                                     6   7   5   8
 /// the redirect URI is registered                               7
 /// the user agent does not look embedded                        8
-/// no parameter repeats                                         9   4       4
-/// every parameter can be decoded                              10   5       5
+/// no parameter repeats                                         9   4       4                       4
+/// every parameter can be decoded                              10   5       5                       5
 /// state was not sealed by the gateway                         11
 /// no request object replaces the parameters                   12
 /// the request was pushed if the client has to push it         13
@@ -26,11 +26,12 @@
 /// the challenge method is allowed                             18
 /// the challenge can match a verifier                          19
 /// scope is a list of scope tokens                             20          16
-/// prompt does not skip the consent page                       21
-/// state is present                                            22
-/// a scope that is not forwarded is noted                      23          18
-/// a resource that is not forwarded is noted                   24          19
-/// authorization details that are not forwarded are noted      25          20
+/// the resource is listed                                      21          17
+/// prompt does not skip the consent page                       22
+/// state is present                                            23
+/// a scope that is not forwarded is noted                      24          19
+/// a resource that is not forwarded is noted                   25          20
+/// authorization details that are not forwarded are noted      26          21
 /// the client uses one authentication method                        6       6
 /// a confidential client is authenticated                           8       9
 /// the client does not request a token bound to its key             9      10
@@ -42,15 +43,17 @@
 /// the client may use the grant                                            13
 /// the parameter that the grant requires is present                        14
 /// the code verifier is well-formed                                        15
-/// a client certificate is noted, because it is not forwarded              17
+/// a client certificate is noted, because it is not forwarded              18
 /// the code was issued to this client                                           1
 /// the code has not expired                                                     2
 /// the policy still gives the client these credentials                          3   3
-/// redirect_uri equals that of the authorization request                        4
-/// the verifier matches the challenge                                           5
+/// the policy still lists the resource                                          4   4
+/// redirect_uri equals that of the authorization request                        5
+/// the verifier matches the challenge                                           6
+/// resource is that of the authorization request                                7   6
 /// the refresh token was issued to this client                                      1
 /// the refresh token was used recently                                              2
-/// scope is not widened                                                             4
+/// scope is not widened                                                             5
 /// the browser is the one that began the transaction                                    1
 /// the transaction has not expired                                                      2
 /// the current policy still permits the response                                        3
@@ -60,6 +63,9 @@
 /// the parameters that went upstream come back unchanged                                    4
 /// scope is only narrowed                                                                   5
 /// the user agent of an upstream page does not look embedded                                    1
+/// the resource server uses one authentication method                                               6
+/// a resource server is authenticated                                                               7
+/// the token is present                                                                             8
 /// ```
 enum RuleTable {
   /// The rules for an authorization request. The rules up to `redirectURIVerified` check the form of the request, the
@@ -86,6 +92,7 @@ enum RuleTable {
     .challengeMethodAllowed,
     .challengeWellFormed,
     .scopeWellFormed,
+    .resourceListed,
     .promptAllowed,
     .statePresent,
     .droppedScopeNoted,
@@ -138,6 +145,7 @@ enum RuleTable {
     .requiredGrantParameterPresent,
     .verifierWellFormed,
     .scopeWellFormed,
+    .tokenResourceListed,
     .clientCertificateNoted,
     .droppedScopeNoted,
     .droppedResourceNoted,
@@ -149,8 +157,10 @@ enum RuleTable {
     .codeIssuedToThisClient,
     .codeNotExpired,
     .codeStillAuthorized,
+    .codeResourceListed,
     .redirectURIMatchesAuthorizationRequest,
     .verifierMatches,
+    .resourceGranted,
   ]
 
   /// The rules for a sealed refresh token, after the gateway has decrypted it.
@@ -158,7 +168,9 @@ enum RuleTable {
     .refreshTokenIssuedToThisClient,
     .refreshTokenNotExpired,
     .refreshTokenStillAuthorized,
+    .refreshResourceListed,
     .refreshScopeNotWidened,
+    .resourceGranted,
   ]
 
   /// The rules for a transaction whose sealed state comes back, either in a re-entry (see `reentry`) or in an
@@ -177,6 +189,18 @@ enum RuleTable {
     .reentryContainsNoResponse,
     .reentryUnchanged,
     .reentryScopeNotWidened,
+  ]
+
+  /// The rules for a request at the gateway's own introspection endpoint (RFC 7662, section 2.1).
+  static let introspection: [Rule<IntrospectionContext>] = [
+    .methodAllowed,
+    .oneSetOfParameters,
+    .parameterNamesUnambiguous,
+    .parametersOnce,
+    .parametersWellFormed,
+    .oneResourceServerAuthentication,
+    .resourceServerAuthenticated,
+    .introspectedTokenPresent,
   ]
 
   /// The rules for requests that are not OAuth requests, such as a request for a login page, while the browser has a

@@ -49,7 +49,7 @@ public struct AuthorizationTransaction: Sendable, Equatable {
 /// The values that a transaction and its code have in common: those of the client's authorization request, and those of
 /// the gateway's request to the upstream.
 public struct FlowBinding: Sendable, Equatable {
-  /// The client ids and the scope. A refresh token contains them, too.
+  /// The client ids, the scope and the resource. A refresh token contains them, too.
   public var client: ClientBinding
   /// The redirect URI that receives the response: the requested one, including a loopback port, or the only registered
   /// one if the request omitted it.
@@ -68,9 +68,11 @@ public struct FlowBinding: Sendable, Equatable {
   /// Creates a binding from its parts.
   public init(
     clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, challenge: CodeChallenge?, scope: Scope?,
-    upstreamClientID: ClientID, upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil
+    upstreamClientID: ClientID, upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil,
+    resource: String? = nil
   ) {
-    client = ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID)
+    client = ClientBinding(
+      clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource)
     self.redirectURI = redirectURI
     self.redirectURIWasSent = redirectURIWasSent
     self.challenge = challenge

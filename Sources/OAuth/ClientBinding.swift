@@ -1,5 +1,5 @@
 /// The values that a transaction, its code and its refresh tokens have in common: the client id at the gateway, the
-/// client id at the upstream, and the scope.
+/// client id at the upstream, the scope and the resource.
 public struct ClientBinding: Sendable, Equatable {
   /// The client that sent the authorization request, and to which the code and the tokens are issued.
   public var clientID: ClientID
@@ -9,10 +9,14 @@ public struct ClientBinding: Sendable, Equatable {
   /// The client id in the gateway's requests to the upstream.
   public var upstreamClientID: ClientID
 
+  /// The identifier of the resource in the authorization request (RFC 8707); `nil` if the request named none.
+  public var resource: String?
+
   /// Creates a binding from its parts.
-  public init(clientID: ClientID, scope: Scope?, upstreamClientID: ClientID) {
+  public init(clientID: ClientID, scope: Scope?, upstreamClientID: ClientID, resource: String? = nil) {
     self.clientID = clientID
     self.scope = scope
     self.upstreamClientID = upstreamClientID
+    self.resource = resource
   }
 }

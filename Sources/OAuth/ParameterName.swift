@@ -189,6 +189,11 @@ extension ParameterNames {
   /// All parameters that are defined for the endpoint for pushed authorization requests (RFC 9126, section 2.1).
   public static let atPushed: ParameterNames = [atAuthorization, clientAuthentication]
 
+  /// The parameters that are defined for the gateway's own introspection endpoint (RFC 7662, section 2.1).
+  public static let atIntrospection: ParameterNames = [
+    ParameterNames(.token, .tokenTypeHint, .clientID), clientAuthentication,
+  ]
+
   /// The parameters in a body with which a client authenticates (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
   public static let clientAuthentication = ParameterNames(.clientSecret, .clientAssertion, .clientAssertionType)
 

@@ -21,6 +21,10 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case consent
   /// The endpoint for the link by which a user restarts a sign-in.
   case start
+  /// The gateway's own introspection endpoint, for resource servers (RFC 7662).
+  case resourceIntrospection
+  /// A metadata document of a resource on the gateway's origin (RFC 9728).
+  case protectedResource
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

@@ -16,11 +16,13 @@ public final class Policy: Sendable {
   public let enforcement: PolicyEnforcement
   /// The clients by their ids.
   public let clients: [ClientID: Client]
+  /// The protected resources; empty if the gateway does not restrict `resource`.
+  public let resources: ResourceTable
   /// The gateway's callback: its redirect URI at the legacy server.
   public let callback: String
   /// A short hash of the files of the policy, which metrics and logs show as its version.
   public let version: String
-  /// The upstream ids of the clients whose upstream secret the gateway holds. If the client id of a request is such an
+  /// The upstream ids, of clients and of resources, whose upstream secret the gateway holds. If the client id of a request is such an
   /// upstream id, and the policy lists no client with this id, the request gets a specific rejection instead of the one
   /// for unknown clients. If a client with this upstream id is enforced, the request is refused even if the policy only
   /// observes unknown clients.
@@ -44,18 +46,20 @@ public final class Policy: Sendable {
   /// - Parameter version: A hash of the files of the policy, for metrics and logs.
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, enforcement: PolicyEnforcement, clients: [ClientID: Client],
-    version: String
+    resources: [ResourceSettings] = [], version: String
   ) {
     self.gateway = gateway
     self.upstream = upstream
     self.enforcement = enforcement
     self.clients = clients
+    self.resources = ResourceTable(resources)
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
     upstreamIDsWithHeldSecret = Set(upstreams.filter { $0.clientSecret != nil }.map(\.clientID))
+      .union(self.resources.upstreamClients.filter { $0.clientSecret != nil }.map(\.clientID))
     let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
     isEnforcing = rejectsAll || clients.values.contains { $0.mode == .enforce }
@@ -66,13 +70,16 @@ public final class Policy: Sendable {
   /// Creates a policy for tests and the demo: the rules for all clients have their defaults, except for the arguments.
   public convenience init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: EnforcementMode,
-    unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], version: String
+    unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], resources: [ResourceSettings] = [],
+    version: String
   ) {
     var enforcement = PolicyEnforcement()
     enforcement.unknownClients = unknownClients
     enforcement.defaults.mode = mode
     enforcement.unlistedOAuth = unlistedOAuth
-    self.init(gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients, version: version)
+    self.init(
+      gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients, resources: resources,
+      version: version)
   }
 }
 

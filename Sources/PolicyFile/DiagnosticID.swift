@@ -86,6 +86,10 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case schemeTooLong = "scheme-too-long"
   case sharedScheme = "shared-scheme"
   case sharedRedirectURI = "shared-redirect-uri"
+
+  // Resources.
+  case resourceStore = "resource-store"
+  case checkExposed = "check-exposed"
 }
 
 extension DiagnosticID {
@@ -120,7 +124,7 @@ extension DiagnosticID {
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
-      .untrustedProxy, .everythingPassed, .unlistedOAuth:
+      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"

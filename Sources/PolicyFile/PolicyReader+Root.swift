@@ -11,6 +11,7 @@ struct PolicyRoot: SectionDraft {
   var upstream: Field?
   var enforcement: Field?
   var clients: Field?
+  var resources: Field?
 
   static let table = SettingTable<PolicyRoot>(
     "policy",
@@ -28,6 +29,10 @@ struct PolicyRoot: SectionDraft {
       .customReader(
         "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
         "The clients, and files with more clients", default: "none"),
+      .customReader(
+        "resources", .list(.section("resource")),
+        "The protected resources for which apps may request tokens (RFC 8707); without them, `resource` is ignored",
+        default: "none"),
     ]
   ) { PolicyRoot() }
 
@@ -37,6 +42,7 @@ struct PolicyRoot: SectionDraft {
     [
       "version": { $2.version = $1 }, "gateway": { $2.gateway = $1 }, "upstream": { $2.upstream = $1 },
       "enforcement": { $2.enforcement = $1 }, "clients": { $2.clients = $1 },
+      "resources": { $2.resources = $1 },
     ])
 }
 
@@ -54,7 +60,8 @@ extension PolicyReader {
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
-      gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(), version: version)
+      gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(),
+      resources: resources, version: version)
   }
 
   /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
@@ -86,6 +93,7 @@ extension PolicyReader {
     if let field = root.enforcement { readEnforcement(field) }
     if let node = pushedAuthorizationNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
     if let field = root.clients { readClients(field) }
+    if let field = root.resources { readResources(field) }
   }
 
   /// Reads and parses one file, or reports the problem.

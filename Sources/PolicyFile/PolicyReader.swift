@@ -56,6 +56,7 @@ final class PolicyReader {
   var ephemeralKeyLocation: SourceLocation?
   var upstream: UpstreamSettings?
   var clients = ClientCollection()
+  var resources: [ResourceSettings] = []
   /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.

@@ -11,8 +11,9 @@ private struct Flags: OptionSet {
   static let upstreamClientIDIsSame = Flags(rawValue: 4)
   static let upstreamRedirectURIIsSame = Flags(rawValue: 8)
   static let hasVerifier = Flags(rawValue: 16)
+  static let hasResource = Flags(rawValue: 32)
   static let all: Flags = [
-    redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier,
+    redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier, hasResource,
   ]
 }
 
@@ -25,6 +26,7 @@ extension PayloadWriter {
     if binding.client.upstreamClientID == binding.client.clientID { flags.insert(.upstreamClientIDIsSame) }
     if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.upstreamRedirectURIIsSame) }
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
+    if binding.client.resource != nil { flags.insert(.hasResource) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
     writeText(binding.client.clientID.rawValue)
@@ -33,6 +35,7 @@ extension PayloadWriter {
     if !flags.contains(.upstreamClientIDIsSame) { writeText(binding.client.upstreamClientID.rawValue) }
     if !flags.contains(.upstreamRedirectURIIsSame) { writeText(binding.upstreamRedirectURI) }
     if let verifier = binding.upstreamVerifier { writeBytes(withoutLength: verifier.bytes) }
+    if let resource = binding.client.resource { writeText(resource) }
   }
 }
 
@@ -47,9 +50,10 @@ extension PayloadReader {
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try readText())
     let upstreamRedirectURI = flags.contains(.upstreamRedirectURIIsSame) ? redirectURI.text : try readText()
     let upstreamVerifier = flags.contains(.hasVerifier) ? try readUpstreamVerifier() : nil
+    let resource = flags.contains(.hasResource) ? try readText() : nil
     return FlowBinding(
       clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: flags.contains(.redirectURIWasSent),
       challenge: challenge, scope: scope, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier)
+      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, resource: resource)
   }
 }

@@ -25,6 +25,8 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   /// The authorization request in a link with which the user can start the sign-in again, for example in another
   /// browser.
   case start = 10
+  /// The record of an access token in the store.
+  case accessToken = 14
 
   /// The first part of the HKDF parameter `info` (RFC 5869, section 3.2) with which `Sealer` derives a message key, the
   /// key of one value.
@@ -40,6 +42,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     case .storedTokens: Info.storedTokens
     case .pushed: Info.pushed
     case .start: Info.start
+    case .accessToken: Info.accessToken
     }
   }
 
@@ -54,5 +57,6 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
     static let storedTokens = Array("proofgate kept".utf8)
     static let pushed = Array("proofgate pushed".utf8)
     static let start = Array("proofgate start".utf8)
+    static let accessToken = Array("proofgate access token".utf8)
   }
 }

@@ -1,14 +1,15 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
-  /// The byte after the format version: a bit that is set if the scope is present, and a bit that is set if the
+  /// The byte after the format version: a bit for each optional field that is present, and a bit that is set if the
   /// upstream client id is omitted because it equals the client id at the gateway.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
     static let hasScope = Flags(rawValue: 1)
     static let upstreamClientIDIsSame = Flags(rawValue: 2)
-    static let all: Flags = [hasScope, upstreamClientIDIsSame]
+    static let hasResource = Flags(rawValue: 4)
+    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasResource]
   }
 
   /// The format version that `write(to:)` uses. Version 1, which has no epoch (see `EpochID`), can still be read,
@@ -18,12 +19,13 @@ extension RefreshGrant: Sealable {
   /// `.refresh`, because the sealed value is the refresh token that the client receives.
   public static var purpose: Purpose { .refresh }
 
-  /// Appends the fields in format version 2. Omits an absent scope, and an upstream client id that equals the client id
+  /// Appends the fields in format version 2. Omits absent fields, and an upstream client id that equals the client id
   /// at the gateway.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if binding.scope != nil { flags.insert(.hasScope) }
     if binding.upstreamClientID == binding.clientID { flags.insert(.upstreamClientIDIsSame) }
+    if binding.resource != nil { flags.insert(.hasResource) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -34,6 +36,7 @@ extension RefreshGrant: Sealable {
     payload.writeText(upstreamRefreshToken.reveal())
     if let scope = binding.scope { payload.writeText(scope.text) }
     if !flags.contains(.upstreamClientIDIsSame) { payload.writeText(binding.upstreamClientID.rawValue) }
+    if let resource = binding.resource { payload.writeText(resource) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -50,9 +53,11 @@ extension RefreshGrant: Sealable {
     let upstreamRefreshToken = Secret(try payload.readText())
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try payload.readText())
+    let resource = flags.contains(.hasResource) ? try payload.readText() : nil
     self.init(
       family: family, generation: generation, epoch: epoch,
-      binding: ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID),
+      binding: ClientBinding(
+        clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource),
       upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
   }
 }

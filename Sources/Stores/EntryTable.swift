@@ -1,7 +1,8 @@
 internal import Time
 
-/// The table of one kind of entry (`StoreKind`) whose values vary in length. Its entries may be evicted, because the
-/// loss of an entry only makes a client or user repeat a step.
+/// The table of one kind of entry (`StoreKind`) whose values vary in length. The entries of most of these kinds may be
+/// evicted, because the loss of an entry only makes a client or user repeat a step. For any other kind, a new entry is
+/// refused where an entry would have to be evicted.
 ///
 /// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
 /// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. A
@@ -45,6 +46,7 @@ package struct EntryTable: Sendable {
   /// the oldest entries of the holder are evicted first.
   private let perHolder: Int
   private let capacity: Int
+  private let isEvictable: Bool
   private var entries: [Entry?] = []
   /// The numbers of the unused elements of `entries`.
   private var free: [UInt32] = []
@@ -67,6 +69,7 @@ package struct EntryTable: Sendable {
     self.share = share
     self.perHolder = perHolder
     self.capacity = capacity
+    isEvictable = kind.properties.whenFull == .evict
     wheel = ExpiryWheel(tick: kind.properties.tick)
   }
 
@@ -138,11 +141,13 @@ package struct EntryTable: Sendable {
       while let own = holders[holder.fingerprint], own.count >= EntryTable.protectedEntries,
         own.bytes + size > perHolder
       {
+        guard isEvictable else { throw .full }
         evictOldest(of: holder.fingerprint)
       }
     }
     if !hasRoom(for: size) { removeExpired(now: now, atMost: Int.max) }
     while !hasRoom(for: size) {
+      guard isEvictable else { throw .full }
       // The search takes little time: each of these holders has at least 17 entries, so there are not many.
       guard let largest = largeHolders.max(by: { chargedBytes(by: $0) < chargedBytes(by: $1) }) else { throw .full }
       evictOldest(of: largest)

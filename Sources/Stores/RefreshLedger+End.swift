@@ -22,6 +22,19 @@ extension RefreshLedger {
     return .nothingToRevoke
   }
 
+  /// Returns true if the family has ended. A family without a record has not ended: its record is made by the first
+  /// refresh, or by the end.
+  public func hasEnded(_ family: TransactionID, now: UnixTime) async throws(StoreError) -> Bool {
+    for _ in 0..<RefreshLedger.maximumAttempts {
+      let epoch = store.epoch
+      if try await restoreEnds(in: epoch, now: now) { continue }
+      let value = try await store.get(RefreshLedger.key(family), now: now)
+      guard store.epoch == epoch else { continue }
+      return value.flatMap { FamilyRecord(parsing: $0) }?.state == .ended
+    }
+    throw .unavailable("the store keeps beginning other epochs")
+  }
+
   /// Records in an ended family that the caller of `claim` or `dutyIfEnded(_:now:)` revokes the token of `use` upstream.
   /// Returns false, and changes nothing, if `old` is no longer the value in the store.
   func markRevoked(

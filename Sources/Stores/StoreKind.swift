@@ -16,6 +16,8 @@ public enum StoreKind: UInt8, Sendable, CaseIterable {
   case state = 0x68
   /// A pushed authorization request.
   case pushed = 0x70
+  /// The digest of an access token, with its client and resource.
+  case access = 0x6b
 }
 
 extension StoreKind {
@@ -55,7 +57,8 @@ extension StoreKind {
   ///
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
   /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
-  /// a state as long as its transaction, and a pushed request for 90 seconds. Some entries live longer by the tolerance
+  /// a state as long as its transaction, a pushed request for 90 seconds, and the record of an access token as long as
+  /// the token. Some entries live longer by the tolerance
   /// for differences between clocks.
   public var properties: Properties {
     switch self {
@@ -71,14 +74,17 @@ extension StoreKind {
     case .tokens:
       Properties(name: "tokens", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .answer:
-      Properties(name: "answer", size: .upTo(16_384), percent: 7, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "answer", size: .upTo(16_384), percent: 4, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .state:
       // The maximum length is low, because any program can send the requests that create these entries.
-      Properties(name: "state", size: .upTo(512), percent: 15, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "state", size: .upTo(512), percent: 12, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
       // `PushedRequests` accepts a request of this length only from a client that authenticates. The maximum length for
       // a public client is lower.
       Properties(name: "pushed", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
+    case .access:
+      // The longest record has a client id of 1,024 bytes, as a registered client may have.
+      Properties(name: "access", size: .upTo(2_048), percent: 6, holderDivisor: 16, whenFull: .refuse, tick: 64)
     }
   }
 }
@@ -94,6 +100,7 @@ extension StoreKind {
     case .answer: 4
     case .state: 5
     case .pushed: 6
+    case .access: 7
     }
   }
 }

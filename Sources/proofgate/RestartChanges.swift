@@ -20,6 +20,7 @@ struct RestartChanges {
     {
       settings.append("`gateway.listeners`")
     }
+    if old.resources.all.map(\.check) != new.resources.all.map(\.check) { settings.append("`resources[].check`") }
     if old.gateway.admin != new.gateway.admin { settings.append("`gateway.admin`") }
     if old.gateway.workers != new.gateway.workers { settings.append("`gateway.workers`") }
     if old.gateway.store != new.gateway.store { settings.append("`gateway.store`") }

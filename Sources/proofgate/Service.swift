@@ -293,6 +293,7 @@ final class Service {
     Console.inform("draining, for at most \(gateway.drainTimeout.count) ms")
     let closedCount = await parts.gateway.server.drain(
       delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
+    await parts.gateway.stopChecks()
     await parts.writer.stop(poller.waitClock)
     await parts.admin?.stop()
     await parts.store.close(poller.waitClock)

@@ -22,6 +22,7 @@ struct RuleTableTests {
     Column("aut", RuleTable.authorization), Column("pus", RuleTable.pushed), Column("ref", RuleTable.reference),
     Column("tok", RuleTable.token), Column("red", RuleTable.redemption), Column("rfr", RuleTable.refresh),
     Column("tra", RuleTable.transaction), Column("ree", RuleTable.reentry), Column("int", RuleTable.interaction),
+    Column("isp", RuleTable.introspection),
   ]
 
   /// `make mutation` reads the printed lines.

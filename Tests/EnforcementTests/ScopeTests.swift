@@ -124,7 +124,7 @@ struct ScopeTests {
       let request = TokenRequest(
         method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"], authorization: [],
         body: Array("grant_type=client_credentials&client_id=w3&client_secret=x&scope=\(scope)".utf8))
-      guard case .sendUpstream(let form, _) = Enforcement.decideToken(request, policy: policy).permit else {
+      guard case .sendUpstream(let form, _, _) = Enforcement.decideToken(request, policy: policy).permit else {
         throw NotARefresh()
       }
       return form.body.reveal()

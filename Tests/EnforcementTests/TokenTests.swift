@@ -228,7 +228,7 @@ struct TokenTests {
     }
     let own = decide(
       ["client_id": "w3", "client_secret": "own", "grant_type": "client_credentials", "scope": "a"], policy: policy)
-    guard case .sendUpstream(let request, verifiedClient: nil) = try #require(own.permit) else {
+    guard case .sendUpstream(let request, verifiedClient: nil, _) = try #require(own.permit) else {
       Issue.record("client credentials should be forwarded")
       return
     }

@@ -26,6 +26,8 @@ public struct FixturePolicy: Sendable {
   public var mode = EnforcementMode.enforce
   /// The settings of the clients by id.
   public var clients: [ClientID: ClientSettings] = [:]
+  /// The protected resources.
+  public var resources: [ResourceSettings] = []
 
   /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
@@ -82,7 +84,7 @@ public struct FixturePolicy: Sendable {
     Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
       unlistedOAuth: unlistedOAuth,
-      clients: clients.mapValues { Client($0) }, version: "fixture")
+      clients: clients.mapValues { Client($0) }, resources: resources, version: "fixture")
   }
 
   /// Copies the settings of a policy, so that they can be changed.
@@ -93,6 +95,7 @@ public struct FixturePolicy: Sendable {
     unknownClients = policy.unknownClients
     mode = policy.mode
     clients = policy.clients.mapValues(\.settings)
+    resources = policy.resources.all.map(\.settings)
   }
 }
 

@@ -160,6 +160,7 @@ public final class GatewayFixture: Sendable {
 
   private func stop() async {
     _ = await server.server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
+    await server.stopChecks()
   }
 
   // MARK: Policy
@@ -168,6 +169,8 @@ public final class GatewayFixture: Sendable {
   public var policy: Policy { current.withLock { $0 } }
   /// The TCP port of the gateway on 127.0.0.1, chosen by the kernel.
   public var port: Int { server.server.addresses.first?.port ?? 0 }
+  /// The ports of the listeners that check tokens, in the order of the policy.
+  public var checkPorts: [Int] { server.checkAddresses.map(\.port) }
   /// The address at which clients reach the gateway.
   public var front: WebAddress {
     let origin = policy.gateway.origin
@@ -226,6 +229,12 @@ public final class GatewayFixture: Sendable {
       known[id] = LegacyClient(
         id: id, secret: client.upstream.clientSecret?.reveal() ?? "\(id)secret", name: "Upstream \(id)",
         redirectURI: redirectURI)
+    }
+    for client in policy.resources.upstreamClients {
+      let id = client.clientID.rawValue
+      known[id] = LegacyClient(
+        id: id, secret: client.clientSecret?.reveal() ?? "\(id)secret", name: "Upstream \(id)",
+        redirectURI: policy.callback)
     }
     let endpoints = policy.upstream.endpoints
     let paths = LegacyPaths(

@@ -7,7 +7,7 @@ struct FindingCoverageTests {
   func everyKind() {
     let cases =
       FileFindings.cases + ValueFindings.cases + GatewayFindings.cases + TLSFindings.cases + ClientFindings.cases
-      + RedirectFindings.cases
+      + RedirectFindings.cases + ResourceFindings.cases
     // The commands read the key file; their tests cover its findings.
     #expect(Set(cases.map(\.id)) == Set(DiagnosticID.allCases).subtracting([.invalidKeyFile]))
   }

@@ -26,7 +26,7 @@ struct StoreShareTests {
   @Test("Only entries whose loss costs a repeated step are evicted")
   func evictableKinds() {
     #expect(Self.evictable == [.tokens, .answer, .state, .pushed])
-    #expect(Self.kept == [.claim, .code, .family])
+    #expect(Self.kept == [.claim, .code, .family, .access])
   }
 
   @Test(
@@ -59,7 +59,28 @@ struct StoreShareTests {
     }
   }
 
-  @Test("One client and network cannot fill a share that is never evicted", arguments: StoreEngine.withShares, kept)
+  @Test("Records of access tokens are limited by bytes: a holder above its part is refused, and keeps its entries")
+  func limitsOfBytes() async throws {
+    for engine in StoreEngine.withShares {
+      try await engine.run(size: 8 << 20) { store async throws in
+        let kind = StoreKind.access
+        var number = 0
+        while await failure({ try await store.add(.sample(kind, number), .sample(2)) }) == nil {
+          number += 1
+          try #require(number < 10_000)
+        }
+        let usage = try store.usage(kind)
+        #expect(number > 16 && usage.evictions == 0 && usage.entries == number)
+        #expect(usage.bytes <= usage.share / kind.properties.holderDivisor)
+        #expect(try await store.get(.sample(kind, 0)) != nil)
+        try await store.add(.sample(kind, 100_000), .sample(3))
+      }
+    }
+  }
+
+  @Test(
+    "One client and network cannot fill a share that is never evicted", arguments: StoreEngine.withShares,
+    [StoreKind.claim, .code, .family])
   func limits(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1_600]) { store async throws in
       let limit = 1_600 / kind.properties.holderDivisor

@@ -15,8 +15,10 @@ final class AuthorizationContext: FormContext {
   let isRestarted: Bool
   /// The mode in which the rules run: enforce or observe.
   let mode: EnforcementMode
-  /// The client in the policy; `nil` if the request names no known client.
+  /// The client in the policy, as it acts for the requested resource; `nil` if the request names no known client.
   let client: Client?
+  /// The resource for which the client requests tokens (RFC 8707).
+  let requestedResource: RequestedResource
   /// The redirect URI of the request, or the reason why it is refused.
   let redirect: RedirectResolution
   /// The response type; `nil` if the request has none, or a malformed one.
@@ -34,7 +36,9 @@ final class AuthorizationContext: FormContext {
     self.request = request
     self.policy = policy
     self.stateIsSealed = stateIsSealed
-    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }
+    requestedResource = RequestedResource(request.parameters, policy)
+    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }?
+      .acting(for: requestedResource.resource)
     self.client = client
     redirect = RedirectResolution(request.parameters.lookUp(.redirectURI), client: client)
     responseType = request.parameters[.responseType].flatMap(ResponseType.init(parsing:))

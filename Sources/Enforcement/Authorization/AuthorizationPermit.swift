@@ -21,6 +21,8 @@ public final class AuthorizationPermit: Sendable {
   public let state: String?
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
+  /// The requested resource (RFC 8707); `nil` if the request names none, or if the policy lists no resources.
+  public let resource: Resource?
   /// True if the gateway shows its consent page before it sends the request upstream (invariant `I-consent`).
   public let needsConsent: Bool
   /// The client id in the upstream request.
@@ -47,6 +49,7 @@ public final class AuthorizationPermit: Sendable {
     responseMode = redirect.mode
     state = redirect.state
     scope = context.parameters[.scope].flatMap { Scope(parsing: $0) }
+    resource = context.requestedResource.resource
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
@@ -54,7 +57,7 @@ public final class AuthorizationPermit: Sendable {
     // `appliesDefault`: if no scope is left for the upstream, the default scope of the policy is sent.
     parameters = AuthorizationPermit.upstreamParameters(
       context, client: client, redirectURI: upstreamRedirectURI,
-      scope: UpstreamScope(scope, client: client, policy: context.policy, appliesDefault: true).scope)
+      scope: UpstreamScope(scope, client: client, policy: context.policy, appliesDefault: true).scope(for: resource))
   }
 
   /// Returns the value of `parameters`. `redirectURI` and `scope` are those of the upstream request.
@@ -67,6 +70,7 @@ public final class AuthorizationPermit: Sendable {
     entries.append(FormParameters.Entry(.clientID, client.upstream.clientID.rawValue))
     entries.append(FormParameters.Entry(.redirectURI, redirectURI))
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
+    if let resource = context.requestedResource.resource { entries += resource.upstreamEntries(sendsAudience: true) }
     let allowed = context.policy.upstream.parameters
     // The consent page does not show `claims` (OpenID Connect Core, section 5.5), so the user cannot approve them. If
     // the user must consent, and the identity of the client is not proven, `claims` is therefore not forwarded.
@@ -79,6 +83,7 @@ public final class AuthorizationPermit: Sendable {
         || !allowed.isEmpty && allowed.contains(requested[index].name)
           && !ParameterNames.reservedForGateway.contains(requested[index].parameter)
       if dropsClaims, requested[index].parameter == .claims { continue }
+      if requested[index].parameter == .resource, !context.policy.resources.isEmpty { continue }
       if isForwarded { entries.append(requested[index]) }
     }
     return entries
@@ -117,7 +122,7 @@ public final class AuthorizationPermit: Sendable {
       binding: FlowBinding(
         clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, challenge: challenge,
         scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
-        upstreamVerifier: upstreamVerifier),
+        upstreamVerifier: upstreamVerifier, resource: resource?.uri.text),
       state: state, responseMode: responseMode, expiry: expiry, browserSecretHash: browserSecretHash)
   }
 

@@ -82,8 +82,11 @@ struct TransactionContext: Sendable {
   /// True if the request contains the browser secret whose hash is in the transaction, or if the request itself began
   /// the transaction.
   let browserMatches: Bool
-  /// The client in the current policy; `nil` if the policy no longer contains it.
+  /// The client in the current policy, as it acts for the resource of the transaction; `nil` if the policy no longer
+  /// contains it.
   let client: Client?
+  /// The resource of the transaction in the current policy; `nil` if it has none, or if the policy no longer lists it.
+  let resource: Resource?
   /// The destination of the response; `nil` if the current policy does not permit it.
   let redirect: VerifiedRedirect?
 
@@ -92,9 +95,12 @@ struct TransactionContext: Sendable {
     self.policy = policy
     self.now = now
     self.browserMatches = browserMatches
-    let client = policy.clients[transaction.clientID]
+    let resource = transaction.resource.flatMap { policy.resources[$0] }
+    self.resource = resource
+    let client = policy.clients[transaction.clientID]?.acting(for: resource)
     self.client = client
-    redirect = client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) }
+    let isListed = resource != nil || transaction.resource == nil
+    redirect = isListed ? client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) } : nil
   }
 
   /// Returns the destination of the response. The redirect URI is compared with the registered ones again, because the

@@ -70,7 +70,7 @@ extension Enforcement {
       request: request, transaction: transaction, sealedState: sealedState, client: transactionContext.client,
       upstreamScope: UpstreamScope(
         transaction.scope, client: transactionContext.client, policy: policy, appliesDefault: true
-      ).scope)
+      ).scope(for: transactionContext.resource))
     // A re-entry is enforced in every mode, because the gateway began the transaction.
     var run = RuleRun(mode: .enforce)
     for outcome in [

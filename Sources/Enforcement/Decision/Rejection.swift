@@ -83,7 +83,8 @@ extension Rejection {
 
   /// All rejections by subject, in the order of `docs/rules.md`.
   public static let subjects = [
-    requests, requestReferences, clients, redirectURIs, responses, pkce, grants, scopes, userInteraction, codes,
+    requests, requestReferences, clients, redirectURIs, responses, pkce, grants, scopes, resources, userInteraction,
+    codes,
     refreshTokens, signIns, upstreamResponses, gateway,
   ]
 }

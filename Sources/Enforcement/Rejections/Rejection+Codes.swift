@@ -61,7 +61,10 @@ extension Rejection {
   package static let codeOutdated = Rejection(
     "code-outdated", .invalidGrant, 400, .noRedirect, "the code is no longer valid",
     source: "RFC 6749, section 4.1.3",
-    refused: "The client's entry in the policy changed after the code was issued.",
+    refused: """
+      The client's entry in the policy changed after the code was issued, or the policy no longer lists the resource \
+      of the code.
+      """,
     why: "The client no longer has the credentials or the rules under which the code was issued.",
     remedy: "Begin a new authorization request.")
 }

@@ -29,7 +29,10 @@ extension Rejection {
   package static let refreshTokenOutdated = Rejection(
     "refresh-token-outdated", .invalidGrant, 400, .noRedirect, "the refresh token is no longer valid",
     source: "RFC 6749, section 6",
-    refused: "The client's entry in the policy changed after the token was issued.",
+    refused: """
+      The client's entry in the policy changed after the token was issued, or the policy no longer lists the resource \
+      of the token.
+      """,
     why: "The client no longer has the credentials under which the token was issued.",
     remedy: "Sign in again.")
 

@@ -7,7 +7,7 @@ extension Rejection {
     [
       .responseToOtherURI, .codeReflectedFromRequest, .upstreamResponseUnusable, .responseToEnforcedClient,
       .responseWithoutSignIn, .callbackClosed, .upstreamDenied, .upstreamError, .upstreamFailed,
-      .upstreamUnavailable, .upstreamTimedOut,
+      .upstreamUnavailable, .upstreamTimedOut, .tokenShared,
     ])
 
   package static let responseToOtherURI = Rejection(
@@ -120,4 +120,17 @@ extension Rejection {
     refused: "The server did not answer in time.",
     why: "The gateway cannot complete the request without the server.",
     remedy: "Try again later.")
+
+  package static let tokenShared = Rejection(
+    "token-shared", .serverError, 502, .noRedirect, "the server issued a token that belongs to another resource",
+    source: "RFC 9700, section 2.3",
+    refused: """
+      The server issued an access token that it had issued before, for another resource or for none. The gateway does \
+      not pass it on.
+      """,
+    why: """
+      Some servers return the same access token for each sign-in of a user with the same upstream client. A token that \
+      two resources accept could be used by one of them at the other.
+      """,
+    remedy: "Give each resource an upstream client of its own: set `client` in `resources[].upstream`.")
 }

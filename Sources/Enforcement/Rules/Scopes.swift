@@ -25,10 +25,11 @@ extension Rule where Context: FormContext {
     }
   }
 
-  /// RFC 8707, section 2. Without `resource`, the token may be valid at more resources than the client requested.
+  /// RFC 8707, section 2. Without `resource`, the token may be valid at more resources than the client requested. If the
+  /// policy lists resources, the gateway itself limits the token to one of them.
   static var droppedResourceNoted: Rule {
     Rule(name: "a resource that is not forwarded is noted") { context in
-      context.drops(.resource) ? .note(.resourceDropped) : .pass
+      context.policy.resources.isEmpty && context.drops(.resource) ? .note(.resourceDropped) : .pass
     }
   }
 
@@ -108,5 +109,13 @@ struct UpstreamScope {
     let rest = isNarrowed ? Scope(parsing: kept.joined(separator: " ")) : requested
     let rulesWithDefault = clientRules?.hasDefault == true ? clientRules : commonRules
     scope = rest ?? (appliesDefault ? rulesWithDefault?.defaultScope : nil)
+  }
+
+  /// Returns the scope for the upstream with the scope tokens that the resource adds.
+  func scope(for resource: Resource?) -> Scope? {
+    guard let added = resource?.upstream.scope else { return scope }
+    guard let scope else { return added }
+    let missing = added.text.split(separator: " ").filter { !scope.tokens.contains($0) }
+    return Scope(parsing: ([scope.text[...]] + missing).joined(separator: " "))
   }
 }

@@ -144,7 +144,10 @@ public struct GuardedIdentifiers: Sendable {
     let withUpstreamSecret = policy.clients.values.lazy.filter { client in
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
-    idsWithUpstreamSecret = IdentifierSet(withUpstreamSecret.map(\.settings.upstream.clientID))
+    let ofResources = policy.isEnforcing || asIfEnforced ? policy.resources.upstreamClients : []
+    idsWithUpstreamSecret = IdentifierSet(
+      withUpstreamSecret.map(\.settings.upstream.clientID)
+        + ofResources.filter { $0.clientSecret != nil }.map(\.clientID))
     idsWithGatewaySecret = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
   }
 }

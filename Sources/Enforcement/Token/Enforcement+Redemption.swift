@@ -4,8 +4,9 @@ public import Time
 
 /// A request to redeem a code.
 public struct RedemptionRequest: Sendable {
-  /// The client that sent the request.
-  public let client: Client
+  /// The client that sent the request. After the code has been decrypted, the client as it acts for the resource of the
+  /// code.
+  public internal(set) var client: Client
   /// The code as presented.
   public let code: Secret
   let redirectURI: String?
@@ -20,10 +21,15 @@ public struct RedemptionRequest: Sendable {
 }
 
 /// The facts for the rules on a redemption, after the gateway has decrypted the code.
-struct RedemptionContext: Sendable {
+struct RedemptionContext: ResourceContext {
   let request: RedemptionRequest
   let code: IssuedCode
+  let requestedResource: RequestedResource
+  /// The resource of the code in the current policy; `nil` if it has none, or if the policy no longer lists it.
+  let resource: Resource?
   let now: UnixTime
+
+  var grantedResource: String? { code.resource }
 }
 
 /// Permission to redeem the upstream code. Only `Enforcement` can create it. Before the caller contacts the upstream,
@@ -39,10 +45,13 @@ public final class RedemptionPermit: Sendable {
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client. The gateway seals the token of a public
   /// client. The gateway also seals the token if the request to the upstream contains credentials that the gateway
-  /// holds, because the client cannot use the upstream's refresh token without these credentials. The exception is an
+  /// holds, because the client cannot use the upstream's refresh token without these credentials, and if the code has a
+  /// resource, which the sealed token contains. The exception is an
   /// observed client that can refresh at the upstream by itself: this client gets the upstream's own token, because a
   /// client that is set to `observe` must get no further sealed tokens (invariant `I-observe`).
   public let sealsRefreshToken: Bool
+  /// The client and the resource of the access token.
+  public let target: AccessTokenTarget
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
 
@@ -60,8 +69,10 @@ public final class RedemptionPermit: Sendable {
     credentials = UpstreamCredentials(
       client: client, authentication: request.authentication,
       isProven: request.clientSecretIsVerified || code.challenge != nil)
+    target = AccessTokenTarget(client: client.id, resource: context.resource, scope: code.scope, family: family)
     sealsRefreshToken =
-      (client.kind == .public || credentials.isHeld) && !client.canRefreshAtUpstream(with: request.authentication)
+      (client.kind == .public || credentials.isHeld || context.resource != nil)
+      && !client.canRefreshAtUpstream(with: request.authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
@@ -71,6 +82,7 @@ public final class RedemptionPermit: Sendable {
     // gateway sent a challenge upstream.
     let upstreamVerifier = code.upstreamVerifier?.secret
     if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
+    if let resource = context.resource { entries += resource.upstreamEntries(sendsAudience: false) }
     entries += policy.allowListed(parameters)
     upstream = UpstreamTokenRequest(
       credentials, parameters: parameters, entries: entries,
@@ -114,7 +126,12 @@ extension Enforcement {
     case .keyUnknown:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     }
-    let context = RedemptionContext(request: request, code: code, now: now)
+    let resource = code.resource.flatMap { policy.resources[$0] }
+    var request = request
+    request.client = request.client.acting(for: resource)
+    let context = RedemptionContext(
+      request: request, code: code, requestedResource: RequestedResource(request.parameters, policy),
+      resource: resource, now: now)
     var run = RuleRun(mode: .enforce)
     let decision: Decision<RedemptionPermit> =
       switch run.run(RuleTable.redemption, on: context) {

@@ -4,8 +4,9 @@ public import Time
 
 /// A request to use a refresh token.
 public struct RefreshRequest: Sendable {
-  /// The client that sent the request.
-  public let client: Client
+  /// The client that sent the request. After the token has been decrypted, the client as it acts for the resource of the
+  /// token.
+  public internal(set) var client: Client
   /// The refresh token as presented.
   public let token: Secret
   let scope: Scope?
@@ -16,12 +17,17 @@ public struct RefreshRequest: Sendable {
 }
 
 /// The facts for the rules on a refresh, after the gateway has decrypted the refresh token.
-struct RefreshContext: Sendable {
+struct RefreshContext: ResourceContext {
   let request: RefreshRequest
   let grant: RefreshGrant
   /// The scope that is sent upstream; `nil` if none is sent.
   let upstreamScope: Scope?
+  let requestedResource: RequestedResource
+  /// The resource of the token in the current policy; `nil` if it has none, or if the policy no longer lists it.
+  let resource: Resource?
   let now: UnixTime
+
+  var grantedResource: String? { grant.resource }
 }
 
 /// Permission to use a refresh token upstream. Only `Enforcement` can create it.
@@ -45,6 +51,8 @@ public struct RefreshPermit: Sendable {
   public let rotates: Bool
   /// The `resource` values of the request, including those that are not sent upstream (RFC 8707, section 2.2).
   public var resources: [String] { parameters.all(.resource) }
+  /// The resource of the grant; `nil` if it has none.
+  public let resource: Resource?
   let credentials: UpstreamCredentials
   let parameters: FormParameters
 
@@ -77,8 +85,12 @@ extension Enforcement {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
     case .invalid: return decideUnsealed(request, policy: policy, acceptsUnsealed: acceptsUnsealed)
     case .value(let grant):
+      let resource = grant.resource.flatMap { policy.resources[$0] }
+      var request = request
+      request.client = request.client.acting(for: resource)
       let context = RefreshContext(
-        request: request, grant: grant, upstreamScope: request.upstreamScope(policy), now: now)
+        request: request, grant: grant, upstreamScope: request.upstreamScope(policy).scope,
+        requestedResource: RequestedResource(request.parameters, policy), resource: resource, now: now)
       var run = RuleRun(mode: .enforce)
       let decision: Decision<RefreshPermit> =
         switch run.run(RuleTable.refresh, on: context) {
@@ -86,7 +98,8 @@ extension Enforcement {
         case .allowed:
           .forward(
             permit(
-              request, token: grant.upstreamRefreshToken, grant: grant, mayUseHeldCredentials: true, policy: policy))
+              request, token: grant.upstreamRefreshToken, grant: grant, resource: resource, mayUseHeldCredentials: true,
+              policy: policy))
         }
       return DecisionWithFindings(decision: decision, findings: run.findings)
     }
@@ -103,7 +116,12 @@ extension Enforcement {
     guard usesOwnUpstreamIdentity, acceptsUnsealed || client.keepsUpstreamRefreshTokens else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenNotSealed)), findings: [])
     }
-    let permit = permit(request, token: request.token, grant: nil, mayUseHeldCredentials: false, policy: policy)
+    // The gateway does not know for which resource the upstream issued the token.
+    if RequestedResource(request.parameters, policy).resource != nil {
+      return DecisionWithFindings(decision: .reject(RejectionResponse(.resourceNotGranted)), findings: [])
+    }
+    let permit = permit(
+      request, token: request.token, grant: nil, resource: nil, mayUseHeldCredentials: false, policy: policy)
     return DecisionWithFindings(decision: .forward(permit), findings: [])
   }
 
@@ -111,9 +129,11 @@ extension Enforcement {
   ///
   /// - Parameters:
   ///   - grant: The content of the sealed token; `nil` if the client presented `token` itself.
+  ///   - resource: The resource of the grant; `nil` if it has none.
   ///   - mayUseHeldCredentials: True if the request to the upstream may contain credentials that the gateway holds.
   private static func permit(
-    _ request: RefreshRequest, token: Secret, grant: RefreshGrant?, mayUseHeldCredentials: Bool, policy: Policy
+    _ request: RefreshRequest, token: Secret, grant: RefreshGrant?, resource: Resource?, mayUseHeldCredentials: Bool,
+    policy: Policy
   ) -> RefreshPermit {
     let credentials = UpstreamCredentials(
       client: request.client, authentication: request.authentication, isProven: mayUseHeldCredentials)
@@ -121,7 +141,12 @@ extension Enforcement {
       FormParameters.Entry(.grantType, GrantType.refreshToken.rawValue),
       FormParameters.Entry(.refreshToken, token.reveal()),
     ]
-    if let scope = request.upstreamScope(policy) { entries.append(FormParameters.Entry(.scope, scope.text)) }
+    let upstreamScope = request.upstreamScope(policy)
+    // Without a scope in the request, the upstream keeps the granted one, which includes the resource's.
+    if upstreamScope.scope != nil, let scope = upstreamScope.scope(for: resource) {
+      entries.append(FormParameters.Entry(.scope, scope.text))
+    }
+    if let resource { entries += resource.upstreamEntries(sendsAudience: false) }
     entries += policy.allowListed(request.parameters)
     let sealsRefreshToken =
       (grant != nil || !request.client.keepsUpstreamRefreshTokens)
@@ -132,14 +157,15 @@ extension Enforcement {
         credentials, parameters: request.parameters, entries: entries, hiding: grant == nil ? [] : [token],
         sealsRefreshToken: sealsRefreshToken),
       sealsRefreshToken: sealsRefreshToken,
-      rotates: grant != nil && request.client.kind == .public, credentials: credentials, parameters: request.parameters)
+      rotates: grant != nil && request.client.kind == .public, resource: resource, credentials: credentials,
+      parameters: request.parameters)
   }
 }
 
 extension RefreshRequest {
   /// The requested scope without the scope tokens that the policy drops.
-  fileprivate func upstreamScope(_ policy: Policy) -> Scope? {
-    UpstreamScope(scope, client: client, policy: policy, appliesDefault: false).scope
+  fileprivate func upstreamScope(_ policy: Policy) -> UpstreamScope {
+    UpstreamScope(scope, client: client, policy: policy, appliesDefault: false)
   }
 }
 

@@ -13,18 +13,25 @@ extension Enforcement {
   /// - Parameters:
   ///   - request: The request. Clients authenticate as at the token endpoint.
   ///   - opened: The result of decrypting the request's parameter `token`.
+  ///   - record: The gateway's record of `token` as an access token of one client; `nil` if it has none. The token is
+  ///     then revoked like a sealed one (invariant `I-credentials`), if the request comes from this client.
   ///   - policy: The current policy.
   public static func decideRevocation(
-    _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy
+    _ request: TokenRequest, opened: Opened<RefreshGrant>, record: AccessTokenRecord? = nil, policy: Policy
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
-    let grant: RefreshGrant
+    let (owner, resource, token, hint): (ClientID, String?, Secret, TokenTypeHint)
     switch opened {
-    case .invalid: return decideUnsealed(request, policy: policy)
+    case .invalid:
+      guard let record, let presented = request.parameters[.token], !record.isShared,
+        TokenContext(request: request, policy: policy).client?.id == record.clientID
+      else { return decideUnsealed(request, policy: policy) }
+      (owner, resource, token, hint) = (record.clientID, record.resource, Secret(presented), .accessToken)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
     // revoked the token (RFC 7009, section 2.2).
     case .keyUnknown:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.sealingKeyUnknown)), findings: [])
-    case .value(let value): grant = value
+    case .value(let grant):
+      (owner, resource, token, hint) = (grant.clientID, grant.resource, grant.upstreamRefreshToken, .refreshToken)
     }
     if let rejection = formRejection(of: request) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
@@ -40,12 +47,12 @@ extension Enforcement {
     case .wrong:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientAuthenticationFailed)), findings: [])
     }
-    guard client.id == grant.clientID else {
+    guard client.id == owner else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.refreshTokenIssuedToOtherClient)), findings: [])
     }
-    let credentials = UpstreamCredentials(client: client, authentication: authentication, isProven: true)
-    let revocation = UpstreamTokenRequest(
-      revoking: grant.upstreamRefreshToken, hint: .refreshToken, credentials, parameters: request.parameters)
+    let acting = client.acting(for: resource.flatMap { policy.resources[$0] })
+    let credentials = UpstreamCredentials(client: acting, authentication: authentication, isProven: true)
+    let revocation = UpstreamTokenRequest(revoking: token, hint: hint, credentials, parameters: request.parameters)
     return DecisionWithFindings(decision: .forward(revocation), findings: [])
   }
 

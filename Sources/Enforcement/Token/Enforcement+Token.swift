@@ -85,10 +85,11 @@ public enum CheckedTokenRequest: Sendable {
   /// A request for the result of a device authorization (RFC 8628, section 3.4).
   case device(Client)
   /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verifiedClient`
-  /// is the client if the gateway has compared the client's secret and the secret was right, otherwise `nil`.
-  case sendUpstream(UpstreamTokenRequest, verifiedClient: Client?)
+  /// is the client if the gateway has compared the client's secret and the secret was right, otherwise `nil`. The target
+  /// is the client and the resource of the access token.
+  case sendUpstream(UpstreamTokenRequest, verifiedClient: Client?, AccessTokenTarget)
 
-  /// The client of the request; `nil` for ``sendUpstream(_:verifiedClient:)``.
+  /// The client of the request; `nil` for ``sendUpstream(_:verifiedClient:_:)``.
   public var client: Client? {
     switch self {
     case .redeem(let request): request.client
@@ -174,13 +175,15 @@ extension Enforcement {
       // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]
       let requestedScope = parameters[.scope].flatMap { Scope(parsing: $0) }
-      if let scope = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true).scope {
-        entries.append(FormParameters.Entry(.scope, scope.text))
-      }
+      let resource = context.requestedResource.resource
+      let scope = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true)
+      if let scope = scope.scope(for: resource) { entries.append(FormParameters.Entry(.scope, scope.text)) }
+      if let resource { entries += resource.upstreamEntries(sendsAudience: true) }
       entries += context.policy.allowListed(parameters)
       return .sendUpstream(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),
-        verifiedClient: secretIsVerified ? client : nil)
+        verifiedClient: secretIsVerified ? client : nil,
+        AccessTokenTarget(client: client.id, resource: resource, scope: requestedScope, family: nil))
     case .password:
       return nil
     }
@@ -218,12 +221,13 @@ extension TokenRequest {
 
 extension Policy {
   /// Returns the parameters that have a value and that `upstream.parameters` lists. Parameters that are defined for the
-  /// token endpoint are omitted, except `resource`.
+  /// token endpoint are omitted, except `resource`. It is omitted too if the policy lists resources.
   func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
     guard !upstream.parameters.isEmpty else { return [] }
     return parameters.entries.filter { entry in
       let isReserved =
         ParameterNames.atToken.contains(entry.parameter) && !ParameterNames.repeatable.contains(entry.parameter)
+      if entry.parameter == .resource, !resources.isEmpty { return false }
       return upstream.parameters.contains(entry.name) && !isReserved && !entry.value.isEmpty
     }
   }

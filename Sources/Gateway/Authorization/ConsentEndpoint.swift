@@ -44,6 +44,7 @@ struct ConsentEndpoint {
         clientID: permit.client.id.rawValue, clientName: permit.client.name,
         identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
         scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
+        resource: permit.resource.map { ConsentPage.Resource(name: $0.name, identifier: $0.uri.text) },
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
     // With `no-referrer`, browsers send `Origin: null` with a POST. `isSameOrigin` needs the real origin.
     if intercepted.gateway.snapshot.cookie.isCrossSite { response.headers.set("Referrer-Policy", "same-origin") }

@@ -12,6 +12,20 @@ public struct ConsentPage: Sendable {
     public static let deny = "deny"
   }
 
+  /// A protected resource (RFC 8707).
+  public struct Resource: Sendable {
+    /// Its name in the policy; `nil` if it has none.
+    public var name: String?
+    /// Its identifier.
+    public var identifier: String
+
+    /// Creates a resource.
+    public init(name: String?, identifier: String) {
+      self.name = name
+      self.identifier = identifier
+    }
+  }
+
   /// The client id. The page shows it below the name, or in place of the name if the client has none.
   public var clientID: String
   /// The client's name in the policy or in its registration; `nil` if it has none.
@@ -23,6 +37,8 @@ public struct ConsentPage: Sendable {
   public var destination: RedirectDestination
   /// The requested scope values.
   public var scopes: [String]
+  /// The protected resource that the app wants to use; `nil` if the request names none.
+  public var resource: Resource?
   /// The path on this origin to which the form posts.
   public var action: String
   /// The value of the hidden field: the sealed (encrypted and authenticated) authorization request. It is bound to the
@@ -32,13 +48,14 @@ public struct ConsentPage: Sendable {
   /// Creates the content for one authorization request.
   public init(
     clientID: String, clientName: String? = nil, identityIsProven: Bool, destination: RedirectDestination,
-    scopes: [String], action: String, token: String
+    scopes: [String], resource: Resource? = nil, action: String, token: String
   ) {
     self.clientID = clientID
     self.clientName = clientName
     self.identityIsProven = identityIsProven
     self.destination = destination
     self.scopes = scopes
+    self.resource = resource
     self.action = action
     self.token = token
   }

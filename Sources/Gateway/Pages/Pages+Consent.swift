@@ -30,7 +30,7 @@ extension Pages {
       <dl class="facts">
       <div><dt>App</dt><dd><bdi>\(visible: name)</bdi>\(tag)\(identity)</dd></div>
       <div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
-      <div><dt>It asks to</dt><dd><ul>
+      \(Pages.resourceFact(page.resource))<div><dt>It asks to</dt><dd><ul>
       \(Pages.scopeItems(page.scopes))</ul></dd></div>
       </dl>
       \(warning)<form method="post" action="\(url: page.action)" class="actions">
@@ -41,6 +41,19 @@ extension Pages {
       value="\(ConsentPage.Field.approve)">Allow</button>
       </form>
       """)
+  }
+
+  /// Returns the row with the resource that the app wants to use; empty without one.
+  private static func resourceFact(_ resource: ConsentPage.Resource?) -> HTML {
+    guard let resource else { return "" }
+    guard let name = resource.name else {
+      return "<div><dt>It wants to use</dt><dd><code>\(visible: resource.identifier)</code></dd></div>\n"
+    }
+    return """
+      <div><dt>It wants to use</dt><dd><bdi>\(visible: name)</bdi>\
+      <code class="id">\(visible: resource.identifier)</code></dd></div>
+
+      """
   }
 
   private static func scopeItems(_ scopes: [String]) -> [HTML] {

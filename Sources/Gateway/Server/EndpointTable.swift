@@ -69,6 +69,15 @@ extension Endpoint {
       EndpointRow(
         label: .consent, paths: { _ in [GatewaySettings.ownPath + "consent"] },
         handling: .answer { .response(await ConsentEndpoint($0).respond()) })
+    case .resourceIntrospection:
+      EndpointRow(
+        label: .introspection,
+        paths: { ResourceIntrospectionEndpoint.isOpen($0) ? [ResourceIntrospectionEndpoint.path] : [] },
+        handling: .answer { .response(await ResourceIntrospectionEndpoint($0).respond()) })
+    case .protectedResource:
+      EndpointRow(
+        label: .metadata, paths: { ProtectedResources.paths($0) },
+        handling: .answer { .response($0.gateway.snapshot.protectedResources.response(to: $0.request)) })
     case .start:
       // A restart continues as an authorization request, so the log and the metrics count it as one.
       EndpointRow(

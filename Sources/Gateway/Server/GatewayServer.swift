@@ -6,6 +6,7 @@ public import Sealing
 import Synchronization
 import TLS
 import Telemetry
+import Time
 
 /// The gateway with all of its workers.
 public final class GatewayServer: Sendable {
@@ -16,6 +17,8 @@ public final class GatewayServer: Sendable {
   /// The TLS settings of the first policy, for which the listeners were opened.
   private let initialTLS: GatewayTLS
   private let currentTLS: Mutex<CurrentTLS>
+  /// The listeners at which proxies check tokens (`resources[].check`), in the order of the policy.
+  private let checks: [CheckListener]
 
   /// The TLS settings under the current policy.
   private struct CurrentTLS {
@@ -54,6 +57,39 @@ public final class GatewayServer: Sendable {
         metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstreamWatch),
         connections: connections)
     }
+    checks = try await GatewayServer.checkListeners(
+      snapshot, resources,
+      settings: snapshot.proxySettings(
+        workers: workers, tlsServers: [], upstream: tls.upstream, bufferMemory: resources.bufferMemory),
+      server)
+  }
+
+  /// Opens the listeners at which proxies check tokens. If an address cannot be bound, closes all listeners and throws.
+  private static func checkListeners(
+    _ snapshot: GatewaySnapshot, _ resources: GatewayResources, settings: CompiledProxyConfiguration,
+    _ server: ProxyServer
+  ) async throws(ServerError) -> [CheckListener] {
+    var checks: [CheckListener] = []
+    do throws(ServerError) {
+      for resource in snapshot.policy.resources.all {
+        if let check = try await CheckListener(resource, snapshot, resources, settings: settings) {
+          checks.append(check)
+        }
+      }
+      return checks
+    } catch {
+      for check in checks { await check.stop() }
+      _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
+      throw error
+    }
+  }
+
+  /// The addresses at which proxies check tokens, in the order of the policy.
+  public var checkAddresses: [Address] { checks.flatMap(\.server.addresses) }
+
+  /// Closes the listeners at which proxies check tokens. Call it after the workers have ended.
+  public func stopChecks() async {
+    for check in checks { await check.stop() }
   }
 
   /// Gives the new policy to every worker. Requests in progress finish under the old policy, and open connections keep
@@ -75,6 +111,9 @@ public final class GatewayServer: Sendable {
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
     }
+    let checkSettings = snapshot.proxySettings(
+      workers: workers, tlsServers: [], upstream: tls.upstream, bufferMemory: resources.bufferMemory)
+    for check in checks { await check.reload(snapshot, resources, settings: checkSettings) }
   }
 
   /// The certificates that the listeners present to clients, in the order of the listeners, followed by the certificate

@@ -20,6 +20,8 @@ public final class GatewaySnapshot: Sendable {
   /// The gateway's metadata document.
   let metadata: MetadataDocuments
   let crossOrigin: CrossOriginAccess
+  /// The metadata documents of the resources on the gateway's origin.
+  let protectedResources: ProtectedResources
   /// The client ids whose secrets the gateway protects at the endpoints that clients call directly (`I-credentials`).
   let identifiers: GuardedIdentifiers
   /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with an
@@ -44,6 +46,7 @@ public final class GatewaySnapshot: Sendable {
     locations = LocationGuard(policy)
     metadata = MetadataDocuments(policy, matcher)
     crossOrigin = CrossOriginAccess(policy)
+    protectedResources = ProtectedResources(policy)
     identifiers = GuardedIdentifiers(policy)
     identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
     bodyLimit = policy.gateway.limits.body

@@ -139,6 +139,9 @@ struct CodeRedeemer {
       guard case .tokens(let members) = received.parsed else {
         return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
+      if let withheld = await intercepted.recordAccessToken(in: members, permit.target, revocation: permit.revocation) {
+        return withheld
+      }
       return intercepted.tokenResponse(sealRefreshToken(in: members, epoch: attempt.epoch))
     }
   }

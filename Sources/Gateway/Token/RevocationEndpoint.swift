@@ -26,7 +26,13 @@ struct RevocationEndpoint {
     {
       return .response(refused)
     }
-    let outcome = Enforcement.decideRevocation(request, opened: opened, policy: intercepted.policy)
+    let record: AccessTokenRecord?
+    do throws(StoreError) {
+      record = try await self.record(of: token, isObserved: isObserved)
+    } catch {
+      return .response(intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
+    }
+    let outcome = Enforcement.decideRevocation(request, opened: opened, record: record, policy: intercepted.policy)
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
@@ -39,6 +45,7 @@ struct RevocationEndpoint {
     case .pass: return .response(await intercepted.pass(request, authentication))
     case .forward(let form):
       guard case .value(let grant) = opened else {
+        if let token, record != nil { return .response(await revoke(accessToken: token, with: form)) }
         return .response(intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed)))
       }
       return .response(await revoke(grant, with: form))
@@ -53,7 +60,28 @@ struct RevocationEndpoint {
       return throttled
     }
     guard await endFamily(of: grant) else { return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)) }
-    return switch await intercepted.requestTokens(form) {
+    return await send(form)
+  }
+
+  /// Returns the record of an access token; `nil` if the policy lists no resources, or if the request is observed.
+  private func record(of token: Secret?, isObserved: Bool) async throws(StoreError) -> AccessTokenRecord? {
+    guard !intercepted.policy.resources.isEmpty, !isObserved, let token else { return nil }
+    return try await intercepted.gateway.accessTokens.find(token, now: intercepted.now)
+  }
+
+  /// Records that the client has revoked its access token, and revokes it upstream.
+  private func revoke(accessToken: Secret, with form: UpstreamTokenRequest) async -> Response {
+    do throws(StoreError) {
+      try await intercepted.gateway.accessTokens.revoke(accessToken, now: intercepted.now)
+    } catch {
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
+    }
+    return await send(form)
+  }
+
+  /// Sends the revocation upstream and returns the response for the client.
+  private func send(_ form: UpstreamTokenRequest) async -> Response {
+    switch await intercepted.requestTokens(form) {
     case .failure(let failure): intercepted.tokenFailure(failure)
     case .success(let upstream) where (200..<300).contains(upstream.status):
       if case .error = upstream.parsed {

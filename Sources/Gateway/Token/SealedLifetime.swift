@@ -27,6 +27,10 @@ public struct SealedLifetime: Hashable, Sendable {
   /// Returns the longest time under a policy.
   public static func longest(under policy: Policy) -> SealedLifetime {
     var longest = SealedLifetime(AuthorizationEndpoint.transactionLifetime, "the time that a user has to sign in")
+    if !policy.resources.isEmpty {
+      longest = SealedLifetime(
+        ResourceSettings.maximumTokenLifetime, "the longest lifetime of an access token's record")
+    }
     for client in policy.clients.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
       let lifetimes: [(setting: String, duration: Seconds)] = [
         ("refresh_idle", client.refreshIdle), ("code_lifetime", client.codeLifetime),

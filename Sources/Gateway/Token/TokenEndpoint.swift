@@ -37,9 +37,9 @@ struct TokenEndpoint {
     case .forward(.refresh(let refreshRequest)): return .response(await refresh(refreshRequest))
     // The gateway does not support the device grant (RFC 8628), although the rules know its parameters.
     case .forward(.device): return .response(intercepted.tokenRejection(.withoutRedirect(.grantTypeUnsupported)))
-    case .forward(.sendUpstream(let form, let client)):
+    case .forward(.sendUpstream(let form, let client, let target)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
-      return .response(await forward(form))
+      return .response(await forward(form, target))
     }
   }
 
@@ -106,10 +106,16 @@ struct TokenEndpoint {
 
   // MARK: Requests without sealed values
 
-  private func forward(_ form: UpstreamTokenRequest) async -> Response {
+  private func forward(_ form: UpstreamTokenRequest, _ target: AccessTokenTarget) async -> Response {
     switch await intercepted.requestTokens(form) {
-    case .failure(let failure): intercepted.tokenFailure(failure)
-    case .success(let received): intercepted.relay(received, usedGatewayCredentials: false)
+    case .failure(let failure): return intercepted.tokenFailure(failure)
+    case .success(let received):
+      if case .tokens(let members) = received.parsed,
+        let withheld = await intercepted.recordAccessToken(in: members, target, revocation: nil)
+      {
+        return withheld
+      }
+      return intercepted.relay(received, usedGatewayCredentials: false)
     }
   }
 }

@@ -54,8 +54,12 @@ struct TokenRefresher {
     case .failure(let failure): return intercepted.tokenFailure(failure)
     case .success(let received):
       guard let grant, case .tokens(let members) = received.parsed else {
-        return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+        guard case .tokens(let members) = received.parsed, let withheld = await withheld(members, nil) else {
+          return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
+        }
+        return withheld
       }
+      if let withheld = await withheld(members, grant) { return withheld }
       return intercepted.tokenResponse(withNewRefreshToken(members, after: grant, epoch: families.epoch).members)
     }
   }
@@ -139,6 +143,11 @@ struct TokenRefresher {
         }
         return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
+      if let withheld = await withheld(members, grant) {
+        if isReserved { await held.remove() }
+        try await families.release(attempt, now: intercepted.now)
+        return withheld
+      }
       let (response, newGrant) = withNewRefreshToken(members, after: grant, epoch: attempt.epoch)
       // Store the response before the new token becomes the valid token of the family: after that, a request with the
       // old token counts as repeated, and must find the response.
@@ -157,6 +166,17 @@ struct TokenRefresher {
       await intercepted.revoke([(newGrant.upstreamRefreshToken, .refreshToken)] + tokens, with: permit.revocation)
       return intercepted.tokenRejection(.withoutRedirect(.refreshTokenReused))
     }
+  }
+
+  /// Records the access token. Returns the response for the client if the client must not get the token; otherwise
+  /// `nil`. The presented refresh token stays valid, unless the upstream has replaced its token.
+  private func withheld(_ members: [String: JSONValue], _ grant: RefreshGrant?) async -> Response? {
+    await intercepted.recordAccessToken(
+      in: members,
+      AccessTokenTarget(
+        client: permit.client.id, resource: permit.resource, scope: permit.scope ?? grant?.scope,
+        family: grant?.family),
+      revocation: permit.revocation, keptRefreshToken: grant?.upstreamRefreshToken ?? presented)
   }
 
   /// Makes the new token in `response` the valid token of the family. Returns true if the client may get the response.

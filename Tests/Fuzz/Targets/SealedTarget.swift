@@ -14,6 +14,7 @@ enum SealedTarget {
     case 0: try check(AuthorizationTransaction.self, rest, at: input[1...])
     case 1: try check(IssuedCode.self, rest, at: input[1...])
     case 2: try check(RefreshGrant.self, rest, at: input[1...])
+    case 3 where input[0] & 4 != 0: try check(AccessTokenRecord.self, rest, at: input[1...])
     default: try checkForeign(String(decoding: rest, as: UTF8.self))
     }
   }

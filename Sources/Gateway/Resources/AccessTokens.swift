@@ -1,0 +1,108 @@
+import Enforcement
+import OAuth
+import Policy
+import Sealing
+import Stores
+import Time
+
+/// The records of the access tokens that the upstream has issued through this gateway.
+///
+/// A record is sealed (encrypted and authenticated) and bound to its key, a digest of the token. It is not bound to the
+/// epoch of the store: the upstream may issue the same token again in a later epoch, and the gateway must then still
+/// know its resource.
+struct AccessTokens {
+  /// The maximum length of a sealed record in bytes, that of `StoreKind.access`.
+  private static let maximumLength = 2_048
+  /// The maximum number of attempts to change a record that other requests change at the same time.
+  private static let maximumAttempts = 8
+
+  let sealer: Sealer
+  let store: any EphemeralStore
+  let families: RefreshLedger
+
+  private func key(_ token: Secret) -> StoreKey { StoreKey(.access, hashing: Array(token.reveal().utf8)) }
+
+  private func binding(_ key: StoreKey) -> SealBinding { SealBinding(data: [key.kind.rawValue] + key.bytes) }
+
+  private func expiry(of record: AccessTokenRecord) -> UnixTime { record.expiry + store.clockTolerance }
+
+  /// Returns the sealed record, without its scope if it would be too long.
+  private func seal(_ record: AccessTokenRecord, in key: StoreKey) -> [UInt8] {
+    let sealed = sealer.seal(record, in: binding(key)).storedBytes
+    guard sealed.count > AccessTokens.maximumLength, record.scope != nil else { return sealed }
+    var short = record
+    short.scope = nil
+    return sealer.seal(short, in: binding(key)).storedBytes
+  }
+
+  private func open(_ sealed: [UInt8], in key: StoreKey) throws(StoreError) -> AccessTokenRecord {
+    do {
+      return try sealer.open(AccessTokenRecord.self, from: String(stored: sealed), in: binding(key))
+    } catch {
+      // The record was sealed with a key that is not in the ring, or was altered. Its resource is not known, so the
+      // token may not be passed on for another one.
+      throw .unavailable("the record of an access token cannot be opened")
+    }
+  }
+
+  /// Records a token. Returns false if the token belongs to another resource.
+  ///
+  /// - Parameter holder: The client and network to which the store charges the record.
+  func record(
+    _ token: Secret, _ record: AccessTokenRecord, holder: StoreHolder, now: UnixTime
+  ) async throws(StoreError) -> Bool {
+    let key = key(token)
+    for _ in 0..<AccessTokens.maximumAttempts {
+      let existing = try await store.put(
+        key, seal(record, in: key), holder: holder, expiry: expiry(of: record), now: now)
+      guard let existing else { return true }
+      let old = try open(existing, in: key)
+      guard let merged = old.merged(with: record) else { return false }
+      if merged == old { return true }
+      let isReplaced = try await store.replace(
+        key, existing, with: seal(merged, in: key), expiry: expiry(of: merged), now: now)
+      if isReplaced { return true }
+    }
+    throw .unavailable("the record of an access token keeps changing")
+  }
+
+  /// Returns the record of a token; `nil` if the gateway has none.
+  func find(_ token: Secret, now: UnixTime) async throws(StoreError) -> AccessTokenRecord? {
+    let key = key(token)
+    guard let sealed = try await store.get(key, now: now) else { return nil }
+    return try open(sealed, in: key)
+  }
+
+  /// Records that a client has revoked a token. Does nothing for a token without a record.
+  func revoke(_ token: Secret, now: UnixTime) async throws(StoreError) {
+    let key = key(token)
+    for _ in 0..<AccessTokens.maximumAttempts {
+      guard let existing = try await store.get(key, now: now) else { return }
+      var record = try open(existing, in: key)
+      guard !record.isRevoked else { return }
+      record.isRevoked = true
+      let isReplaced = try await store.replace(
+        key, existing, with: seal(record, in: key), expiry: expiry(of: record), now: now)
+      if isReplaced { return }
+    }
+    throw .unavailable("the record of an access token keeps changing")
+  }
+
+  /// Returns the record of a token that is active for a resource; `nil` for any other token.
+  func active(
+    _ token: Secret, for resource: Resource, policy: Policy, now: UnixTime
+  ) async throws(StoreError) -> AccessTokenRecord? {
+    guard let record = try await find(token, now: now), record.resource == resource.uri.text, !record.isRevoked,
+      now < record.expiry, policy.clients[record.clientID] != nil
+    else { return nil }
+    if let family = record.family, try await families.hasEnded(family, now: now) { return nil }
+    return record
+  }
+}
+
+extension Gateway {
+  /// The records of access tokens.
+  var accessTokens: AccessTokens {
+    AccessTokens(sealer: sealer, store: resources.store, families: resources.refreshFamilies)
+  }
+}

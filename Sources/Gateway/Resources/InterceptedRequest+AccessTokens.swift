@@ -1,0 +1,51 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Stores
+import Time
+
+extension InterceptedRequest {
+  /// Records the access token of a token response. Returns the response that replaces the token response if the client
+  /// must not get the token: because it belongs to another resource, or because the store did not take the record.
+  ///
+  /// All tokens are recorded if the policy lists resources, so that a token which was issued without a resource cannot
+  /// become a token of one. If it lists none, nothing is recorded.
+  ///
+  /// - Parameters:
+  ///   - members: The members of the upstream's response.
+  ///   - revocation: Returns the request that revokes a token if it cannot be recorded; `nil` if the gateway cannot
+  ///     revoke it.
+  ///   - keptRefreshToken: The refresh token that the client still has and that must not be revoked; `nil` for none.
+  func recordAccessToken(
+    in members: [String: JSONValue], _ target: AccessTokenTarget,
+    revocation: ((Secret, TokenTypeHint) -> UpstreamTokenRequest)?, keptRefreshToken: Secret? = nil
+  ) async -> Response? {
+    guard !policy.resources.isEmpty, let token = members["access_token"]?.text else { return nil }
+    let scope = members["scope"]?.text.flatMap { Scope(parsing: $0) } ?? target.scope
+    let record = AccessTokenRecord(
+      clientID: target.client, resource: target.resource?.uri.text, scope: scope, family: target.family, issuedAt: now,
+      expiry: now + InterceptedRequest.lifetime(of: members, target.resource))
+    let holder = StoreHolder(
+      client: target.client, address: request.peer.address, isLoopback: request.peer.isLoopback)
+    do throws(StoreError) {
+      if try await gateway.accessTokens.record(Secret(token), record, holder: holder, now: now) { return nil }
+      return tokenRejection(.withoutRedirect(.tokenShared))
+    } catch {
+      trail.findings.append("token-not-recorded")
+      if let revocation {
+        let tokens = upstreamTokens(in: members).filter { $0.token.reveal() != keptRefreshToken?.reveal() }
+        await revoke(tokens, with: revocation)
+      }
+      return tokenRejection(.withoutRedirect(.storeUnavailable))
+    }
+  }
+
+  /// Returns the time for which the token of a response is active.
+  private static func lifetime(of members: [String: JSONValue], _ resource: Resource?) -> Seconds {
+    guard case .integer(let seconds) = members["expires_in"], seconds > 0 else {
+      return resource?.accessTokenLifetime ?? ResourceSettings.defaultTokenLifetime
+    }
+    return Seconds(Int(min(seconds, Int64(ResourceSettings.maximumTokenLifetime.count))))
+  }
+}

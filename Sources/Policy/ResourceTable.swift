@@ -1,0 +1,72 @@
+public import OAuth
+
+/// A protected resource of the policy.
+///
+/// This is a class because each step of a decision passes the resource on, and a copy of a struct would retain and
+/// release every string in it.
+@dynamicMemberLookup
+public final class Resource: Sendable {
+  /// The settings of the resource. The subscript reads them.
+  public let settings: ResourceSettings
+
+  /// Creates a resource.
+  public init(_ settings: ResourceSettings) {
+    self.settings = settings
+  }
+
+  /// A setting of the resource.
+  @inlinable
+  public subscript<Value>(dynamicMember setting: KeyPath<ResourceSettings, Value>) -> Value {
+    settings[keyPath: setting]
+  }
+
+  /// The identifier and its aliases.
+  public var names: [ResourceURI] { [settings.uri] + settings.aliases }
+
+  /// Returns true if a client can use the resource. With an upstream client of the resource, the gateway uses a secret
+  /// that it holds, so it must be able to authenticate a confidential client by itself.
+  public func permits(_ client: Client) -> Bool {
+    guard settings.upstream.client != nil, client.kind == .confidential else { return true }
+    return client.secret != nil || (client.upstream.clientSecret != nil && client.upstream.clientID == client.id)
+  }
+}
+
+/// The resources of a policy by their names.
+public struct ResourceTable: Sendable {
+  /// The resources in the order of the policy.
+  public let all: [Resource]
+  private let byName: [String: Resource]
+
+  /// Creates a table. A name that occurs twice means the first resource with this name.
+  public init(_ resources: [ResourceSettings] = []) {
+    all = resources.map(Resource.init)
+    byName = Dictionary(
+      all.flatMap { resource in resource.names.map { ($0.text, resource) } }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// True if the policy lists no resource.
+  public var isEmpty: Bool { all.isEmpty }
+
+  /// Returns the resource with this identifier or alias, compared byte for byte; `nil` if there is none.
+  public subscript(name: String) -> Resource? {
+    // Swift compares strings by Unicode equivalence, but two texts of ASCII are equal only if their bytes are equal.
+    guard name.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }) else { return nil }
+    return byName[name]
+  }
+
+  /// The upstream clients of the resources that have one.
+  public var upstreamClients: [UpstreamClient] { all.compactMap(\.settings.upstream.client) }
+}
+
+extension Client {
+  /// Returns the client in its requests for a resource. If the resource has an upstream client, this one replaces the
+  /// client's own, and the gateway asks the user for consent: the upstream asks only about the shared client.
+  public func acting(for resource: Resource?) -> Client {
+    guard var upstream = resource?.upstream.client else { return self }
+    var settings = settings
+    upstream.scopes = upstream.scopes ?? settings.upstream.scopes
+    settings.upstream = upstream
+    settings.consent = .gateway
+    return Client(settings)
+  }
+}

@@ -1,0 +1,126 @@
+import OAuth
+import Policy
+import Testing
+import Time
+
+@testable import PolicyFile
+
+@Suite("Findings about resources")
+struct ResourceFindings {
+  @Test("One finding, in its words and at its place", arguments: cases)
+  func finding(_ finding: FindingCase) throws {
+    let outcome = try finding.load()
+    #expect(outcome.text == finding.expected)
+    #expect(outcome.ids.contains(finding.id))
+    #expect((outcome.policy == nil) == finding.hasErrors)
+  }
+
+  static let cases: [FindingCase] = [
+    FindingCase(
+      .resourceStore,
+      "Tokens that a restart forgets",
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+            introspection: { id: api, secret: { env: STRONG_SECRET } }
+        """,
+      expected: """
+        policy.yaml:13:5: error: `store: memory` forgets at a restart for which resource a token is, and all tokens \
+        become inactive; use `{ file: PATH }` or `redis://HOST:PORT/DB` [resource-store]
+        """),
+    FindingCase(
+      .checkExposed,
+      "A check for the network",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { file: store.db }")],
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+            check: 0.0.0.0:9181
+        """,
+      expected: """
+        policy.yaml:14:12: warning: the check at `0.0.0.0:9181` has no authentication; allow only the proxy of the \
+        resource to connect to it [check-exposed]
+        """),
+    FindingCase(
+      .weakSecret,
+      "A resource server with a short secret",
+      edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { file: store.db }")],
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+            introspection: { id: api, secret: { env: LEGACY_SECRET } }
+        """,
+      expected: """
+        policy.yaml:14:39: error: the secret of the resource server has at most 31 bits and could be guessed; use 128 \
+        random bits, such as 32 hexadecimal digits of `openssl rand -hex 16` (RFC 6749, section 10.10) \
+        [weak-client-secret]
+        """),
+    FindingCase(
+      .duplicateValue,
+      "An alias of another resource",
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+          - uri: https://api.example.com
+            aliases: https://api.example.com/
+        """,
+      expected: """
+        policy.yaml:14:14: error: `https://api.example.com/` occurs twice in `resources`, first in line 12; remove one
+        """),
+    FindingCase(
+      .invalidValue,
+      "A fragment in an identifier",
+      clients: """
+        resources:
+          - uri: https://api.example.com/#a
+        """,
+      expected: """
+        policy.yaml:12:10: error: `uri` cannot be `https://api.example.com/#a`; use an absolute URI without `#`, with at \
+        most 256 characters
+        """),
+    FindingCase(
+      .conflict,
+      "A resource that is forwarded and mapped",
+      edits: [("token: /token }", "token: /token }\n  parameters: resource")],
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+        """,
+      expected: """
+        policy.yaml:12:1: error: `resources` decides what the server gets for a `resource`; remove `resource` from \
+        `parameters` of `upstream`
+        """),
+  ]
+
+  @Test("A complete resource reaches the policy")
+  func complete() throws {
+    let text =
+      FindingCase.base + """
+        resources:
+          - uri: https://api.example.com/
+            aliases: [https://api.example.com]
+            name: API
+            scopes: [read, write]
+            access_token_lifetime: 1h
+            upstream:
+              audience: api
+              resource: urn:api
+              scopes: legacy
+              client: { client_id: legacy-api }
+            check: 127.0.0.1:9181
+            check_scopes: read
+        """
+    let folder = try PolicyFolder([
+      "policy.yaml": text.replacing("keys }", with: "keys }\n  store: { file: s }"), "keys": "k1\n",
+    ])
+    defer { folder.remove() }
+    let policy = try #require(folder.load().policy)
+    let resource = try #require(policy.resources["https://api.example.com"])
+    #expect(resource.uri.text == "https://api.example.com/" && resource.name == "API")
+    #expect(resource.scopes == ["read", "write"] && resource.checkScopes == ["read"])
+    #expect(resource.accessTokenLifetime == 3_600 && resource.check?.port == 9181)
+    #expect(resource.upstream.audience == "api" && resource.upstream.resource == "urn:api")
+    #expect(resource.upstream.scope?.text == "legacy" && resource.upstream.client?.clientID.rawValue == "legacy-api")
+    #expect(policy.resources["https://API.example.com"] == nil)
+  }
+}
