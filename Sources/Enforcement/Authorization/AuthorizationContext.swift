@@ -15,7 +15,7 @@ final class AuthorizationContext: FormContext {
   let isRestarted: Bool
   /// The mode in which the rules run: enforce or observe.
   let mode: EnforcementMode
-  /// The client in the policy; `nil` if the request names no known client.
+  /// The client in the policy, or the unlisted one; `nil` if the request names no known client.
   let client: Client?
   /// The redirect URI of the request, or the reason why it is refused.
   let redirect: RedirectResolution
@@ -26,7 +26,7 @@ final class AuthorizationContext: FormContext {
 
   init(
     request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    isRestarted: Bool = false, mode: EnforcementMode = .enforce
+    isRestarted: Bool = false, mode: EnforcementMode = .enforce, unlisted: Client? = nil
   ) {
     self.isRestarted = isRestarted
     self.isPushed = isPushed
@@ -34,7 +34,7 @@ final class AuthorizationContext: FormContext {
     self.request = request
     self.policy = policy
     self.stateIsSealed = stateIsSealed
-    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }
+    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy, unlisted: unlisted) }
     self.client = client
     redirect = RedirectResolution(request.parameters.lookUp(.redirectURI), client: client)
     responseType = request.parameters[.responseType].flatMap(ResponseType.init(parsing:))

@@ -82,17 +82,19 @@ struct TransactionContext: Sendable {
   /// True if the request contains the browser secret whose hash is in the transaction, or if the request itself began
   /// the transaction.
   let browserMatches: Bool
-  /// The client in the current policy; `nil` if the policy no longer contains it.
+  /// The client in the current policy, or the unlisted one; `nil` if the policy no longer permits the client.
   let client: Client?
   /// The destination of the response; `nil` if the current policy does not permit it.
   let redirect: VerifiedRedirect?
 
-  init(transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool) {
+  init(
+    transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool, unlisted: Client? = nil
+  ) {
     self.transaction = transaction
     self.policy = policy
     self.now = now
     self.browserMatches = browserMatches
-    let client = policy.clients[transaction.clientID]
+    let client = policy.client(transaction.clientID, unlisted: unlisted)
     self.client = client
     redirect = client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) }
   }
@@ -187,12 +189,14 @@ extension Enforcement {
   ///   - transaction: The transaction of the response.
   ///   - facts: The facts that the caller has found.
   ///   - policy: The current policy.
+  ///   - unlisted: The client of the transaction if the policy does not list it; `nil` if there is none.
   public static func decideCompletion(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
-    policy: Policy
+    policy: Policy, unlisted: Client? = nil
   ) -> DecisionWithFindings<CompletionPermit> {
     let transactionContext = TransactionContext(
-      transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches)
+      transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches,
+      unlisted: unlisted)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.transaction, on: transactionContext) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])

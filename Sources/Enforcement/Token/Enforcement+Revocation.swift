@@ -14,12 +14,14 @@ extension Enforcement {
   ///   - request: The request. Clients authenticate as at the token endpoint.
   ///   - opened: The result of decrypting the request's parameter `token`.
   ///   - policy: The current policy.
+  ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
+  ///     none.
   public static func decideRevocation(
-    _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy
+    _ request: TokenRequest, opened: Opened<RefreshGrant>, policy: Policy, unlisted: Client? = nil
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let grant: RefreshGrant
     switch opened {
-    case .invalid: return decideUnsealed(request, policy: policy)
+    case .invalid: return decideUnsealed(request, policy: policy, unlisted: unlisted)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
     // revoked the token (RFC 7009, section 2.2).
     case .keyUnknown:
@@ -29,7 +31,7 @@ extension Enforcement {
     if let rejection = formRejection(of: request) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
-    let context = TokenContext(request: request, policy: policy)
+    let context = TokenContext(request: request, policy: policy, unlisted: unlisted)
     guard let client = context.client, let authentication = context.authentication else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: [])
     }
@@ -52,9 +54,11 @@ extension Enforcement {
   /// Decides the revocation of a token that the gateway did not seal. The client's request passes unchanged, or is
   /// refused.
   private static func decideUnsealed(
-    _ request: TokenRequest, policy: Policy
+    _ request: TokenRequest, policy: Policy, unlisted: Client?
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
-    let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
+    let context = TokenContext(
+      request: request, policy: policy, mode: unlisted == nil ? mode(of: request, policy: policy) : .enforce,
+      unlisted: unlisted)
     let rejections = [formRejection(of: request), authenticationRejection(of: context)].compactMap { $0 }
     guard context.mode == .enforce else {
       return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: rejections.map(Finding.wouldReject))
