@@ -19,6 +19,8 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case consent
   /// The endpoint for the link by which a user restarts a sign-in.
   case start
+  /// The gateway's endpoint for dynamic client registration (RFC 7591).
+  case registration
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

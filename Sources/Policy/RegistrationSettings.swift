@@ -10,8 +10,8 @@ public struct RegistrationSettings: Sendable {
   public var path = "/register"
   /// The token that a registration request must contain (RFC 7591, section 1.2); `nil` if anyone may register.
   public var initialAccessToken: Secret?
-  /// The day before which an issued id is refused. An id contains the quarter of its issue, so the ids of the quarter
-  /// of this day are accepted; `nil` (default) for no limit.
+  /// The end of the day before which no id is accepted. An id contains the quarter of its issue, so the ids of the
+  /// quarter of this day are accepted; `nil` (default) for no limit.
   public var notBefore: UnixTime?
 
   /// Creates the defaults, which permit no client.
@@ -44,8 +44,8 @@ public struct RegistrationSettings: Sendable {
         "initial_access_token", .section("secret"),
         "The token that a registration request must contain (RFC 7591, section 1.2), at least 128 random bits",
         default: "none, anyone may register"),
-      .customReader(
-        "not_before", .date,
+      .date(
+        "not_before", \.notBefore,
         """
         The first day whose ids are accepted. An id contains the quarter in which it was issued, so that all ids of the \
         quarters before that of this day end; their clients register again

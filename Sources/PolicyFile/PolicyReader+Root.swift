@@ -10,6 +10,7 @@ struct PolicyRoot: SectionDraft {
   var gateway: Field?
   var upstream: Field?
   var enforcement: Field?
+  var registration: Field?
   var clients: Field?
 
   static let table = SettingTable<PolicyRoot>(
@@ -26,6 +27,9 @@ struct PolicyRoot: SectionDraft {
       .customReader(
         "enforcement", .section("enforcement"), "Rules for all clients", default: "the defaults of its settings"),
       .customReader(
+        "registration", .section("registration"), "Dynamic client registration (RFC 7591)",
+        default: "clients cannot register"),
+      .customReader(
         "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
         "The clients, and files with more clients", default: "none"),
     ]
@@ -36,7 +40,7 @@ struct PolicyRoot: SectionDraft {
     table,
     [
       "version": { $2.version = $1 }, "gateway": { $2.gateway = $1 }, "upstream": { $2.upstream = $1 },
-      "enforcement": { $2.enforcement = $1 }, "clients": { $2.clients = $1 },
+      "enforcement": { $2.enforcement = $1 }, "registration": { $2.registration = $1 }, "clients": { $2.clients = $1 },
     ])
 }
 
@@ -54,12 +58,13 @@ extension PolicyReader {
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
-      gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(), version: version)
+      gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(),
+      registration: registration, version: version)
   }
 
   /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
   private func lintUncheckedRequests() {
-    guard clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
+    guard registration != nil || clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
     if let location = missingPassLocation {
       report(
         .everythingPassed, .warning, location,
@@ -85,6 +90,7 @@ extension PolicyReader {
     if let field = root.upstream { readUpstream(field) }
     if let field = root.enforcement { readEnforcement(field) }
     if let node = pushedAuthorizationNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
+    if let field = root.registration { readRegistration(field) }
     if let field = root.clients { readClients(field) }
   }
 

@@ -70,7 +70,7 @@ extension PolicyReader {
     }
   }
 
-  fileprivate func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
+  func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
     var tokens: [ScopeLists.Token] = []
     for item in list(field, allowsSingleValue: true) {
       guard let text = text(item) else { continue }

@@ -27,6 +27,9 @@ public struct FixturePolicy: Sendable {
   /// The settings of the clients by id.
   public var clients: [ClientID: ClientSettings] = [:]
 
+  /// Dynamic registration; `nil` if it is off.
+  public var registration: RegistrationSettings?
+
   /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
 
@@ -82,7 +85,7 @@ public struct FixturePolicy: Sendable {
     Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
       unlistedOAuth: unlistedOAuth,
-      clients: clients.mapValues { Client($0) }, version: "fixture")
+      clients: clients.mapValues { Client($0) }, registration: registration, version: "fixture")
   }
 
   /// Copies the settings of a policy, so that they can be changed.
@@ -92,6 +95,7 @@ public struct FixturePolicy: Sendable {
     unlistedOAuth = policy.unlistedOAuth
     unknownClients = policy.unknownClients
     mode = policy.mode
+    registration = policy.registration
     clients = policy.clients.mapValues(\.settings)
   }
 }

@@ -42,6 +42,7 @@ struct ConsentEndpoint {
     var response = intercepted.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name,
+        isSelfNamed: permit.client.isUnlisted,
         identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
         scopes: permit.shownScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
@@ -206,7 +207,7 @@ extension RedirectDestination {
 extension AuthorizationPermit {
   /// The scope on the consent page: that of the request. A client that the policy does not list gets the default scope
   /// of its registration if the request has none, so the page shows this scope.
-  var shownScope: Scope? { scope ?? (client.allowedScopes == nil ? nil : client.upstream.scopes?.defaultScope) }
+  var shownScope: Scope? { scope ?? (client.isUnlisted ? client.upstream.scopes?.defaultScope : nil) }
 
   /// True if the consent page may show the client's name without a warning. `Client.identityIsProven(by:)` describes
   /// the conditions.

@@ -235,5 +235,9 @@ extension InterceptedRequest {
 }
 
 extension Client {
-  var displayName: String { self.name ?? self.id.rawValue }
+  /// The name on pages. The name of a client that is not listed in the policy is its own claim.
+  var displayName: String {
+    guard isUnlisted else { return self.name ?? self.id.rawValue }
+    return self.name.map { "an app that calls itself “\($0)”" } ?? "the app"
+  }
 }

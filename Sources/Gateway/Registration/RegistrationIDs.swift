@@ -35,8 +35,9 @@ struct RegistrationIDs {
   }
 
   private func isAccepted(_ quarter: CalendarQuarter) -> Bool {
-    guard let day = settings.notBefore else { return true }
-    return quarter >= CalendarQuarter(containing: day)
+    guard let end = settings.notBefore else { return true }
+    // The setting is the first second after the day.
+    return quarter >= CalendarQuarter(containing: UnixTime(seconds: end.seconds - 1))
   }
 }
 
