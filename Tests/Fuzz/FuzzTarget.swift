@@ -12,6 +12,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case form
   case contentCoding = "content-coding"
   case tokenAnswer = "token-answer"
+  case clientMetadata = "client-metadata"
   case redirectURI = "redirect-uri"
   case sealed
   case keys
@@ -31,6 +32,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .form: try FormTarget.check(input)
     case .contentCoding: try ContentCodingTarget.check(input)
     case .tokenAnswer: try TokenAnswerTarget.check(input)
+    case .clientMetadata: try ClientMetadataTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)
     case .sealed: try SealedTarget.check(input)
     case .keys: try KeyFileTarget.check(input)

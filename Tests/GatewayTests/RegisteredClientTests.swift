@@ -111,7 +111,7 @@ struct RegisteredClientTests {
       #expect(page.status == 400)
       #expect(page.text.contains("client-unknown"))
       for refused in [try await gateway.redeem(code, id, Self.usedURI), try await refresh(gateway, token, id)] {
-        #expect(refused.status == 401, "\(refused.text)")
+        #expect(refused.status == 400, "\(refused.text)")
         #expect(refused.text.contains("invalid_client"))
       }
     }

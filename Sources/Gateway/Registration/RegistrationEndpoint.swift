@@ -73,7 +73,7 @@ struct RegistrationEndpoint {
 
   private func refuseUnauthorized() -> Response {
     var response = intercepted.tokenRejection(.withoutRedirect(.registrationUnauthorized))
-    response.headers.append("WWW-Authenticate", "Bearer realm=\"proofgate\"")
+    response.headers.set("WWW-Authenticate", "Bearer realm=\"proofgate\"")
     return response
   }
 
