@@ -107,6 +107,8 @@ extension RedirectURI {
     public static let loopbackPort = AllowedVariance(rawValue: 1)
     /// The port of `localhost` may differ. For native apps, if the policy permits it.
     public static let localhostPort = AllowedVariance(rawValue: 2)
+    /// The port of `localhost` may differ if the registered URI has none. For clients that register themselves.
+    public static let omittedLocalhostPort = AllowedVariance(rawValue: 8)
     /// The path of a loopback URI may differ, as in draft-ietf-oauth-native-apps-03. RFC 8252, section 8.4 forbids
     /// this. Only tests use it, for the test vectors of the draft.
     static let loopbackPath = AllowedVariance(rawValue: 4)
@@ -120,8 +122,9 @@ extension RedirectURI {
     case (.loopback(let family, _), .loopback(let other, _)):
       guard variance.contains(.loopbackPort), family == other else { return false }
       return variance.contains(.loopbackPath) || hasSamePathAndQuery(as: registered)
-    case (.localhost, .localhost):
-      return variance.contains(.localhostPort) && hasSamePathAndQuery(as: registered)
+    case (.localhost, .localhost(let port)):
+      let isFree = variance.contains(.localhostPort) || port == nil && variance.contains(.omittedLocalhostPort)
+      return isFree && hasSamePathAndQuery(as: registered)
     default:
       return false
     }

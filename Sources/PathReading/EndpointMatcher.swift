@@ -25,6 +25,8 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case resourceIntrospection
   /// A metadata document of a resource on the gateway's origin (RFC 9728).
   case protectedResource
+  /// The gateway's endpoint for dynamic client registration (RFC 7591).
+  case registration
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

@@ -91,6 +91,9 @@ public enum ClientType: String, Sendable, CaseIterable {
 }
 
 extension Client {
+  /// True if the client is not listed in the policy, so that its metadata come from itself (`UnlistedClientRules`).
+  public var isUnlisted: Bool { self.allowedScopes != nil }
+
   /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the
   /// gateway at most logs and counts them.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }

@@ -16,11 +16,14 @@ extension Policy {
   /// observed only if `unknownClients` is `observe` and no server can take the id for that of an enforced client.
   /// Without these conditions, a request could be observed and still act for an enforced client.
   ///
+  /// A request with an id that looks like one that the gateway issued is always enforced, because the upstream cannot
+  /// know this id.
+  ///
   /// - Parameters:
   ///   - ids: The distinct client ids that occur anywhere in the request.
   ///   - isUnambiguous: True if no server can find another client id in the request.
   public func mode(forClientIDs ids: some Collection<String>, isUnambiguous: Bool) -> EnforcementMode {
-    guard isObserving else { return .enforce }
+    guard isObserving, !ids.contains(where: ClientID.isIssued) else { return .enforce }
     guard isEnforcing else {
       if ids.isEmpty || ids.contains(where: { clients[ClientID($0)] != nil }) { return .observe }
       return unknownClients == .observe ? .observe : .enforce
@@ -50,8 +53,9 @@ struct FoldedIDs: Sendable {
 
   init() {}
 
-  /// Creates a set with the ids of enforced clients and their upstream ids.
-  init(enforcedIn clients: [ClientID: Client]) {
+  /// Creates a set with the ids of enforced clients and their upstream ids, and with further upstream ids.
+  init(enforcedIn clients: [ClientID: Client], and upstreamIDs: [ClientID] = []) {
+    for id in upstreamIDs { hashes.insert(FoldedIDs.hash(id.rawValue)) }
     for client in clients.values where client.mode == .enforce {
       hashes.insert(FoldedIDs.hash(client.id.rawValue))
       hashes.insert(FoldedIDs.hash(client.upstream.clientID.rawValue))

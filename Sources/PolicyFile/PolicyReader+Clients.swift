@@ -90,6 +90,13 @@ extension PolicyReader {
         .invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); use at most 256 ASCII characters")
       return nil
     }
+    guard !ClientID.isIssued(text) else {
+      error(
+        .invalidValue, field.node,
+        "`\(field.name)` cannot be \(quoted(text)); ids that begin with `\(ClientID.issuedPrefix)` are those of "
+          + "registered clients")
+      return nil
+    }
     return ClientID(text)
   }
 

@@ -55,6 +55,7 @@ final class PolicyReader {
   /// The location of `gateway:` if it has no `sealing_keys` and `replicas` is 1.
   var ephemeralKeyLocation: SourceLocation?
   var upstream: UpstreamSettings?
+  var registration: RegistrationSettings?
   var clients = ClientCollection()
   var resources: [ResourceSettings] = []
   /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.

@@ -6,18 +6,24 @@ extension KeyFile {
   /// Parses the text of a key file. Throws a `KeyFileError` that lists all problems of the file.
   public init(parsing text: String) throws(KeyFileError) {
     var keys: [SealingKey] = []
+    var registrationKeys: [SealingKey] = []
     var problems: [KeyFileError.Problem] = []
     var lineNumber = 0
     for line in text.split(omittingEmptySubsequences: false, whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
       lineNumber += 1
-      let fields = KeyFile.words(of: line)
+      var fields = KeyFile.words(of: line)
+      let isRegistration = fields.count > 1 && fields[0].text == KeyFile.registrationWord
+      if isRegistration { fields.removeFirst() }
       guard let first = fields.first else { continue }
       var lineProblems: [(column: Int, message: String)] = []
       if let key = KeyFile.parseKey(fields, &lineProblems) {
-        if keys.contains(where: { $0.id == key.id }) {
+        let others = keys + registrationKeys
+        if others.contains(where: { $0.id == key.id }) {
           lineProblems.append((first.column, "key id `\(key.id)` is in the file twice"))
-        } else if key.state != .retired, keys.contains(where: { constantTimeEqual($0.secret, key.secret) }) {
+        } else if key.state != .retired, others.contains(where: { constantTimeEqual($0.secret, key.secret) }) {
           lineProblems.append((fields[2].column, "this key is in the file twice, under different ids"))
+        } else if isRegistration {
+          registrationKeys.append(key)
         } else {
           keys.append(key)
         }
@@ -31,7 +37,7 @@ extension KeyFile {
           message: "no key has the state `seals`; `proofgate keys generate` makes a file that has one"))
     }
     guard problems.isEmpty else { throw KeyFileError(problems: problems) }
-    self.init(keys: keys)
+    self.init(keys: keys, registrationKeys: registrationKeys)
   }
 
   private typealias Field = (column: Int, text: Substring)

@@ -1,3 +1,4 @@
+internal import OAuth
 public import Time
 
 extension KeyFile {
@@ -16,6 +17,26 @@ extension KeyFile {
     case possible(from: UnixTime, sealedUntil: UnixTime)
     /// The key may have sealed values, but the file does not record until when.
     case unrecorded
+  }
+
+  /// The time from which a registration key can be retired, and the ids that end with it.
+  public struct RegistrationRetirement: Hashable, Sendable {
+    /// As for other keys, with the lifetime 0: an id of the key can be in use for ever.
+    public let retirement: Retirement
+    /// The number of quarters in which the key may have sealed an id.
+    public let quarters: Int
+  }
+
+  /// Returns the retirement of a registration key; `nil` if no registration key has the id.
+  ///
+  /// - Parameter now: the current time.
+  public func registrationRetirement(of id: KeyID, now: UnixTime) -> RegistrationRetirement? {
+    guard let key = registrationKeys.first(where: { $0.id == id }) else { return nil }
+    let retirement = registrationFile.retirement(of: id, lifetime: 0)
+    if case .unused = retirement { return RegistrationRetirement(retirement: retirement, quarters: 0) }
+    let first = CalendarQuarter(containing: key.created)
+    let last = CalendarQuarter(containing: max(key.created, key.sealedUntil ?? now))
+    return RegistrationRetirement(retirement: retirement, quarters: last.number - first.number + 1)
   }
 
   /// The time after a rotation within which every replica has to load the file. A replica seals with the old key until

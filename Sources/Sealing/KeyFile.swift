@@ -15,6 +15,9 @@ public import Time
 public struct KeyFile: Sendable {
   /// All keys in the order of the file, including the retired ones.
   public private(set) var keys: [SealingKey]
+  /// The keys for the ids of registered clients (RFC 7591), in the order of the file. Their lines begin with the word
+  /// `registration`. They are rotated and retired like the other keys, but separately: an id has no expiry.
+  public private(set) var registrationKeys: [SealingKey]
 
   /// Returns a new file with one key in the state `seals`.
   ///
@@ -23,13 +26,17 @@ public struct KeyFile: Sendable {
     KeyFile(keys: [SealingKey.generate(created: now, state: .seals)])
   }
 
-  init(keys: [SealingKey]) {
+  init(keys: [SealingKey], registrationKeys: [SealingKey] = []) {
     self.keys = keys
+    self.registrationKeys = registrationKeys
   }
+
+  /// The registration keys as a file of their own, for the functions that work on keys.
+  var registrationFile: KeyFile { KeyFile(keys: registrationKeys) }
 
   /// The key ring for a `Sealer`; `nil` if no key has the state `seals`. `init(parsing:)` rejects a file without such a
   /// key.
-  public var ring: KeyRing? { KeyRing(keys: keys, isEphemeral: false) }
+  public var ring: KeyRing? { KeyRing(keys: keys, registrationKeys: registrationKeys, isEphemeral: false) }
 
   /// The key that seals new values; `nil` if no key has the state `seals`.
   var sealingKey: SealingKey? { KeyRing.sealingKey(of: keys) }
@@ -43,7 +50,8 @@ public struct KeyFile: Sendable {
       # id       created               key                                          state   sealed until
 
       """
-    for key in keys {
+    for (index, key) in (keys + registrationKeys).enumerated() {
+      if index >= keys.count { text += KeyFile.registrationWord + " " }
       let secret = key.state == .retired ? "-" : Base64URL.encode(key.secret)
       let padding = String(repeating: " ", count: 43 - min(43, secret.utf8.count))
       text += "\(key.id)   \(key.created.text)  \(secret)\(padding)  \(key.state.rawValue)"
@@ -54,6 +62,30 @@ public struct KeyFile: Sendable {
     }
     return text
   }
+
+  /// The first word of the line of a registration key.
+  static let registrationWord = "registration"
+
+  /// Performs the next step of a rotation of the registration keys. If there is none, adds one that seals: no replica
+  /// has issued an id yet.
+  ///
+  /// - Parameter now: the current time.
+  public mutating func rotateRegistration(now: UnixTime) -> Rotation {
+    var file = registrationFile
+    let rotation: Rotation
+    if file.sealingKey == nil {
+      var key = SealingKey.generate(created: now, state: .seals)
+      while hasKey(key.id) { key = SealingKey.generate(created: now, state: .seals) }
+      file.keys.append(key)
+      rotation = .promoted(key.id)
+    } else {
+      rotation = file.rotate(now: now)
+    }
+    registrationKeys = file.keys
+    return rotation
+  }
+
+  private func hasKey(_ id: KeyID) -> Bool { (keys + registrationKeys).contains { $0.id == id } }
 
   /// The result of a rotation.
   public enum Rotation: Hashable, Sendable {
@@ -113,6 +145,12 @@ public struct KeyFile: Sendable {
   /// Retires a key and erases its secret. Returns `false`, and changes nothing, for an unknown key and for the key that
   /// seals.
   public mutating func retire(_ id: KeyID) -> Bool {
+    if registrationKeys.contains(where: { $0.id == id }) {
+      var file = registrationFile
+      let isRetired = file.retire(id)
+      registrationKeys = file.keys
+      return isRetired
+    }
     guard let index = keys.firstIndex(where: { $0.id == id }), id != sealingKey?.id else { return false }
     keys[index].state = .retired
     wipe(&keys[index].secret)

@@ -10,26 +10,34 @@ public struct KeyRing: Sendable {
   /// True if only this process has the keys, so that values sealed with them cannot be opened after a restart.
   public let isEphemeral: Bool
   let sealingKey: SealingKey
+  /// The keys for the ids of registered clients, which seal nothing else, so that they can be rotated and retired
+  /// separately.
+  let registrationKeys: [SealingKey]
 
   /// Creates a ring. The result is `nil` if no key has the state `seals`.
-  init?(keys: [SealingKey], isEphemeral: Bool) {
+  init?(keys: [SealingKey], registrationKeys: [SealingKey] = [], isEphemeral: Bool) {
     guard let sealingKey = KeyRing.sealingKey(of: keys) else { return nil }
-    self.init(keys: keys, isEphemeral: isEphemeral, sealingKey: sealingKey)
+    self.init(keys: keys, registrationKeys: registrationKeys, isEphemeral: isEphemeral, sealingKey: sealingKey)
   }
 
-  private init(keys: [SealingKey], isEphemeral: Bool, sealingKey: SealingKey) {
+  private init(keys: [SealingKey], registrationKeys: [SealingKey], isEphemeral: Bool, sealingKey: SealingKey) {
     self.keys = keys
+    self.registrationKeys = registrationKeys
     self.isEphemeral = isEphemeral
     self.sealingKey = sealingKey
   }
 
-  /// Returns a ring with one random key that no other process has.
+  /// Returns a ring with random keys that no other process has.
   ///
   /// - Parameter now: the current time.
   public static func ephemeral(now: UnixTime) -> KeyRing {
     let key = SealingKey.generate(created: now, state: .seals)
-    return KeyRing(keys: [key], isEphemeral: true, sealingKey: key)
+    let registrationKey = SealingKey.generate(created: now, state: .seals)
+    return KeyRing(keys: [key], registrationKeys: [registrationKey], isEphemeral: true, sealingKey: key)
   }
+
+  /// The ring for the ids of registered clients; `nil` if there is no key for them.
+  public var registration: KeyRing? { KeyRing(keys: registrationKeys, isEphemeral: isEphemeral) }
 
   /// The id of the key that seals.
   public var sealingKeyID: KeyID { sealingKey.id }

@@ -42,10 +42,10 @@ public final class Sealer {
   /// one takes longer than all other steps of sealing.
   private let extractedKeys: [(id: KeyID, hkdf: HKDFSHA256)]
   /// The extracted key of the key that seals.
-  private let sealingHKDF: HKDFSHA256
+  let sealingHKDF: HKDFSHA256
   /// The associated data of the last value, without the data of its binding. It is reused for the next value: only the
   /// key id and the purpose differ.
-  private var associatedDataPrefix: [UInt8]
+  var associatedDataPrefix: [UInt8]
   /// The `info` of the last derivation, kept to reuse its memory.
   private var info: [UInt8] = []
   private let cipher = AES256GCM()
@@ -72,8 +72,12 @@ public final class Sealer {
   ///
   /// - Parameter binding: the place to which the value is bound; `nil` for a value that leaves the gateway.
   public func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding? = nil) -> String {
+    seal(payload, for: purpose, in: binding, salt: random.take(Sealer.saltLength))
+  }
+
+  /// Seals `payload` with a salt. The same salt must not be used for two payloads.
+  func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding?, salt: [UInt8]) -> String {
     let key = keyRing.sealingKey
-    let salt = random.take(Sealer.saltLength)
     var messageKey = messageKey(sealingHKDF, purpose, salt.span, binding)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
@@ -108,6 +112,16 @@ public final class Sealer {
       authenticating: associatedData(key.id, purpose, binding))
     guard let payload else { throw .notAuthentic }
     return payload
+  }
+
+  /// Returns the salt of a registration: the first 16 bytes of an HMAC-SHA256 of the purpose, the issuer and the
+  /// content, under a key that is derived for this alone.
+  func syntheticSalt(of payload: [UInt8]) -> [UInt8] {
+    var key = sealingHKDF.expand(info: Array("proofgate synthetic salt".utf8), length: 32)
+    defer { wipe(&key) }
+    let issuer = associatedDataPrefix[(2 + KeyID.byteCount)...]
+    let message = [Purpose.registration.rawValue] + issuer + [Sealer.bindingSeparator] + payload
+    return Array(hmacSHA256(key: key, message: message).prefix(Sealer.saltLength))
   }
 
   /// Returns the names under which the store may have an entry for a secret: an HMAC-SHA256 of the secret under each

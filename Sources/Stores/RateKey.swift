@@ -19,6 +19,14 @@ public struct RateKey: Hashable, Sendable {
     holder = nil
   }
 
+  /// Creates the key of a network: the /24 of an IPv4 address or the /48 of an IPv6 address.
+  public init(network address: String) {
+    client = nil
+    transaction = nil
+    self.address = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
+    holder = nil
+  }
+
   /// Creates the key of a holder of store entries.
   init(holder: StoreHolder) {
     client = nil

@@ -33,6 +33,12 @@ struct Configuration: Sendable {
     if let reference = outcome.sealingKeys {
       do throws(KeySource.Failure) {
         keyRing = try KeySource.readKeyRing(reference.path)
+        if outcome.policy?.registration != nil, keyRing.registration == nil {
+          throw KeySource.Failure(
+            reference.path,
+            "`registration` needs a key of its own; add one with `proofgate keys rotate --registration --file "
+              + "\(reference.path)`")
+        }
       } catch {
         findings += error.findings
       }

@@ -43,6 +43,9 @@ extension KeysCommand {
       let lifetime = try longestLifetime()
       var keys = try source.read()
       let time = SystemClock.unixTime()
+      if let registration = keys.registrationRetirement(of: key, now: time) {
+        return try retire(key, registration, in: &keys)
+      }
       let sentence: String
       switch keys.retirement(of: key, lifetime: lifetime.duration) {
       case .unknownKey: throw reportRefusal("there is no key \(key) in \(source.name)")
@@ -64,6 +67,31 @@ extension KeysCommand {
         throw reportRefusal(
           "\(source.name) does not record until when key \(key) sealed; add the time of its rotation as the fifth "
             + "field of its line, for example `2026-11-21T08:30:00Z`", canBeForced: true)
+      }
+      _ = keys.retire(key)
+      try source.write(keys)
+      Console.inform(sentence)
+    }
+
+    /// Retires a registration key. The ids that it sealed have no expiry, so this always needs `--now`, unless the key
+    /// has sealed none.
+    private func retire(
+      _ key: KeyID, _ registration: KeyFile.RegistrationRetirement, in keys: inout KeyFile
+    ) throws {
+      let quarters = registration.quarters == 1 ? "one quarter" : "\(registration.quarters) quarters"
+      let sentence: String
+      switch registration.retirement {
+      case .unknownKey, .sealingKey:
+        throw reportRefusal("registration key \(key) seals; rotate until another one does, then retire it")
+      case .retired: sentence = "registration key \(key) is already retired"
+      case .unused: sentence = "registration key \(key) is retired; it has sealed nothing"
+      case .possible, .unrecorded:
+        guard isForced else {
+          throw reportRefusal(
+            "the client ids of \(quarters) end with registration key \(key); their clients have to register again; "
+              + "`--now` retires it")
+        }
+        sentence = "registration key \(key) is retired; the client ids of \(quarters) end with the next reload"
       }
       _ = keys.retire(key)
       try source.write(keys)

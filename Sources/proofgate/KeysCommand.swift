@@ -51,9 +51,13 @@ struct KeysCommand: ParsableCommand {
 
     @OptionGroup var source: KeyFileOption
 
+    @Flag(help: "Rotate the keys for the ids of registered clients; adds the first one if there is none.")
+    var registration = false
+
     func run() throws {
       var keys = try source.read()
-      let step = keys.rotate(now: SystemClock.unixTime())
+      let now = SystemClock.unixTime()
+      let step = registration ? keys.rotateRegistration(now: now) : keys.rotate(now: now)
       try source.write(keys)
       switch step {
       case .added(let id):
@@ -79,10 +83,14 @@ extension KeysCommand {
     func run() throws {
       var source = KeyFileOption()
       source.file = file
-      for key in try source.read().keys {
-        let end = key.sealedUntilText.map { "  sealed until \($0)" } ?? ""
-        Console.writeOutput("\(key.id)  \(key.createdText)  \(key.state.rawValue)\(end)\n")
-      }
+      let keys = try source.read()
+      for key in keys.keys { Console.writeOutput(List.line(key)) }
+      for key in keys.registrationKeys { Console.writeOutput("registration  " + List.line(key)) }
+    }
+
+    private static func line(_ key: SealingKey) -> String {
+      let end = key.sealedUntilText.map { "  sealed until \($0)" } ?? ""
+      return "\(key.id)  \(key.createdText)  \(key.state.rawValue)\(end)\n"
     }
   }
 }

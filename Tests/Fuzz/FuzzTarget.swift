@@ -13,6 +13,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case contentCoding = "content-coding"
   case tokenAnswer = "token-answer"
   case metadata
+  case clientMetadata = "client-metadata"
   case redirectURI = "redirect-uri"
   case resource
   case sealed
@@ -34,6 +35,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .contentCoding: try ContentCodingTarget.check(input)
     case .tokenAnswer: try TokenAnswerTarget.check(input)
     case .metadata: try MetadataTarget.check(input)
+    case .clientMetadata: try ClientMetadataTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)
     case .resource: try ResourceTarget.check(input)
     case .sealed: try SealedTarget.check(input)

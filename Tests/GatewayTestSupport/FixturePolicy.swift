@@ -29,6 +29,9 @@ public struct FixturePolicy: Sendable {
   /// The protected resources.
   public var resources: [ResourceSettings] = []
 
+  /// Dynamic registration; `nil` if it is off.
+  public var registration: RegistrationSettings?
+
   /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
 
@@ -84,7 +87,7 @@ public struct FixturePolicy: Sendable {
     Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
       unlistedOAuth: unlistedOAuth,
-      clients: clients.mapValues { Client($0) }, resources: resources, version: "fixture")
+      clients: clients.mapValues { Client($0) }, resources: resources, registration: registration, version: "fixture")
   }
 
   /// Copies the settings of a policy, so that they can be changed.
@@ -94,6 +97,7 @@ public struct FixturePolicy: Sendable {
     unlistedOAuth = policy.unlistedOAuth
     unknownClients = policy.unknownClients
     mode = policy.mode
+    registration = policy.registration
     clients = policy.clients.mapValues(\.settings)
     resources = policy.resources.all.map(\.settings)
   }

@@ -46,6 +46,9 @@ enum FormatSamples {
       + samples(UpstreamSettings.table) { $0.upstream } + samples(EndpointPaths.table) { $0.upstream.endpoints }
       + samples(PolicyEnforcement.table) { $0.enforcement }
       + samples(ClientSettings.table) { $0.clients.values.first?.settings }
+      + samples(RegistrationSettings.table) { $0.registration }
+      + samples(UnlistedRedirects.table) { $0.registration?.redirects }
+      + samples(ClientDenyList.table) { $0.registration?.denied }
       + samples(UpstreamClient.table) { $0.clients.values.first?.upstream }
   }
 
@@ -97,7 +100,12 @@ enum FormatSamples {
       let text = mapping(name, indentation + 2)
       return text.isEmpty ? "" : String(repeating: " ", count: indentation) + "\(key):\n" + text
     }
-    return "version: 1\n" + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n" + mapping("listener", 6)
+    let registers = ["registration", "unlisted_redirects", "client_deny"].contains { lines[$0] != nil }
+    let registration =
+      registers
+      ? "registration:\n  scopes: [mail]\n  upstream: { client_id: legacy }\n" + mapping("registration", 2)
+        + "  redirects:\n    schemes: any\n" + mapping("unlisted_redirects", 4) + part("client_deny", "deny", 2) : ""
+    return "version: 1\n" + registration + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n" + mapping("listener", 6)
       + part("tls", "tls", 6) + part("limits", "limits", 2) + part("branding", "branding", 2)
       + part("strict_transport_security", "strict_transport_security", 2) + "upstream:\n" + mapping("upstream", 2)
       + part("endpoints", "endpoints", 2) + part("enforcement", "enforcement", 0) + "clients:\n  -\n"

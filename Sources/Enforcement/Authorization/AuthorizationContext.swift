@@ -15,7 +15,8 @@ final class AuthorizationContext: FormContext {
   let isRestarted: Bool
   /// The mode in which the rules run: enforce or observe.
   let mode: EnforcementMode
-  /// The client in the policy, as it acts for the requested resource; `nil` if the request names no known client.
+  /// The client in the policy, or the unlisted one, as it acts for the requested resource; `nil` if the request names no
+  /// known client.
   let client: Client?
   /// The resource for which the client requests tokens (RFC 8707).
   let requestedResource: RequestedResource
@@ -28,7 +29,7 @@ final class AuthorizationContext: FormContext {
 
   init(
     request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    isRestarted: Bool = false, mode: EnforcementMode = .enforce
+    isRestarted: Bool = false, mode: EnforcementMode = .enforce, unlisted: Client? = nil
   ) {
     self.isRestarted = isRestarted
     self.isPushed = isPushed
@@ -37,7 +38,7 @@ final class AuthorizationContext: FormContext {
     self.policy = policy
     self.stateIsSealed = stateIsSealed
     requestedResource = RequestedResource(request.parameters, policy)
-    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy) }?
+    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy, unlisted: unlisted) }?
       .acting(for: requestedResource.resource)
     self.client = client
     redirect = RedirectResolution(request.parameters.lookUp(.redirectURI), client: client)

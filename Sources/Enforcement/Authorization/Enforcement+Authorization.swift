@@ -19,15 +19,17 @@ extension Enforcement {
   ///   - isRestarted: True if the request comes from a start ticket: the sealed request in the link by which a user
   ///     restarts a sign-in. Errors are then never redirected to the client: a redirect would contain the client's
   ///     `state`, and the user of the link may be another person than the one who began the sign-in.
+  ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
+  ///     none.
   public static func decideAuthorization(
     _ request: AuthorizationRequest, policy: Policy, stateIsSealed: Bool, isPushed: Bool = false,
-    requestWasSealed: Bool = false, isRestarted: Bool = false
+    requestWasSealed: Bool = false, isRestarted: Bool = false, unlisted: Client? = nil
   ) -> DecisionWithFindings<AuthorizationPermit> {
-    let isEnforced = requestWasSealed || isPushed || stateIsSealed
+    let isEnforced = requestWasSealed || isPushed || stateIsSealed || unlisted != nil
     let context = AuthorizationContext(
       request: request, policy: policy, stateIsSealed: stateIsSealed, isPushed: isPushed,
       isRestarted: isRestarted,
-      mode: isEnforced ? .enforce : mode(of: request, policy: policy))
+      mode: isEnforced ? .enforce : mode(of: request, policy: policy), unlisted: unlisted)
     return runRules(on: context, keepsTrace: false).outcome
   }
 

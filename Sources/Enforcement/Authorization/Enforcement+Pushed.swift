@@ -49,10 +49,12 @@ extension Enforcement {
   ///   - request: The request, parsed with `ParameterNames.atPushed`.
   ///   - policy: The current policy.
   ///   - stateIsSealed: True if the gateway can decrypt `state` as a state that it sealed.
+  ///   - unlisted: The client of the request if the policy does not list it. It may not push, so the request is
+  ///     refused.
   public static func decidePushed(
-    _ request: TokenRequest, policy: Policy, stateIsSealed: Bool
+    _ request: TokenRequest, policy: Policy, stateIsSealed: Bool, unlisted: Client? = nil
   ) -> DecisionWithFindings<PushedPermit> {
-    let context = TokenContext(request: request, policy: policy)
+    let context = TokenContext(request: request, policy: policy, unlisted: unlisted)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.pushed, on: context) {
       return DecisionWithFindings(
@@ -70,7 +72,7 @@ extension Enforcement {
     let query = FormEncoding.serialise(entries)
     let outcome = decideAuthorization(
       AuthorizationRequest(method: "GET", query: Substring(query)), policy: policy, stateIsSealed: stateIsSealed,
-      isPushed: true)
+      isPushed: true, unlisted: unlisted)
     let findings = run.findings + outcome.findings
     switch outcome.decision {
     case .forward(let permit):
@@ -93,11 +95,11 @@ extension Enforcement {
   /// All refusals are pages: the parameters other than `client_id` and `request_uri` are ignored (RFC 9126, section 4),
   /// so the gateway knows no redirect URI.
   public static func decidePushedReference(
-    in request: AuthorizationRequest, policy: Policy
+    in request: AuthorizationRequest, policy: Policy, unlisted: Client? = nil
   ) -> DecisionWithFindings<PushedReference>? {
     let isReference = request.all(.requestURI).contains { $0.hasPrefix(PushedReference.prefix) }
     guard policy.acceptsPushedRequests, isReference, !request.contains(.request) else { return nil }
-    let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: false)
+    let context = AuthorizationContext(request: request, policy: policy, stateIsSealed: false, unlisted: unlisted)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.reference, on: context) {
       return DecisionWithFindings(

@@ -82,22 +82,24 @@ struct TransactionContext: Sendable {
   /// True if the request contains the browser secret whose hash is in the transaction, or if the request itself began
   /// the transaction.
   let browserMatches: Bool
-  /// The client in the current policy, as it acts for the resource of the transaction; `nil` if the policy no longer
-  /// contains it.
+  /// The client in the current policy, or the unlisted one, as it acts for the resource of the transaction; `nil` if the
+  /// policy no longer permits the client.
   let client: Client?
   /// The resource of the transaction in the current policy; `nil` if it has none, or if the policy no longer lists it.
   let resource: Resource?
   /// The destination of the response; `nil` if the current policy does not permit it.
   let redirect: VerifiedRedirect?
 
-  init(transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool) {
+  init(
+    transaction: AuthorizationTransaction, policy: Policy, now: UnixTime, browserMatches: Bool, unlisted: Client? = nil
+  ) {
     self.transaction = transaction
     self.policy = policy
     self.now = now
     self.browserMatches = browserMatches
     let resource = transaction.resource.flatMap { policy.resources[$0] }
     self.resource = resource
-    let client = policy.clients[transaction.clientID]?.acting(for: resource)
+    let client = policy.client(transaction.clientID, unlisted: unlisted)?.acting(for: resource)
     self.client = client
     let isListed = resource != nil || transaction.resource == nil
     redirect = isListed ? client.flatMap { TransactionContext.redirect(to: $0, transaction, policy) } : nil
@@ -193,12 +195,14 @@ extension Enforcement {
   ///   - transaction: The transaction of the response.
   ///   - facts: The facts that the caller has found.
   ///   - policy: The current policy.
+  ///   - unlisted: The client of the transaction if the policy does not list it; `nil` if there is none.
   public static func decideCompletion(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction, facts: CompletionFacts,
-    policy: Policy
+    policy: Policy, unlisted: Client? = nil
   ) -> DecisionWithFindings<CompletionPermit> {
     let transactionContext = TransactionContext(
-      transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches)
+      transaction: transaction, policy: policy, now: facts.now, browserMatches: facts.browserMatches,
+      unlisted: unlisted)
     var run = RuleRun(mode: .enforce)
     if case .refused(let rejection, let detail) = run.run(RuleTable.transaction, on: transactionContext) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, detail: detail)), findings: [])

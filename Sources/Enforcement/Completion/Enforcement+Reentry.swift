@@ -57,15 +57,16 @@ extension Enforcement {
   ///   - browserMatches: True if the request contains the secret of the browser that began the transaction.
   ///   - policy: The current policy.
   ///   - now: The current time.
+  ///   - unlisted: The client of the transaction if the policy does not list it; `nil` if there is none.
   public static func decideReentry(
     _ request: AuthorizationRequest, sealedState: String, transaction: AuthorizationTransaction,
-    browserMatches: Bool, policy: Policy, now: UnixTime
+    browserMatches: Bool, policy: Policy, now: UnixTime, unlisted: Client? = nil
   ) -> DecisionWithFindings<ReentryPermit> {
     guard request.defect != .method else {
       return DecisionWithFindings(decision: .reject(.withoutRedirect(.methodNotAllowed)), findings: [])
     }
     let transactionContext = TransactionContext(
-      transaction: transaction, policy: policy, now: now, browserMatches: browserMatches)
+      transaction: transaction, policy: policy, now: now, browserMatches: browserMatches, unlisted: unlisted)
     let reentryContext = ReentryContext(
       request: request, transaction: transaction, sealedState: sealedState, client: transactionContext.client,
       upstreamScope: UpstreamScope(

@@ -84,7 +84,6 @@ extension Rejection {
   /// All rejections by subject, in the order of `docs/rules.md`.
   public static let subjects = [
     requests, requestReferences, clients, redirectURIs, responses, pkce, grants, scopes, resources, userInteraction,
-    codes,
-    refreshTokens, signIns, upstreamResponses, gateway,
+    codes, refreshTokens, registration, signIns, upstreamResponses, gateway,
   ]
 }

@@ -5,7 +5,7 @@ extension Rejection {
   static let scopes = Subject(
     "Scopes",
     [
-      .scopeMalformed, .refreshScopeWider, .reentryScopeWider,
+      .scopeMalformed, .scopeNotAllowed, .refreshScopeWider, .reentryScopeWider,
     ])
 
   package static let scopeMalformed = Rejection(
@@ -17,6 +17,16 @@ extension Rejection {
       separates two tokens.
       """,
     remedy: "Correct the scope.")
+
+  package static let scopeNotAllowed = Rejection(
+    "scope-not-allowed", .invalidScope, 400, .mayRedirect, "the client may not request this scope",
+    source: "RFC 6749, section 3.3",
+    refused: "A client that registered itself requested a scope token that it may not have.",
+    why: """
+      All such clients share one client at the server, so the server cannot limit their scopes. The policy does, and \
+      the metadata of the client may limit them further.
+      """,
+    remedy: "Request the scope in the response to the registration, or add the token to `scopes` in the policy.")
 
   package static let refreshScopeWider = Rejection(
     "refresh-scope-wider", .invalidScope, 400, .noRedirect, "scope may only become narrower",

@@ -8,9 +8,10 @@ extension Client {
   /// equivalence, but two texts of printable ASCII are equal only if their bytes are equal.
   static func isIdentifier(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7f } }
 
-  /// Returns the client whose id is `text`; `nil` if the policy has no such client or `text` is not printable ASCII.
-  static func find(_ text: String, in policy: Policy) -> Client? {
-    isIdentifier(text) ? policy.clients[ClientID(text)] : nil
+  /// Returns the client whose id is `text`: one of the policy, or `unlisted`. Returns `nil` if none has this id, or if
+  /// `text` is not printable ASCII.
+  static func find(_ text: String, in policy: Policy, unlisted: Client?) -> Client? {
+    isIdentifier(text) ? policy.client(ClientID(text), unlisted: unlisted) : nil
   }
 }
 

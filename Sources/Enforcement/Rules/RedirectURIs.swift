@@ -75,7 +75,8 @@ extension Client {
   /// (section 8.3).
   var allowedVariance: RedirectURI.AllowedVariance {
     guard self.application == .native else { return [] }
-    return self.localhost == .anyPort ? [.loopbackPort, .localhostPort] : .loopbackPort
+    if self.localhost == .anyPort { return [.loopbackPort, .localhostPort] }
+    return self.acceptsAnyPortOfPortlessLocalhost ? [.loopbackPort, .omittedLocalhostPort] : .loopbackPort
   }
 
   /// True if the URI matches a registered one, except for the permitted differences.

@@ -12,6 +12,15 @@ extension Rule where Context: FormContext {
     }
   }
 
+  /// RFC 6749, section 3.3. A client that the policy does not list may request only the scope tokens that the policy
+  /// permits to it.
+  static var scopeAllowed: Rule {
+    Rule(name: "the client may request the scope") { context in
+      guard let allowed = context.client?.allowedScopes, let scope = context.requestedScope else { return .pass }
+      return scope.tokens.allSatisfy { allowed.contains(String($0)) } ? .pass : .refuse(.scopeNotAllowed)
+    }
+  }
+
   /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
   /// finding. The redemption of a code gives no finding, because `scope` has no meaning in the token request that
   /// redeems a code.

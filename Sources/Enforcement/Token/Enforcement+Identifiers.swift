@@ -145,9 +145,9 @@ public struct GuardedIdentifiers: Sendable {
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
     let ofResources = policy.isEnforcing || asIfEnforced ? policy.resources.upstreamClients : []
+    let others = (ofResources + [policy.registration?.upstream].compactMap(\.self)).filter { $0.clientSecret != nil }
     idsWithUpstreamSecret = IdentifierSet(
-      withUpstreamSecret.map(\.settings.upstream.clientID)
-        + ofResources.filter { $0.clientSecret != nil }.map(\.clientID))
+      withUpstreamSecret.map(\.settings.upstream.clientID) + others.map(\.clientID))
     idsWithGatewaySecret = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
   }
 }

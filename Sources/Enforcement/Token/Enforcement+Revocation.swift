@@ -16,15 +16,18 @@ extension Enforcement {
   ///   - record: The gateway's record of `token` as an access token of one client; `nil` if it has none. The token is
   ///     then revoked like a sealed one (invariant `I-credentials`), if the request comes from this client.
   ///   - policy: The current policy.
+  ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
+  ///     none.
   public static func decideRevocation(
-    _ request: TokenRequest, opened: Opened<RefreshGrant>, record: AccessTokenRecord? = nil, policy: Policy
+    _ request: TokenRequest, opened: Opened<RefreshGrant>, record: AccessTokenRecord? = nil, policy: Policy,
+    unlisted: Client? = nil
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let (owner, resource, token, hint): (ClientID, String?, Secret, TokenTypeHint)
     switch opened {
     case .invalid:
       guard let record, let presented = request.parameters[.token], !record.isShared,
-        TokenContext(request: request, policy: policy).client?.id == record.clientID
-      else { return decideUnsealed(request, policy: policy) }
+        TokenContext(request: request, policy: policy, unlisted: unlisted).client?.id == record.clientID
+      else { return decideUnsealed(request, policy: policy, unlisted: unlisted) }
       (owner, resource, token, hint) = (record.clientID, record.resource, Secret(presented), .accessToken)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
     // revoked the token (RFC 7009, section 2.2).
@@ -36,7 +39,7 @@ extension Enforcement {
     if let rejection = formRejection(of: request) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
-    let context = TokenContext(request: request, policy: policy)
+    let context = TokenContext(request: request, policy: policy, unlisted: unlisted)
     guard let client = context.client, let authentication = context.authentication else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: [])
     }
@@ -59,9 +62,11 @@ extension Enforcement {
   /// Decides the revocation of a token that the gateway did not seal. The client's request passes unchanged, or is
   /// refused.
   private static func decideUnsealed(
-    _ request: TokenRequest, policy: Policy
+    _ request: TokenRequest, policy: Policy, unlisted: Client?
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
-    let context = TokenContext(request: request, policy: policy, mode: mode(of: request, policy: policy))
+    let context = TokenContext(
+      request: request, policy: policy, mode: unlisted == nil ? mode(of: request, policy: policy) : .enforce,
+      unlisted: unlisted)
     let rejections = [formRejection(of: request), authenticationRejection(of: context)].compactMap { $0 }
     guard context.mode == .enforce else {
       return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: rejections.map(Finding.wouldReject))

@@ -29,7 +29,7 @@ struct TokenContext: FormContext {
   let client: Client?
   let authenticationResult: AuthenticationResult
 
-  init(request: TokenRequest, policy: Policy, mode: EnforcementMode = .enforce) {
+  init(request: TokenRequest, policy: Policy, mode: EnforcementMode = .enforce, unlisted: Client? = nil) {
     self.request = request
     self.policy = policy
     self.mode = mode
@@ -42,7 +42,7 @@ struct TokenContext: FormContext {
       authentication = nil
       authenticationError = error
     }
-    client = authentication.flatMap { Client.find($0.clientID.rawValue, in: policy) }
+    client = authentication.flatMap { Client.find($0.clientID.rawValue, in: policy, unlisted: unlisted) }
     authenticationResult = TokenContext.result(of: authentication, for: client)
   }
 
@@ -121,10 +121,14 @@ extension Enforcement {
   ///   - policy: The current policy.
   ///   - holdsSealedValue: True if the gateway can decrypt the code or refresh token. The request is then enforced in
   ///     every mode.
+  ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
+  ///     none.
   public static func decideToken(
-    _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false
+    _ request: TokenRequest, policy: Policy, holdsSealedValue: Bool = false, unlisted: Client? = nil
   ) -> DecisionWithFindings<CheckedTokenRequest> {
-    runRules(on: request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false).outcome
+    runRules(
+      on: request, policy: policy, holdsSealedValue: holdsSealedValue, keepsTrace: false, unlisted: unlisted
+    ).outcome
   }
 
   /// Returns the decision of `decideToken`, and the verdict of every rule that ran.
@@ -135,10 +139,12 @@ extension Enforcement {
   }
 
   private static func runRules(
-    on request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool
+    on request: TokenRequest, policy: Policy, holdsSealedValue: Bool, keepsTrace: Bool, unlisted: Client? = nil
   ) -> (outcome: DecisionWithFindings<CheckedTokenRequest>, trace: [TraceStep]) {
+    let isEnforced = holdsSealedValue || unlisted != nil
     let context = TokenContext(
-      request: request, policy: policy, mode: holdsSealedValue ? .enforce : mode(of: request, policy: policy))
+      request: request, policy: policy, mode: isEnforced ? .enforce : mode(of: request, policy: policy),
+      unlisted: unlisted)
     var run = RuleRun(mode: context.mode, keepsTrace: keepsTrace)
     let decision: Decision<CheckedTokenRequest> =
       switch run.run(RuleTable.token, on: context) {

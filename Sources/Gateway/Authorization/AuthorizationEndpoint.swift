@@ -60,10 +60,14 @@ struct AuthorizationEndpoint {
   /// request, because requests of upstream pages have the upstream id. Its `state` is then the client's own, even if it
   /// resembles a sealed state.
   private var isFromClient: Bool {
-    guard let id = request.parameters[.clientID], let client = intercepted.policy.clients[ClientID(id)] else {
+    guard let id = request.parameters[.clientID], let client = intercepted.client(ClientID(id)) else {
       return false
     }
     return client.upstream.clientID != client.id
+  }
+
+  private func unlisted(_ request: AuthorizationRequest) -> Client? {
+    intercepted.unlistedClient(request.parameters[.clientID])
   }
 
   private var isObserved: Bool { Enforcement.mode(of: request, policy: intercepted.policy) == .observe }
@@ -72,10 +76,13 @@ struct AuthorizationEndpoint {
 
   private func handleNewRequest() async -> Reply {
     intercepted.recordClient(id: request.parameters[.clientID])
-    if let outcome = Enforcement.decidePushedReference(in: request, policy: intercepted.policy) {
+    if let outcome = Enforcement.decidePushedReference(
+      in: request, policy: intercepted.policy, unlisted: unlisted(request))
+    {
       if let reply = await beginWithPushedRequest(outcome) { return reply }
     }
-    let outcome = Enforcement.decideAuthorization(request, policy: intercepted.policy, stateIsSealed: false)
+    let outcome = Enforcement.decideAuthorization(
+      request, policy: intercepted.policy, stateIsSealed: false, unlisted: unlisted(request))
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal))
@@ -92,7 +99,8 @@ struct AuthorizationEndpoint {
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
       // The gateway sealed the ticket that contained the request, so the request is enforced in every mode.
-      original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true)
+      original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true,
+      unlisted: unlisted(original))
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
       return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid)))
@@ -138,7 +146,7 @@ struct AuthorizationEndpoint {
       intercepted.trail.transaction = stored.transaction
       let pushed = AuthorizationRequest(method: "GET", query: Substring(stored.query), userAgent: request.userAgent)
       let outcome = Enforcement.decideAuthorization(
-        pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true)
+        pushed, policy: intercepted.policy, stateIsSealed: false, isPushed: true, unlisted: unlisted(pushed))
       intercepted.trail.record(outcome)
       guard let permit = outcome.permit else {
         return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
@@ -207,7 +215,7 @@ struct AuthorizationEndpoint {
     let browserMatches = session?.isBound(to: transaction.browserSecretHash) ?? false
     let outcome = Enforcement.decideReentry(
       request, sealedState: state, transaction: transaction, browserMatches: browserMatches, policy: intercepted.policy,
-      now: intercepted.now)
+      now: intercepted.now, unlisted: intercepted.unlistedClient(transaction.clientID.rawValue))
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))

@@ -42,8 +42,9 @@ struct ConsentEndpoint {
     var response = intercepted.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name,
+        isSelfNamed: permit.client.isUnlisted,
         identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
-        scopes: permit.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
+        scopes: permit.shownScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         resource: permit.resource.map { ConsentPage.Resource(name: $0.name, identifier: $0.uri.text) },
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
     // With `no-referrer`, browsers send `Origin: null` with a POST. `isSameOrigin` needs the real origin.
@@ -73,7 +74,7 @@ struct ConsentEndpoint {
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
       original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, requestWasSealed: true,
-      isRestarted: ticket.isRestarted)
+      isRestarted: ticket.isRestarted, unlisted: intercepted.unlistedClient(original.parameters[.clientID]))
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
       return intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid))
@@ -205,6 +206,10 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
+  /// The scope on the consent page: that of the request. A client that the policy does not list gets the default scope
+  /// of its registration if the request has none, so the page shows this scope.
+  var shownScope: Scope? { scope ?? (client.isUnlisted ? client.upstream.scopes?.defaultScope : nil) }
+
   /// True if the consent page may show the client's name without a warning. `Client.identityIsProven(by:)` describes
   /// the conditions.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }

@@ -42,7 +42,7 @@ extension InterceptedRequest {
     if case .differingByte(let registeredIndex, let offset) = refusal.detail {
       trail.findings.append("redirect-uri-differs:\(registeredIndex + 1):\(offset + 1)")
     }
-    let client = transaction.flatMap { policy.clients[$0.clientID] }
+    let client = transaction.flatMap { self.client($0.clientID) }
     switch refusal.delivery {
     case .redirect:
       if let answer = refusal.response { return deliver(answer, to: client) }
@@ -90,7 +90,7 @@ extension InterceptedRequest {
   /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets the
   /// page with the link, too.
   private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
-    guard policy.clients[transaction.clientID]?.pushedAuthorization != .required else { return nil }
+    guard client(transaction.clientID)?.pushedAuthorization != .required else { return nil }
     var entries = [
       FormParameters.Entry(.responseType, "code"),
       FormParameters.Entry(.clientID, transaction.clientID.rawValue),
@@ -205,7 +205,8 @@ extension InterceptedRequest {
         target: request.target, cookies: request.headers.all("Cookie"), body: request.body),
       epoch: gateway.resources.store.epoch, now: now)
     let outcome = Enforcement.decideCompletion(
-      authorizationResponse, transaction: transaction, facts: facts, policy: policy)
+      authorizationResponse, transaction: transaction, facts: facts, policy: policy,
+      unlisted: unlistedClient(transaction.clientID.rawValue))
     trail.record(outcome)
     switch outcome.decision {
     case .forward(let permit): return await deliver(permit)
@@ -234,5 +235,9 @@ extension InterceptedRequest {
 }
 
 extension Client {
-  var displayName: String { self.name ?? self.id.rawValue }
+  /// The name on pages. The name of a client that is not listed in the policy is its own claim.
+  var displayName: String {
+    guard isUnlisted else { return self.name ?? self.id.rawValue }
+    return self.name.map { "an app that calls itself “\($0)”" } ?? "the app"
+  }
 }

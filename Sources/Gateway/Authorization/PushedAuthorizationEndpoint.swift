@@ -42,7 +42,8 @@ struct PushedAuthorizationEndpoint {
 
   private func decide(_ authentication: ClientAuthentication?) async throws(StoreError) -> Response {
     let outcome = Enforcement.decidePushed(
-      request, policy: intercepted.policy, stateIsSealed: try await stateIsSealed())
+      request, policy: intercepted.policy, stateIsSealed: try await stateIsSealed(),
+      unlisted: intercepted.unlistedClient(of: request))
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):

@@ -29,7 +29,7 @@ extension InterceptedRequest {
     if let uri = parameters[.redirectURI].flatMap({ try? RedirectURI(parsing: $0) }) {
       trail.recordRedirectKind(of: uri)
     }
-    let client = parameters[.clientID].flatMap { policy.clients[ClientID($0)] }
+    let client = parameters[.clientID].flatMap { self.client(ClientID($0)) }
     // By `link`, a digest of the state and the redirect URI, the gateway will find the request of a response.
     if parameters[.responseType] == "code", let link = ObservedFlow.linkDigest(of: request, client: client) {
       observed.flow = link.description
@@ -70,7 +70,7 @@ extension InterceptedRequest {
         let recordedToken = gateway.resources.observedFlows.refreshToken(ShortDigest(token))
       else { break }
       if recordedToken.client != ShortDigest(id.rawValue) { trail.recordWouldReject(.refreshTokenIssuedToOtherClient) }
-      let window = policy.clients[id]?.refreshReuseWindow ?? 0
+      let window = client(id)?.refreshReuseWindow ?? 0
       if let supersededAt = recordedToken.supersededAt, now - supersededAt >= window {
         trail.recordWouldReject(.refreshTokenReused)
       }

@@ -30,6 +30,9 @@ public struct ConsentPage: Sendable {
   public var clientID: String
   /// The client's name in the policy or in its registration; `nil` if it has none.
   public var clientName: String?
+  /// True if the client named itself, so that the page says that it calls itself so. If it has no name, the page shows
+  /// none: its id is long and means nothing to a user.
+  public var isSelfNamed: Bool
   /// True if the operator vouches for the client, and a secret or a claimed https redirect URI proves the identity of
   /// the app.
   public var identityIsProven: Bool
@@ -47,11 +50,12 @@ public struct ConsentPage: Sendable {
 
   /// Creates the content for one authorization request.
   public init(
-    clientID: String, clientName: String? = nil, identityIsProven: Bool, destination: RedirectDestination,
-    scopes: [String], resource: Resource? = nil, action: String, token: String
+    clientID: String, clientName: String? = nil, isSelfNamed: Bool = false, identityIsProven: Bool,
+    destination: RedirectDestination, scopes: [String], resource: Resource? = nil, action: String, token: String
   ) {
     self.clientID = clientID
     self.clientName = clientName
+    self.isSelfNamed = isSelfNamed
     self.identityIsProven = identityIsProven
     self.destination = destination
     self.scopes = scopes

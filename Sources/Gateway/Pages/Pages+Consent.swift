@@ -11,8 +11,11 @@ extension Pages {
   /// ``ConsentPage/Field/token`` shows that the post comes from this page. A caller that needs the real `Origin`
   /// replaces the header field `Referrer-Policy` of the response.
   public func consent(_ page: ConsentPage) -> Response {
-    let name = page.clientName ?? page.clientID
-    let identity: HTML = page.clientName == nil ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
+    let name = page.clientName ?? (page.isSelfNamed ? "an app without a name" : page.clientID)
+    // The name of a registered client is its own claim.
+    let claim: HTML = page.isSelfNamed && page.clientName != nil ? "an app that calls itself " : ""
+    let shown: HTML = "\(claim)<bdi>\(visible: name)</bdi>"
+    let identity: HTML = page.clientName == nil || page.isSelfNamed ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
     let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">unverified</span>"
     let warning: HTML =
       page.identityIsProven
@@ -23,12 +26,12 @@ extension Pages {
 
       """
     return response(
-      status: 200, title: "Allow \(name)?",
+      status: 200, title: page.isSelfNamed ? "Allow an app?" : "Allow \(name)?",
       """
-      <h1>Allow <bdi>\(visible: name)</bdi> to use your account?</h1>
+      <h1>Allow \(shown) to use your account?</h1>
       <p class="soft">You continue to the sign-in only if you allow it.</p>
       <dl class="facts">
-      <div><dt>App</dt><dd><bdi>\(visible: name)</bdi>\(tag)\(identity)</dd></div>
+      <div><dt>App</dt><dd>\(shown)\(tag)\(identity)</dd></div>
       <div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
       \(Pages.resourceFact(page.resource))<div><dt>It asks to</dt><dd><ul>
       \(Pages.scopeItems(page.scopes))</ul></dd></div>

@@ -83,6 +83,10 @@ extension Endpoint {
       EndpointRow(
         label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
         handling: .answer { await StartEndpoint($0).respond() })
+    case .registration:
+      EndpointRow(
+        label: .registration, paths: { $0.registration.map { [$0.path] } ?? [] },
+        handling: .answer { RegistrationEndpoint($0).respond() })
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(
@@ -98,7 +102,9 @@ extension Endpoint {
         label: .otherPath,
         paths: { policy in
           let endpoints = policy.upstream.endpoints
-          return endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
+          // The gateway's own endpoint may have the path of the one that it replaces.
+          let closed = endpoints.closed.filter { $0 != policy.registration?.path }
+          return closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
         },
         handling: .refuse(.endpointDisabled))
     case .metadata:

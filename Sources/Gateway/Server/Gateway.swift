@@ -18,6 +18,8 @@ public final class Gateway: RequestHandler {
   let snapshot: GatewaySnapshot
   let resources: GatewayResources
   let sealer: Sealer
+  /// Seals and opens the ids of registered clients; `nil` if no client can register.
+  let registrations: RegistrationIDs?
   let random = RandomPool()
   private let worker: Int
   private let metrics: WorkerMetrics
@@ -29,6 +31,7 @@ public final class Gateway: RequestHandler {
     self.worker = worker
     metrics = resources.metrics.workers[worker]
     sealer = Sealer(keyRing: snapshot.keyRing, issuer: snapshot.policy.gateway.issuer, random: random)
+    registrations = RegistrationIDs(snapshot)
   }
 
   var policy: Policy { snapshot.policy }

@@ -22,6 +22,8 @@ final class InterceptedRequest {
   /// The path of the authorization endpoint that received the original request, if the user restarts a sign-in by a
   /// link of the gateway (`StartEndpoint`); otherwise `nil`.
   var originalAuthorizationPath: String?
+  /// The client of the last look-up of an unlisted id; the client is `nil` if the id belongs to none.
+  private var lastUnlisted: (id: String, client: Client?)?
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
     self.gateway = gateway
@@ -37,10 +39,32 @@ final class InterceptedRequest {
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
   func session() -> BrowserSession? { gateway.snapshot.cookie.session(of: request, gateway.sealer) }
 
+  /// Returns the client with this id that the policy does not list; `nil` if there is none, or if the policy lists the
+  /// id. All decisions on a request get the client from here.
+  func unlistedClient(_ id: String?) -> Client? {
+    guard let id, policy.clients[ClientID(id)] == nil else { return nil }
+    if let lastUnlisted, lastUnlisted.id == id { return lastUnlisted.client }
+    let client = gateway.registeredClient(id)
+    lastUnlisted = (id, client)
+    return client
+  }
+
+  /// Returns the unlisted client that a request of a client names in its body or `Authorization`.
+  func unlistedClient(of request: TokenRequest) -> Client? {
+    let authentication = (try? request.clientAuthentication()) ?? nil
+    return unlistedClient(authentication?.clientID.rawValue)
+  }
+
+  /// Returns the client with this id, whether the policy lists it or not.
+  func client(_ id: ClientID) -> Client? {
+    policy.client(id, unlisted: unlistedClient(id.rawValue))
+  }
+
   /// Records the client of the request.
   func recordClient(_ client: Client) {
-    trail.client = client.id.rawValue
-    trail.clientIsConfigured = true
+    // The metrics have a series for each configured client. Unlisted clients have none, because anyone can make one.
+    trail.clientIsConfigured = policy.clients[client.id] != nil
+    if trail.clientIsConfigured { trail.client = client.id.rawValue }
     trail.mode = client.mode.rawValue
   }
 
@@ -50,7 +74,7 @@ final class InterceptedRequest {
     let maximum = InterceptedRequest.maximumUnlistedIDLength
     let isShort = clientID.utf8.count <= maximum
     trail.client = isShort ? clientID : String(decoding: clientID.utf8.prefix(maximum), as: UTF8.self)
-    if let client = policy.clients[ClientID(clientID)] { recordClient(client) }
+    if let client = client(ClientID(clientID)) { recordClient(client) }
   }
 
   /// Remembers the challenge, and records a finding if the last request with the same challenge came from another

@@ -178,7 +178,7 @@ extension InterceptedRequest {
       headers: ["Retry-After": "\(wait.count)"])
   }
 
-  private func json(_ status: Int, _ members: [String: JSONValue]) -> Response {
+  func json(_ status: Int, _ members: [String: JSONValue]) -> Response {
     Response(
       status: status,
       headers: [

@@ -19,8 +19,11 @@ struct RevocationEndpoint {
     let authentication = intercepted.authentication(of: request)
     let token = request.parameters[.token].map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { intercepted.gateway.sealer.opened($0.reveal()) } ?? .invalid
+    let unlisted = intercepted.unlistedClient(of: request)
     var isObserved = false
-    if case .invalid = opened { isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe }
+    if case .invalid = opened, unlisted == nil {
+      isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe
+    }
     if let refused = intercepted.throttledAddress()
       ?? intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved)
     {
@@ -32,7 +35,8 @@ struct RevocationEndpoint {
     } catch {
       return .response(intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
     }
-    let outcome = Enforcement.decideRevocation(request, opened: opened, record: record, policy: intercepted.policy)
+    let outcome = Enforcement.decideRevocation(
+      request, opened: opened, record: record, policy: intercepted.policy, unlisted: unlisted)
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
@@ -56,7 +60,7 @@ struct RevocationEndpoint {
   /// because the response of the upstream could contain the upstream token or the gateway's credentials.
   private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
     intercepted.trail.family = grant.family
-    if let client = intercepted.policy.clients[grant.clientID], let throttled = intercepted.throttled(proven: client) {
+    if let client = intercepted.client(grant.clientID), let throttled = intercepted.throttled(proven: client) {
       return throttled
     }
     guard await endFamily(of: grant) else { return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)) }
@@ -97,7 +101,7 @@ struct RevocationEndpoint {
   /// upstream token: an upstream that does not rotate refresh tokens issues only one. Returns false if the store is
   /// full or unavailable.
   private func endFamily(of grant: RefreshGrant) async -> Bool {
-    guard let client = intercepted.policy.clients[grant.clientID] else { return true }
+    guard let client = intercepted.client(grant.clientID) else { return true }
     do throws(StoreError) {
       _ = try await intercepted.revokeFamily(grant.family, of: client, revokedGenerations: grant.generation + 1)
       return true

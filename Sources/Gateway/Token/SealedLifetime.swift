@@ -40,6 +40,9 @@ public struct SealedLifetime: Hashable, Sendable {
         longest = SealedLifetime(duration, "`\(setting)` of client `\(client.id)`")
       }
     }
+    if let rules = policy.registration?.enforcement, rules.refreshIdle > longest.duration {
+      longest = SealedLifetime(rules.refreshIdle, "`refresh_idle` of registered clients")
+    }
     return longest
   }
 }

@@ -18,13 +18,16 @@ struct TokenEndpoint {
   func respond() async -> Reply {
     let authentication = intercepted.authentication(of: request)
     let holdsSealedValue = holdsSealedValue
-    let isObserved = !holdsSealedValue && Enforcement.mode(of: request, policy: intercepted.policy) == .observe
+    let unlisted = intercepted.unlistedClient(of: request)
+    let isObserved =
+      !holdsSealedValue && unlisted == nil && Enforcement.mode(of: request, policy: intercepted.policy) == .observe
     if let refused = intercepted.throttledAddress()
       ?? intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved)
     {
       return .response(refused)
     }
-    let outcome = Enforcement.decideToken(request, policy: intercepted.policy, holdsSealedValue: holdsSealedValue)
+    let outcome = Enforcement.decideToken(
+      request, policy: intercepted.policy, holdsSealedValue: holdsSealedValue, unlisted: unlisted)
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):

@@ -1,0 +1,47 @@
+import OAuth
+import Policy
+import Sealing
+import Time
+
+/// Issues and opens the ids of registered clients (RFC 7591). An id is `pg1.` and the sealed registration.
+struct RegistrationIDs {
+  let settings: RegistrationSettings
+  private let sealer: Sealer
+
+  /// Creates the issuer of a worker; `nil` if the policy has no `registration` or there is no key for it.
+  init?(_ snapshot: GatewaySnapshot) {
+    guard let settings = snapshot.policy.registration, let keys = snapshot.keyRing.registration else { return nil }
+    self.settings = settings
+    sealer = Sealer(keyRing: keys, issuer: snapshot.policy.gateway.issuer)
+  }
+
+  /// Returns the id of a client with this metadata; `nil` if the id would be too long.
+  func issue(_ metadata: ClientMetadata, now: UnixTime) -> ClientID? {
+    let registration = ClientRegistration(metadata: metadata, quarter: CalendarQuarter(containing: now))
+    let id = ClientID.issuedPrefix + sealer.seal(idempotently: registration)
+    return id.utf8.count <= ClientID.maximumIssuedLength ? ClientID(id) : nil
+  }
+
+  /// Returns the client with this id; `nil` if the gateway did not issue the id, or if the id ended: its key is
+  /// retired, its quarter is before `not_before`, or the policy denies the client or nothing that it registered is
+  /// permitted any more.
+  func client(_ id: String) -> Client? {
+    guard ClientID.isIssued(id), id.utf8.count <= ClientID.maximumIssuedLength,
+      let registration = try? sealer.open(
+        ClientRegistration.self, from: String(id.dropFirst(ClientID.issuedPrefix.utf8.count))),
+      isAccepted(registration.quarter)
+    else { return nil }
+    return settings.rules.client(ClientID(id), registration.metadata)
+  }
+
+  private func isAccepted(_ quarter: CalendarQuarter) -> Bool {
+    guard let end = settings.notBefore else { return true }
+    // The setting is the first second after the day.
+    return quarter >= CalendarQuarter(containing: UnixTime(seconds: end.seconds - 1))
+  }
+}
+
+extension Gateway {
+  /// Returns the registered client with this id; `nil` if there is none.
+  func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
+}

@@ -1,0 +1,53 @@
+/// The metadata of a client that is not listed in the policy (RFC 7591, section 2): the members that the rules use.
+///
+/// The values come from the client itself. The parser has validated their form; the policy decides which of them the
+/// client may use (`UnlistedClientRules`).
+public struct ClientMetadata: Hashable, Sendable {
+  /// The kind of application (OpenID Connect Dynamic Client Registration 1.0, section 2).
+  public enum ApplicationType: String, Sendable, CaseIterable {
+    case native
+    case web
+  }
+
+  /// The maximum number of redirect URIs. The clients that users have today register at most four.
+  public static let maximumRedirectURIs = 8
+  /// The maximum length of a name in characters, so that it fits on the consent page.
+  public static let maximumNameLength = 64
+
+  /// The name by which the client calls itself; `nil` if it has none.
+  public var name: String?
+  /// The kind of application.
+  public var applicationType: ApplicationType
+  /// The redirect URIs, without repetitions.
+  public var redirectURIs: [RedirectURI]
+  /// The scope that the client may request; `nil` for the one that the policy permits.
+  public var scope: Scope?
+  /// True if the client may use refresh tokens.
+  public var usesRefreshTokens: Bool
+
+  /// Creates metadata.
+  public init(
+    name: String? = nil, applicationType: ApplicationType, redirectURIs: [RedirectURI], scope: Scope? = nil,
+    usesRefreshTokens: Bool = true
+  ) {
+    self.name = name
+    self.applicationType = applicationType
+    self.redirectURIs = redirectURIs
+    self.scope = scope
+    self.usesRefreshTokens = usesRefreshTokens
+  }
+
+  /// True if a page may show the text as the name of a client: it is not empty, not too long, and has no control, bidi
+  /// or format characters, with which a name could look like another text.
+  public static func isDisplayable(_ name: String) -> Bool {
+    guard !name.isEmpty, name.unicodeScalars.count <= maximumNameLength, name.utf8.count <= 4 * maximumNameLength else {
+      return false
+    }
+    return name.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
+      default: true
+      }
+    }
+  }
+}

@@ -1,0 +1,78 @@
+internal import ByteText
+public import OAuth
+
+/// The clients that are refused although they are registered (`deny:`). It is compared with the metadata of the client
+/// on every use, so that an entry takes effect with the reload of the policy.
+public struct ClientDenyList: Sendable {
+  /// The client ids.
+  public var ids: Set<String> = []
+  /// The hosts of https redirect URIs. An entry that begins with a period denies all subdomains.
+  public var hosts: [String] = []
+  /// The private-use schemes.
+  public var schemes: [String] = []
+  /// True to deny clients with a redirect URI on a loopback address or `localhost`.
+  public var loopback = false
+  /// Patterns for names. `*` matches any characters; the case of ASCII letters is ignored.
+  public var names: [String] = []
+
+  /// Creates an empty list.
+  public init() {}
+
+  /// Returns true if the client is denied: by its id, its name, or any of its redirect URIs.
+  public func contains(_ id: ClientID, _ metadata: ClientMetadata) -> Bool {
+    if ids.contains(id.rawValue) { return true }
+    if let name = metadata.name, names.contains(where: { ClientDenyList.matches(name, pattern: $0) }) { return true }
+    return metadata.redirectURIs.contains { uri in
+      switch uri.kind {
+      case .https(let host): HostList.contains(host, in: hosts)
+      case .loopback, .localhost: loopback
+      case .privateUse(let scheme): schemes.contains(scheme)
+      case .windowsBroker: schemes.contains("msapp")
+      }
+    }
+  }
+
+  /// Returns true if the pattern matches the complete name.
+  static func matches(_ name: String, pattern: String) -> Bool {
+    let name = name.utf8.map(\.lowercasedASCII)
+    let pattern = pattern.utf8.map(\.lowercasedASCII)
+    var (index, position) = (0, 0)
+    // The position behind the last `*`, and the index at which the rest of the name begins.
+    var retry: (position: Int, index: Int)?
+    while index < name.count {
+      if position < pattern.count, pattern[position] == UInt8(ascii: "*") {
+        position += 1
+        retry = (position, index)
+      } else if position < pattern.count, pattern[position] == name[index] {
+        index += 1
+        position += 1
+      } else if let last = retry {
+        position = last.position
+        index = last.index + 1
+        retry = (last.position, index)
+      } else {
+        return false
+      }
+    }
+    return pattern[position...].allSatisfy { $0 == UInt8(ascii: "*") }
+  }
+}
+
+/// A list of host names. An entry that begins with a period contains all subdomains of the name behind the period.
+enum HostList {
+  /// Returns true if the list contains the host. Both are compared in lower case and without a final period.
+  static func contains(_ host: String, in list: [String]) -> Bool {
+    guard !list.isEmpty else { return false }
+    let host = canonical(host)
+    return list.contains { entry in
+      let entry = canonical(entry)
+      return entry.hasPrefix(".") ? host.hasSuffix(entry) && host.utf8.count > entry.utf8.count : host == entry
+    }
+  }
+
+  private static func canonical(_ host: String) -> String {
+    var host = host.lowercased()
+    if host.hasSuffix(".") { host.removeLast() }
+    return host
+  }
+}

@@ -1,0 +1,105 @@
+public import OAuth
+public import Time
+
+/// Dynamic client registration (`registration:`; RFC 7591).
+@dynamicMemberLookup
+public struct RegistrationSettings: Sendable {
+  /// The rules for the clients that register.
+  public var rules = UnlistedClientRules()
+  /// The path of the registration endpoint. Default: `/register`.
+  public var path = "/register"
+  /// The token that a registration request must contain (RFC 7591, section 1.2); `nil` if anyone may register.
+  public var initialAccessToken: Secret?
+  /// The end of the day before which no id is accepted. An id contains the quarter of its issue, so the ids of the
+  /// quarter of this day are accepted; `nil` (default) for no limit.
+  public var notBefore: UnixTime?
+
+  /// Creates the defaults, which permit no client.
+  public init() {}
+
+  /// A rule for the clients that register.
+  public subscript<Value>(dynamicMember rule: WritableKeyPath<UnlistedClientRules, Value>) -> Value {
+    get { rules[keyPath: rule] }
+    set { rules[keyPath: rule] = newValue }
+  }
+
+  /// The settings of `registration:`.
+  public static let table = SettingTable<RegistrationSettings>(
+    "registration",
+    "Dynamic client registration (RFC 7591): apps get a `client_id` at run time, which contains their metadata, sealed.",
+    [
+      .customReader(
+        "path", .text("a path"), "The path of the registration endpoint", default: "`/register`"),
+      .customReader(
+        "scopes", .list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true, minimumCount: 1),
+        "The scope tokens that registered clients may request; a request for any other is refused",
+        adviceIfMissing: "the scope tokens that registered clients may request"),
+      .customReader(
+        "redirects", .section("unlisted_redirects"), "The redirect URIs that registered clients may have",
+        adviceIfMissing: "a mapping with `https`, `loopback` or `schemes`"),
+      .customReader(
+        "upstream", .section("client_upstream"), "The client of the gateway at the server, for all registered clients",
+        adviceIfMissing: "a mapping with `client_id`"),
+      .customReader(
+        "initial_access_token", .section("secret"),
+        "The token that a registration request must contain (RFC 7591, section 1.2), at least 128 random bits",
+        default: "none, anyone may register"),
+      .date(
+        "not_before", \.notBefore,
+        """
+        The first day whose ids are accepted. An id contains the quarter in which it was issued, so that all ids of the \
+        quarters before that of this day end; their clients register again
+        """,
+        default: "ids do not end"),
+      .customReader(
+        "deny", .section("client_deny"), "Registered clients that are refused; takes effect with a reload",
+        default: "none"),
+    ]
+  ) { RegistrationSettings() }
+}
+
+extension UnlistedRedirects {
+  /// The settings of `redirects:` in `registration:`.
+  public static let table = SettingTable<UnlistedRedirects>(
+    "unlisted_redirects", "The redirect URIs that clients may have which the policy does not list.",
+    [
+      .customReader(
+        "https", .word("any", or: .list(.text("host names"), allowsSingleValue: true)),
+        "Hosts of https redirect URIs; `.example.com` permits all subdomains", default: "none"),
+      .flag(
+        "loopback", \.loopback,
+        """
+        `true`: native apps may have redirect URIs on loopback addresses and `localhost`; those without a port match any \
+        port
+        """),
+      .customReader(
+        "schemes", .word("any", or: .list(.text("private-use schemes"), allowsSingleValue: true)),
+        """
+        Private-use schemes of native apps; `any` permits those that satisfy `enforcement.schemes`, and only a listed \
+        scheme may lack a period
+        """,
+        default: "none"),
+    ]
+  ) { UnlistedRedirects() }
+}
+
+extension ClientDenyList {
+  /// The settings of `deny:` in `registration:`.
+  public static let table = SettingTable<ClientDenyList>(
+    "client_deny", "Clients that are refused at every endpoint, although they are registered.",
+    [
+      .customReader("ids", .list(.text("client ids"), allowsSingleValue: true), "Their ids", default: "none"),
+      .customReader(
+        "hosts", .list(.text("host names"), allowsSingleValue: true),
+        "Hosts of their https redirect URIs; `.example.com` denies all subdomains", default: "none"),
+      .customReader(
+        "schemes", .list(.text("private-use schemes"), allowsSingleValue: true),
+        "Private-use schemes of their redirect URIs", default: "none"),
+      .flag(
+        "loopback", \.loopback, "`true`: clients with a redirect URI on a loopback address or `localhost`"),
+      .customReader(
+        "names", .list(.text("names; `*` matches any characters"), allowsSingleValue: true),
+        "The names by which they call themselves; the case of ASCII letters is ignored", default: "none"),
+    ]
+  ) { ClientDenyList() }
+}

@@ -1,0 +1,127 @@
+public import OAuth
+
+/// The limits for clients that the policy does not list, and the template from which they are made. A source of such
+/// clients, for example dynamic registration, has one value of this type.
+///
+/// A client's metadata can only narrow these limits. Every such client is public, needs PKCE, and gets the gateway's
+/// consent page.
+public struct UnlistedClientRules: Sendable {
+  /// The client of the gateway at the upstream, which all of these clients share.
+  public var upstream: UpstreamClient
+  /// The scope tokens that these clients may request.
+  public var scopes: [String]
+  /// The redirect URIs that these clients may have.
+  public var redirects: UnlistedRedirects
+  /// The clients that are refused, whatever their metadata are.
+  public var denied: ClientDenyList
+  /// The rules of `enforcement:` for these clients.
+  public var enforcement = EnforcementSettings()
+
+  /// Creates rules.
+  public init(
+    upstream: UpstreamClient, scopes: [String], redirects: UnlistedRedirects, denied: ClientDenyList = ClientDenyList()
+  ) {
+    self.upstream = upstream
+    self.scopes = scopes
+    self.redirects = redirects
+    self.denied = denied
+  }
+
+  /// Creates the defaults: nothing is permitted.
+  public init() {
+    self.init(upstream: UpstreamClient(), scopes: [], redirects: UnlistedRedirects())
+  }
+}
+
+extension UnlistedClientRules {
+  /// Returns the part of the metadata that these rules permit; `nil` if no redirect URI is left, or if the client has
+  /// requested scopes and none of them is left.
+  public func permitted(_ metadata: ClientMetadata) -> ClientMetadata? {
+    var permitted = metadata
+    permitted.redirectURIs = metadata.redirectURIs.filter { permits($0, metadata.applicationType) }
+    guard !permitted.redirectURIs.isEmpty else { return nil }
+    if let scope = metadata.scope {
+      let kept = scope.text.split(separator: " ").filter { scopes.contains(String($0)) }
+      guard let scope = Scope(parsing: kept.joined(separator: " ")) else { return nil }
+      permitted.scope = scope
+    }
+    return permitted
+  }
+
+  /// Returns true if a client of this application type may have the redirect URI. The name `localhost` counts as a
+  /// loopback address.
+  public func permits(_ uri: RedirectURI, _ type: ClientMetadata.ApplicationType) -> Bool {
+    switch uri.kind {
+    case .https(let host): return redirects.permits(host: host)
+    case .loopback: return type == .native && redirects.loopback
+    case .localhost: return type == .native && redirects.loopback && enforcement.localhost != .reject
+    case .privateUse(let scheme):
+      guard type == .native else { return false }
+      // A scheme without a period could belong to any program, so it must be listed.
+      let profile: RedirectURI.SchemeProfile = enforcement.schemes == .strict ? .strict : .minimum
+      return redirects.lists(scheme: scheme) || redirects.anyScheme && uri.schemeProblem(profile) == nil
+    case .windowsBroker: return type == .native && (redirects.anyScheme || redirects.lists(scheme: "msapp"))
+    }
+  }
+
+  /// Returns the client that these rules make from metadata; `nil` if the client is denied or nothing of its metadata
+  /// is permitted.
+  ///
+  /// The rules are applied on every use, so that a change of the policy takes effect with its reload.
+  ///
+  /// - Parameters:
+  ///   - id: The `client_id` that the client sends.
+  ///   - metadata: The validated metadata of the client.
+  public func client(_ id: ClientID, _ metadata: ClientMetadata) -> Client? {
+    guard !denied.contains(id, metadata), let permitted = permitted(metadata) else { return nil }
+    let tokens = permitted.scope?.text.split(separator: " ").map(String.init) ?? scopes
+    var upstream = upstream
+    upstream.scopes = ScopeRules(drop: upstream.scopes?.drop, default: tokens)
+    var settings = ClientSettings(
+      id: id, name: permitted.name, kind: .public, application: permitted.applicationType == .web ? .web : .native,
+      redirectURIs: permitted.redirectURIs, pkce: .required, consent: .gateway, upstream: upstream,
+      registration: .untrusted)
+    settings.enforcement = enforcement
+    settings.enforcement.mode = .enforce
+    settings.enforcement.pushedAuthorization = .off
+    settings.enforcement.rawRefreshUntil = nil
+    settings.grants = permitted.usesRefreshTokens ? [.authorizationCode, .refreshToken] : [.authorizationCode]
+    settings.allowedScopes = Set(tokens)
+    settings.acceptsAnyPortOfPortlessLocalhost = true
+    return Client(settings)
+  }
+}
+
+/// The redirect URIs that clients may have which the policy does not list. By default, none.
+public struct UnlistedRedirects: Sendable {
+  /// True if an https redirect URI may have any host.
+  public var anyHost = false
+  /// The hosts of https redirect URIs. An entry that begins with a period permits all subdomains.
+  public var hosts: [String] = []
+  /// True if a native app may have redirect URIs on loopback addresses and `localhost`.
+  public var loopback = false
+  /// True if a native app may have any private-use scheme that satisfies `enforcement.schemes`.
+  public var anyScheme = false
+  /// The private-use schemes that native apps may have, also those without a period.
+  public var schemes: [String] = []
+
+  /// Creates the defaults.
+  public init() {}
+
+  /// Returns true if an https redirect URI may have the host.
+  func permits(host: String) -> Bool { anyHost || HostList.contains(host, in: hosts) }
+
+  func lists(scheme: String) -> Bool { schemes.contains(scheme) }
+}
+
+extension Policy {
+  /// Returns the client with this id: one that the policy lists, or `unlisted` if this has the id.
+  ///
+  /// - Parameter unlisted: The client of the request if the policy does not list it, as the caller made it from
+  ///   metadata (`UnlistedClientRules`); `nil` if there is none.
+  public func client(_ id: ClientID, unlisted: Client?) -> Client? {
+    if let listed = clients[id] { return listed }
+    guard let unlisted, unlisted.id == id else { return nil }
+    return unlisted
+  }
+}

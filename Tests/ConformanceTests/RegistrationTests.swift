@@ -1,0 +1,283 @@
+import Demo
+import Enforcement
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Stores
+import Testing
+
+/// RFC 7591: dynamic client registration.
+@Suite("Dynamic registration")
+struct RegistrationTests {
+  static let native = "com.example.app:/oauth2redirect/example-provider"
+
+  // MARK: Redirect URIs
+
+  @Test("8252-7-three-options: a native app registers all kinds of redirect URI at once")
+  func threeOptions() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let uris = ["com.example.app:/cb", "https://app.example.com/cb", "http://127.0.0.1/cb", "http://[::1]/cb"]
+      let response = try await gateway.register(uris)
+      #expect(response.status == 201)
+      let client = try response.registration()
+      #expect(client.redirectURIs == uris)
+      #expect(client.type == "native")
+    }
+  }
+
+  @Test(
+    "8252-7.1-rfc-example, 8252-7.1-clientid-scheme: reversed domain names are registered and used",
+    arguments: [native, "net.example.usercontent.client1234:/cb"])
+  func privateUse(uri: String) async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let id = try await gateway.registeredID([uri])
+      let response = try await gateway.get(gateway.authorizationTarget(id, uri))
+      #expect(response.status == 200)
+      #expect(response.text.contains("consent_token"))
+    }
+  }
+
+  @Test("8252-7.2-https-public: a native app with a claimed https URI stays public and gets tokens")
+  func claimedHTTPS() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let uri = "https://app.example.com/cb"
+      let id = try await gateway.registeredID([uri], "\"application_type\":\"native\"")
+      let tokens = try await gateway.tokens(id, uri)
+      #expect(!tokens.accessToken.reveal().isEmpty)
+    }
+  }
+
+  @Test("8252-8.3-localhost: a localhost URI with a port matches this port only, one without a port any port")
+  func localhost() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let exact = try await gateway.registeredID(["http://localhost:8080/cb"])
+      _ = try await gateway.expectErrorPage(gateway.authorizationTarget(exact, "http://localhost:5000/cb"))
+      let free = try await gateway.registeredID(["http://localhost/cb"])
+      let response = try await gateway.get(gateway.authorizationTarget(free, "http://localhost:5000/cb"))
+      #expect(response.status == 200)
+      _ = try await gateway.expectErrorPage(gateway.authorizationTarget(free, "http://127.0.0.1:5000/cb"))
+      await gateway.reload { $0.registration?.rules.enforcement.localhost = .reject }
+      gateway.expectRegistrationError(try await gateway.register(["http://localhost/cb"]), "invalid_redirect_uri")
+    }
+  }
+
+  @Test("8252-8.3-http-allowed, 9700-2.6-http-redirect: http is for loopback redirect URIs of native apps only")
+  func http() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      #expect(try await gateway.register(["http://127.0.0.1/cb"]).status == 201)
+      for (uri, members) in [
+        ("http://app.example.com/cb", ""), ("http://web.example.com/cb", "\"application_type\":\"web\""),
+        ("http://127.0.0.1/cb", "\"application_type\":\"web\""),
+      ] {
+        gateway.expectRegistrationError(try await gateway.register([uri], members), "invalid_redirect_uri")
+      }
+    }
+  }
+
+  @Test(
+    """
+    8252-8.4-complete-uri, 8252-8.4-period, 7595-3.8-syntax, 7595-3.8-lowercase, 7595-3.8-no-iana-clash, \
+    6749-3.1.2-fragment, 8252-5-no-oob: redirect URIs that no app may register are refused
+    """,
+    arguments: [
+      "com.example.app:", "https://*.example.com/cb", "myapp:/cb", "com.example.my_app:/cb", "1com.example:/cb",
+      "Com.Example.App:/cb", "javascript:/cb", "intent:/cb", "tel:/1", "https://app.example.com/cb#",
+      "urn:ietf:wg:oauth:2.0:oob", "local.myapp:/cb",
+    ])
+  func refusedURIs(uri: String) async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      gateway.expectRegistrationError(try await gateway.register([uri]), "invalid_redirect_uri")
+    }
+  }
+
+  @Test("8252-B.3-msapp: the Windows broker's URI is registered, compared exactly, and needs PKCE")
+  func msapp() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let uri = "msapp://s-1-15-2-1111-2222-3333"
+      let id = try await gateway.registeredID([uri])
+      let target = gateway.authorizationTarget(id, uri) { $0.remove("code_challenge") }
+      _ = try await gateway.expectErrorPage(target)
+      _ = try await gateway.expectErrorPage(gateway.authorizationTarget(id, uri + "/"))
+    }
+  }
+
+  @Test("7591-5-three-kinds: localhost is registered, a scheme without a period is not unless it is listed")
+  func threeKinds() async throws {
+    let policy = try GatewayFixture.registering { settings in settings.rules.redirects.schemes = ["cursor"] }
+    try await GatewayFixture.run(policy) { gateway in
+      #expect(try await gateway.register(["http://localhost:8080/oauth_redirect"]).status == 201)
+      let response = try await gateway.register(["exampleapp://oauth_redirect"])
+      gateway.expectRegistrationError(response, "invalid_redirect_uri")
+      #expect(try await gateway.register(["cursor://anysphere.cursor-mcp/oauth/callback"]).status == 201)
+    }
+  }
+
+  @Test("7591-2-redirect-uris, 6749-3.1.2.2-required: a registration needs a list with at least one redirect URI")
+  func redirectURIsRequired() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      for json in [
+        "{\"grant_types\":[\"authorization_code\"]}", "{\"redirect_uris\":[]}",
+        "{\"redirect_uris\":\"com.example.app:/cb\"}", "{\"redirect_uris\":[1]}",
+      ] {
+        gateway.expectRegistrationError(try await gateway.register(json: json), "invalid_redirect_uri")
+      }
+      _ = try await gateway.expectErrorPage(gateway.authorizationTarget("tv1", "com.example.app:/cb"))
+    }
+  }
+
+  // MARK: Metadata
+
+  @Test("8252-8.4-public, 7591-2-auth-none: a native app is public and gets no secret and no other grants")
+  func publicClient() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let response = try await gateway.register(
+        [Self.native], "\"application_type\":\"native\",\"token_endpoint_auth_method\":\"none\"")
+      #expect(response.status == 201)
+      let client = try response.registration()
+      #expect(client.method == "none")
+      #expect(client.secret == nil)
+      for grants in ["[\"client_credentials\"]", "[\"implicit\",\"authorization_code\"]", "[]", "\"code\"", "[1]"] {
+        let refused = try await gateway.register([Self.native], "\"grant_types\":\(grants)")
+        gateway.expectRegistrationError(refused, "invalid_client_metadata")
+      }
+    }
+  }
+
+  @Test("7591-2-default-auth: absent members have the defaults of the RFC, and every client is public")
+  func defaults() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let client = try await gateway.register(["https://web3.example.com/cb"]).registration()
+      #expect(client.grants == ["authorization_code"])
+      #expect(client.responses == ["code"])
+      #expect(client.method == "none")
+      #expect(client.type == "web")
+      #expect(client.secret == nil)
+      let asked = try await gateway.register(
+        ["https://web3.example.com/cb"], "\"token_endpoint_auth_method\":\"client_secret_post\"")
+      #expect(asked.status == 201)
+      #expect(try asked.registration().method == "none")
+    }
+  }
+
+  @Test("7591-2-ignore-unknown, 7591-5-no-upstream-leak: unknown members and a proposed client_id are ignored")
+  func unknownMembers() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let response = try await gateway.register(
+        [Self.native], "\"foo\":1,\"client_id\":\"admin\",\"logo_uri\":\"https://evil.example/l\"")
+      #expect(response.status == 201)
+      #expect(!response.text.contains("foo"))
+      #expect(!response.text.contains("evil.example"))
+      #expect(try response.registration().clientID.hasPrefix("pg1."))
+      #expect(!response.text.contains("legacy-native"))
+      #expect(!response.text.contains(FixturePolicy.nativeSecret))
+    }
+  }
+
+  @Test(
+    "7591-2.1-consistency: grant types and response types must agree",
+    arguments: [
+      "\"response_types\":[\"token\"]", "\"response_types\":[\"code\",\"id_token\"]", "\"response_types\":[]",
+      "\"grant_types\":[\"refresh_token\"]", "\"response_types\":\"code\"",
+    ])
+  func consistency(members: String) async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      gateway.expectRegistrationError(
+        try await gateway.register([Self.native], members), "invalid_client_metadata")
+    }
+  }
+
+  // MARK: The endpoint
+
+  @Test("7591-3-json-post: the endpoint takes POST of JSON only")
+  func jsonPost() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let get = try await gateway.get("/register")
+      #expect(get.status == 405)
+      #expect(get.headers["Allow"] == "POST")
+      let form = try await gateway.post("/register", ["redirect_uris": Self.native])
+      gateway.expectRegistrationError(form, "invalid_client_metadata")
+      for json in ["", "[]", "{", "{\"redirect_uris\":[\"com.example.app:/cb\"]} x"] {
+        gateway.expectRegistrationError(try await gateway.register(json: json), "invalid_client_metadata")
+      }
+      let large = "\"padding\":\"\(String(repeating: "x", count: 17_000))\""
+      gateway.expectRegistrationError(
+        try await gateway.register([Self.native], large), "invalid_client_metadata")
+    }
+  }
+
+  @Test("7591-3-access: an initial access token can be required, and open registration is limited by network")
+  func access() async throws {
+    let token = "5f0c1e9d7a3b48268d4e0f6b2c917a35"
+    let closed = try GatewayFixture.registering { $0.initialAccessToken = Secret(token) }
+    try await GatewayFixture.run(closed) { gateway in
+      let refused = try await gateway.register([Self.native])
+      #expect(refused.status == 401)
+      #expect(refused.headers["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+      let json = "{\"redirect_uris\":[\"\(Self.native)\"]}"
+      #expect(try await gateway.register(json: json, ["Authorization": "Bearer wrong"]).status == 401)
+      #expect(try await gateway.register(json: json, ["Authorization": "Bearer \(token)"]).status == 201)
+    }
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let usage = gateway.store.usage
+      var statuses: [Int: Int] = [:]
+      for number in 0..<2_000 {
+        let response = try await gateway.register(["com.example.app\(number % 10):/cb"])
+        statuses[response.status, default: 0] += 1
+        if number == 999 { #expect(statuses == [201: 1_000]) }
+        if response.status == 429 {
+          #expect(response.headers["Retry-After"] != nil)
+          break
+        }
+      }
+      #expect(statuses[429] == 1)
+      // Nothing is stored for a registration.
+      #expect(gateway.store.usage.map(\.entries) == usage.map(\.entries))
+      #expect(gateway.store.usage.map(\.bytes) == usage.map(\.bytes))
+    }
+  }
+
+  @Test("7591-3.2.1-response: the response is 201 with no-store, the id and the metadata in force")
+  func response() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let response = try await gateway.register(
+        [Self.native, "https://App.example.com:0/cb"],
+        """
+        "client_name":"Mail","scope":"mail admin","grant_types":["authorization_code","refresh_token",\
+        "urn:ietf:params:oauth:grant-type:device_code"]
+        """)
+      #expect(response.status == 201)
+      #expect(response.headers["Content-Type"] == "application/json")
+      #expect(response.headers["Cache-Control"] == "no-store")
+      #expect(response.headers["Pragma"] == "no-cache")
+      let client = try response.registration()
+      #expect(client.clientID.hasPrefix("pg1."))
+      #expect(client.redirectURIs == [Self.native])
+      #expect(client.grants == ["authorization_code", "refresh_token"])
+      #expect(client.name == "Mail")
+      #expect(client.scope == "mail")
+      #expect(client.method == "none")
+    }
+  }
+
+  @Test("7591-3.2.2-errors: errors are 400 with JSON and the code for their member")
+  func errors() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let nine = (1...9).map { "com.example.app\($0):/cb" }
+      for uris in [["http://app.example.com/cb"], nine] {
+        gateway.expectRegistrationError(try await gateway.register(uris), "invalid_redirect_uri")
+      }
+      for members in [
+        "\"client_name\":\"\(String(repeating: "x", count: 65))\"", "\"client_name\":\"a\\u202eb\"",
+        "\"client_name\":1", "\"scope\":\"admin\"", "\"scope\":\"a\\\\\"", "\"application_type\":\"browser\"",
+        "\"token_endpoint_auth_method\":1",
+      ] {
+        let response = try await gateway.register([Self.native], members)
+        gateway.expectRegistrationError(response, "invalid_client_metadata")
+      }
+      let long = try await gateway.register(["com.example.app:/\(String(repeating: "x", count: 1_000))"])
+      gateway.expectRegistrationError(long, "invalid_client_metadata")
+    }
+  }
+}

@@ -1,0 +1,203 @@
+import Demo
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Sealing
+import Testing
+import Time
+
+/// Clients that registered themselves, after their registration.
+@Suite("Registered clients")
+struct RegisteredClientTests {
+  private static let uri = "http://127.0.0.1/cb"
+  private static let usedURI = "http://127.0.0.1:51004/cb"
+  private static let refreshing = "\"grant_types\":[\"authorization_code\",\"refresh_token\"]"
+
+  private static func policy(_ adjust: (inout RegistrationSettings) -> Void = { _ in }) throws -> Policy {
+    try FixturePolicy.with { fixture in
+      var settings = RegistrationSettings()
+      settings.rules.scopes = ["mail", "openid"]
+      settings.rules.redirects.hosts = ["app.example.com", ".example.net"]
+      settings.rules.redirects.loopback = true
+      settings.rules.upstream = UpstreamClient(
+        clientID: ClientID("legacy-native"), clientSecret: Secret(FixturePolicy.nativeSecret), authentication: .basic,
+        redirectURI: .callback)
+      adjust(&settings)
+      fixture.registration = settings
+    }
+  }
+
+  private func id(_ gateway: GatewayFixture, _ uri: String = uri, _ members: String = refreshing) async throws -> String
+  {
+    let body = "{\"redirect_uris\":[\"\(uri)\"],\(members)}"
+    let response = try await gateway.send(
+      Request(
+        method: "POST", target: "/register", headers: ["Content-Type": "application/json"], body: Array(body.utf8)))
+    #expect(response.status == 201, "\(response.text)")
+    let text = response.text
+    let start = try #require(text.firstRange(of: "\"client_id\":\"")?.upperBound)
+    return String(text[start...].prefix { $0 != "\"" })
+  }
+
+  private func refresh(_ gateway: GatewayFixture, _ token: Secret, _ id: String) async throws -> Response {
+    try await gateway.post("/token", ["grant_type": "refresh_token", "refresh_token": token.reveal(), "client_id": id])
+  }
+
+  @Test("A client registers, the user consents, and the client gets, refreshes and revokes tokens")
+  func completeFlow() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway)
+      let code = try await gateway.code(id, Self.usedURI)
+      let response = try await gateway.redeem(code, id, Self.usedURI)
+      let tokens = try #require(NativeApp.tokens(in: response), "\(response.text)")
+      let refreshed = try await refresh(gateway, try #require(tokens.refreshToken), id)
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+      let next = try #require(NativeApp.tokens(in: refreshed)?.refreshToken)
+      let revoked = try await gateway.post("/revoke", ["token": next.reveal(), "client_id": id])
+      #expect(revoked.status == 200)
+      #expect(try await refresh(gateway, next, id).status == 400)
+    }
+  }
+
+  @Test("The same metadata gives the same id within a quarter, whatever the order of its lists, and another id later")
+  func idempotent() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let first = try await id(gateway, "http://127.0.0.1/a\",\"http://127.0.0.1/b")
+      #expect(try await id(gateway, "http://127.0.0.1/b\",\"http://127.0.0.1/a") == first)
+      #expect(try await id(gateway, "http://127.0.0.1/a") != first)
+      gateway.clock.advance(by: 100 * 86_400)
+      let later = try await id(gateway, "http://127.0.0.1/a\",\"http://127.0.0.1/b")
+      #expect(later != first)
+      #expect(try await gateway.get(gateway.authorizationTarget(first, "http://127.0.0.1/a")).status == 200)
+    }
+  }
+
+  @Test("The page says that a registered client calls itself so, that it is unverified, and which scope it gets")
+  func page() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway, Self.uri, "\"client_name\":\"Example Bank\"")
+      let page = try await gateway.get(gateway.authorizationTarget(id, Self.usedURI))
+      #expect(page.text.contains("an app that calls itself <bdi>Example Bank</bdi>"))
+      #expect(page.text.contains("unverified"))
+      #expect(page.text.contains("<code>mail</code>"))
+      let nameless = try await self.id(gateway)
+      let other = try await gateway.get(gateway.authorizationTarget(nameless, Self.usedURI))
+      #expect(other.text.contains("an app without a name"))
+      #expect(!other.text.contains("pg1."))
+    }
+  }
+
+  @Test(
+    "An entry of the deny-list ends a client at every endpoint with the next reload",
+    arguments: ["id", "loopback", "name", "not_before"])
+  func denied(by entry: String) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway, Self.uri, Self.refreshing + ",\"client_name\":\"Free Coins\"")
+      let code = try await gateway.code(id, Self.usedURI)
+      let response = try await gateway.redeem(try await gateway.code(id, Self.usedURI), id, Self.usedURI)
+      let token = try #require(NativeApp.tokens(in: response)?.refreshToken, "\(response.text)")
+      let now = gateway.clock.now
+      await gateway.reload { policy in
+        switch entry {
+        case "id": policy.registration?.rules.denied.ids = [id]
+        case "loopback": policy.registration?.rules.denied.loopback = true
+        case "name": policy.registration?.rules.denied.names = ["*COINS*"]
+        default: policy.registration?.notBefore = now + 100 * 86_400
+        }
+      }
+      let page = try await gateway.get(gateway.authorizationTarget(id, Self.usedURI))
+      #expect(page.status == 400)
+      #expect(page.text.contains("client-unknown"))
+      for refused in [try await gateway.redeem(code, id, Self.usedURI), try await refresh(gateway, token, id)] {
+        #expect(refused.status == 400, "\(refused.text)")
+        #expect(refused.text.contains("invalid_client"))
+      }
+    }
+  }
+
+  @Test("A limit that becomes narrower applies to clients that registered before")
+  func narrowed() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway, "https://app.example.com/cb")
+      #expect(try await gateway.get(gateway.authorizationTarget(id, "https://app.example.com/cb")).status == 200)
+      await gateway.reload { $0.registration?.rules.redirects.hosts = [".example.net"] }
+      #expect(try await gateway.get(gateway.authorizationTarget(id, "https://app.example.com/cb")).status == 400)
+      await gateway.reload { $0.registration = nil }
+      #expect(try await gateway.get(gateway.authorizationTarget(id, "https://app.example.com/cb")).status == 400)
+    }
+  }
+
+  @Test("A registered client may request only the scope of its registration")
+  func scope() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway, Self.uri, "\"scope\":\"mail\"")
+      #expect(
+        try await gateway.get(gateway.authorizationTarget(id, Self.usedURI) { $0.append("scope", "openid") })
+          .status == 400)
+      #expect(
+        try await gateway.get(gateway.authorizationTarget(id, Self.usedURI) { $0.append("scope", "mail") })
+          .status == 200)
+    }
+  }
+
+  @Test("An altered id, an id of another gateway's key and an overlong id belong to no client")
+  func foreign() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway)
+      var foreign = ""
+      try await GatewayFixture.run(try Self.policy()) { other in foreign = try await self.id(other) }
+      for wrong in [String(id.dropLast(2)) + "AA", foreign, "pg1.", "pg1." + String(repeating: "A", count: 1_200)] {
+        #expect(try await gateway.get(gateway.authorizationTarget(wrong, Self.usedURI)).status == 400)
+      }
+    }
+  }
+
+  @Test("A registered client cannot push, and needs PKCE")
+  func limits() async throws {
+    let policy = try FixturePolicy.with { fixture in
+      fixture.registration = try? Self.policy().registration
+      fixture.upstream.endpoints.pushedAuthorization = ["/par"]
+      fixture.edit("n1") { $0.pushedAuthorization = .optional }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await id(gateway)
+      let pushed = try await gateway.post(
+        "/par",
+        [
+          "client_id": id, "redirect_uri": Self.usedURI, "response_type": "code",
+          "code_challenge": GatewayFixture.challenge, "code_challenge_method": "S256",
+        ])
+      #expect(pushed.status == 400)
+      let target = gateway.authorizationTarget(id, Self.usedURI) { $0.remove("code_challenge") }
+      #expect(try await gateway.get(target).status == 400)
+    }
+  }
+
+  @Test("A registered client is enforced although unknown clients are observed")
+  func observed() async throws {
+    let policy = try FixturePolicy.with { fixture in
+      fixture.registration = try? Self.policy().registration
+      fixture.unknownClients = .observe
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await id(gateway)
+      #expect(try await gateway.get(gateway.authorizationTarget(id, Self.usedURI)).text.contains("consent_token"))
+      #expect(try await gateway.get(gateway.authorizationTarget("pg1.AAAA", Self.usedURI)).status == 400)
+    }
+  }
+
+  @Test("A sign-in of a registered client fits behind a handle if the server accepts only a short state")
+  func shortState() async throws {
+    let policy = try FixturePolicy.with { fixture in
+      fixture.registration = try? Self.policy().registration
+      fixture.upstream.stateLimit = 64
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await id(gateway)
+      let response = try await gateway.redeem(try await gateway.code(id, Self.usedURI), id, Self.usedURI)
+      #expect(response.status == 200, "\(response.text)")
+    }
+  }
+}
