@@ -159,10 +159,13 @@ extension PolicyReader {
     settings.id = id
     settings.redirectURIs = draft.redirectURIs.map(\.value)
     settings.upstream = draft.upstream.settings(
-      for: id, authentication: upstream?.authenticatesInBody ?? false ? .post : .basic)
+      for: id, authentication: defaultAuthentication)
     if settings.mode == .observe, settings.application == .native {
       nativeClientInObserveMode = nativeClientInObserveMode ?? id
     }
     return Client(settings)
   }
+
+  /// The authentication of clients at the upstream, if their own settings do not name one.
+  var defaultAuthentication: UpstreamClient.Authentication { upstream?.authenticatesInBody ?? false ? .post : .basic }
 }

@@ -53,7 +53,7 @@ extension PolicyReader {
     requireSettings(of: RegistrationDraft.section, in: fields, field.key, named: "`registration`")
     var settings = draft.settings
     settings.rules.enforcement = enforcement.defaults
-    settings.rules.upstream = draft.upstream.settings(for: ClientID(""))
+    settings.rules.upstream = draft.upstream.settings(for: ClientID(""), authentication: defaultAuthentication)
     // The server does not know the redirect URIs of registered clients.
     if draft.upstream.redirectURI == nil { settings.rules.upstream.redirectURI = .callback }
     lint(settings, draft.upstream, fields)

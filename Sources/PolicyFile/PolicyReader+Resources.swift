@@ -160,7 +160,7 @@ extension PolicyReader {
       if fields["client_id"] == nil { reportMissing("client_id", field.key, in: "`\(field.name)`", "its id") }
       return nil
     }
-    return draft.settings(for: id)
+    return draft.settings(for: id, authentication: defaultAuthentication)
   }
 
   fileprivate func resourceServer(_ field: Field) -> ResourceServer? {
