@@ -32,7 +32,7 @@ final class MetadataDocuments: Sendable {
     upstream = policy.upstream
     self.matcher = matcher
     source = UpstreamMetadataCache.Source(
-      origin: upstream.origin, paths: upstream.endpoints.metadataCandidates,
+      url: upstream.url, paths: upstream.endpoints.metadataCandidates,
       isConfigured: !upstream.endpoints.metadata.isEmpty)
   }
 

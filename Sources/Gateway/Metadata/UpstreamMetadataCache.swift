@@ -1,4 +1,3 @@
-import Policy
 import Synchronization
 import Time
 
@@ -9,7 +8,8 @@ import Time
 final class UpstreamMetadataCache: Sendable {
   /// The place of the document. A copy from another place is not used, for example after a reload of the policy.
   struct Source: Sendable, Equatable {
-    let origin: Origin
+    /// The URL of the upstream, or its Unix socket.
+    let url: String
     /// The paths in the order in which they are tried.
     let paths: [String]
     /// True if the policy names the paths, so that the document must exist.
