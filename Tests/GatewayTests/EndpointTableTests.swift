@@ -1,4 +1,5 @@
 import GatewayTestSupport
+import OAuth
 import PathReading
 import Policy
 import Sealing
@@ -12,10 +13,15 @@ import Time
 struct EndpointTableTests {
   @Test("Each path that a row takes from the policy is read as that row's endpoint")
   func paths() throws {
+    let uri = try #require(ResourceURI(parsing: "https://gw.example/api"))
     let policy = try FixturePolicy.with {
       $0.upstream.endpoints = EndpointPaths(
         authorization: ["/authorize", "/v2/authorize"], token: ["/token"], revocation: ["/revoke"],
-        introspection: ["/introspect"], pushedAuthorization: ["/par"], closed: ["/register"])
+        introspection: ["/introspect"], pushedAuthorization: ["/par"], closed: ["/closed"])
+      var resource = ResourceSettings(uri: uri)
+      resource.introspection = ResourceServer(id: "api", secret: Secret("secret"))
+      $0.resources = [resource]
+      $0.registration = RegistrationSettings()
     }
     let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
     for endpoint in Endpoint.allCases {
@@ -33,6 +39,8 @@ struct EndpointTableTests {
       case .answer where endpoint == .otherOwnPath: #expect(endpoint.row.label == .otherPath)
       // `start` begins an authorization request again.
       case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
+      // The gateway's own introspection endpoint has the label of the server's.
+      case .answer where endpoint == .resourceIntrospection: #expect(endpoint.row.label == .introspection)
       case .answer, .answerIf, .answerInstead: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
       case .refuse: #expect(endpoint.row.label == .otherPath)
       }

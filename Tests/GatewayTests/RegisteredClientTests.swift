@@ -45,6 +45,32 @@ struct RegisteredClientTests {
     try await gateway.post("/token", ["grant_type": "refresh_token", "refresh_token": token.reveal(), "client_id": id])
   }
 
+  @Test("The metadata names the registration endpoint exactly if clients can register")
+  func metadata() async throws {
+    let path = "/.well-known/oauth-authorization-server"
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let document = try await gateway.get(path).text
+      #expect(document.contains("\"registration_endpoint\":\"https://gw.example/register\""))
+      await gateway.reload { $0.registration = nil }
+      #expect(try await !gateway.get(path).text.contains("registration_endpoint"))
+    }
+  }
+
+  @Test("Scripts of the listed origins may register a client")
+  func scripts() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway async throws in
+      await gateway.reload { $0.gateway.corsOrigins = [Origin(scheme: .https, host: "app.example.com")] }
+      for (origin, expected) in [("https://app.example.com", "https://app.example.com"), ("https://x.example", nil)] {
+        let response = try await gateway.send(
+          Request(
+            method: "POST", target: "/register", headers: ["Content-Type": "application/json", "Origin": origin],
+            body: Array("{\"redirect_uris\":[\"https://app.example.com/cb\"]}".utf8)))
+        #expect(response.status == 201)
+        #expect(response.headers["Access-Control-Allow-Origin"] == expected)
+      }
+    }
+  }
+
   @Test("A client registers, the user consents, and the client gets, refreshes and revokes tokens")
   func completeFlow() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -38,6 +38,10 @@ struct OfferedCapabilities: Sendable {
         flags["require_pushed_authorization_requests"] = true
       }
     }
+    if let registration = policy.registration {
+      offer("registration_endpoint", at: [registration.path])
+      addUnlistedClients()
+    }
     // RFC 9207, section 3.
     flags["authorization_response_iss_parameter_supported"] = true
     // The second flag is true if it is missing (OpenID Connect Discovery, section 3). A `request_uri` of RFC 9126 is
@@ -53,6 +57,13 @@ struct OfferedCapabilities: Sendable {
   /// Adds an endpoint; no effect without a path.
   mutating func offer(_ member: String, at paths: [String]) {
     if !paths.isEmpty { endpoints[member] = paths }
+  }
+
+  /// Adds the capabilities of clients that the policy does not list (`UnlistedClientRules`).
+  private mutating func addUnlistedClients() {
+    grantTypes.formUnion([.authorizationCode, .refreshToken])
+    responseModes.insert(.query)
+    authenticationMethods.insert("none")
   }
 
   private mutating func add(_ client: Client) {

@@ -45,11 +45,23 @@ struct CrossOriginAccess: Sendable {
       response.headers = Headers(
         response.headers.fields.filter { !CrossOriginAccess.isCrossOriginField($0.name) })
     }
-    guard !origins.isEmpty, let client, client.mode == .enforce else { return }
+    guard let client, client.mode == .enforce else { return }
+    edit(&response, to: request) { origin in
+      client.redirectURIs.contains { CrossOriginAccess.hasOrigin(origin, $0) }
+    }
+  }
+
+  /// Adds the gateway's CORS fields to a response that scripts of all listed origins may read.
+  func edit(_ response: inout Response, to request: Request) {
+    edit(&response, to: request) { _ in true }
+  }
+
+  private func edit(_ response: inout Response, to request: Request, ifOrigin isPermitted: (String) -> Bool) {
+    guard !origins.isEmpty else { return }
     if !response.headers.contains("Vary") { response.headers.append("Vary", "Origin") }
-    guard let origin = request.headers.onlyValue(of: "Origin"), origins.contains(origin),
-      client.redirectURIs.contains(where: { CrossOriginAccess.hasOrigin(origin, $0) })
-    else { return }
+    guard let origin = request.headers.onlyValue(of: "Origin"), origins.contains(origin), isPermitted(origin) else {
+      return
+    }
     response.headers.append("Access-Control-Allow-Origin", origin)
     response.headers.append("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, X-Proofgate-Rule")
   }

@@ -25,8 +25,17 @@ struct EndpointRow: Sendable {
   /// Returns the endpoint's paths: those in the policy, or the gateway's own paths.
   let paths: @Sendable (Policy) -> [String]
   let handling: Handling
-  /// True if scripts of `cors_origins` may call the endpoint (`CrossOriginAccess`).
-  var isOpenToScripts = false
+  /// The scripts that may read the responses (`CrossOriginAccess`).
+  var scripts = Scripts.none
+
+  /// The scripts of other origins to which an endpoint is open.
+  enum Scripts {
+    case none
+    /// Those of the client of the request.
+    case ofClient
+    /// Those of all origins in `cors_origins`.
+    case ofListedOrigins
+  }
 }
 
 /// The row of each endpoint. The `switch` is exhaustive, so each endpoint must have a row.
@@ -43,11 +52,11 @@ extension Endpoint {
     case .token:
       EndpointRow(
         label: .token, paths: { $0.upstream.endpoints.token },
-        handling: .answer { await TokenEndpoint($0).respond() }, isOpenToScripts: true)
+        handling: .answer { await TokenEndpoint($0).respond() }, scripts: .ofClient)
     case .revocation:
       EndpointRow(
         label: .revocation, paths: { $0.upstream.endpoints.revocation },
-        handling: .answer { await RevocationEndpoint($0).respond() }, isOpenToScripts: true)
+        handling: .answer { await RevocationEndpoint($0).respond() }, scripts: .ofClient)
     case .introspection:
       EndpointRow(
         label: .introspection, paths: { $0.upstream.endpoints.introspection },
@@ -60,7 +69,7 @@ extension Endpoint {
       EndpointRow(
         label: .pushedAuthorization,
         paths: { $0.acceptsPushedRequests ? $0.upstream.endpoints.pushedAuthorization : [] },
-        handling: .answer { await PushedAuthorizationEndpoint($0).respond() }, isOpenToScripts: true)
+        handling: .answer { await PushedAuthorizationEndpoint($0).respond() }, scripts: .ofClient)
     case .callback:
       EndpointRow(
         label: .callback, paths: { _ in [GatewaySettings.ownPath + "callback"] },
@@ -86,7 +95,7 @@ extension Endpoint {
     case .registration:
       EndpointRow(
         label: .registration, paths: { $0.registration.map { [$0.path] } ?? [] },
-        handling: .answer { RegistrationEndpoint($0).respond() })
+        handling: .answer { RegistrationEndpoint($0).respond() }, scripts: .ofListedOrigins)
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(

@@ -225,7 +225,7 @@ public final class Gateway: RequestHandler {
     let trail = AuditTrail(requestNumber: request.sequenceNumber)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
-    if row.isOpenToScripts, let preflight = snapshot.crossOrigin.preflightResponse(to: request) {
+    if row.scripts != .none, let preflight = snapshot.crossOrigin.preflightResponse(to: request) {
       record(trail, status: preflight.status, peer: request.peer, began: began)
       return .response(preflight)
     }
@@ -238,9 +238,13 @@ public final class Gateway: RequestHandler {
       trail.recordRefusal(rejection)
       reply = .response(pages.error(ErrorPage(rejection)))
     }
-    if row.label != .metadata, trail.mode == EnforcementMode.enforce.rawValue {
-      let client = row.isOpenToScripts && trail.clientIsConfigured ? trail.client : nil
-      reply.edit { snapshot.crossOrigin.edit(&$0, to: request, from: client.flatMap { policy.clients[ClientID($0)] }) }
+    switch row.scripts {
+    case .ofListedOrigins: reply.edit { snapshot.crossOrigin.edit(&$0, to: request) }
+    case .ofClient, .none:
+      let client = intercepted.recordedClient
+      if let client, client.mode == .enforce {
+        reply.edit { snapshot.crossOrigin.edit(&$0, to: request, from: row.scripts == .ofClient ? client : nil) }
+      }
     }
     record(trail, status: reply.status, peer: request.peer, began: began)
     if trail.decision == .reject, case .response(let response) = reply { return .refusal(response) }

@@ -22,6 +22,8 @@ final class InterceptedRequest {
   /// The path of the authorization endpoint that received the original request, if the user restarts a sign-in by a
   /// link of the gateway (`StartEndpoint`); otherwise `nil`.
   var originalAuthorizationPath: String?
+  /// The client of the request; `nil` if it names none, or before it was recorded.
+  private(set) var recordedClient: Client?
   /// The client of the last look-up of an unlisted id; the client is `nil` if the id belongs to none.
   private var lastUnlisted: (id: String, client: Client?)?
 
@@ -62,6 +64,7 @@ final class InterceptedRequest {
 
   /// Records the client of the request.
   func recordClient(_ client: Client) {
+    recordedClient = client
     // The metrics have a series for each configured client. Unlisted clients have none, because anyone can make one.
     trail.clientIsConfigured = policy.clients[client.id] != nil
     if trail.clientIsConfigured { trail.client = client.id.rawValue }
