@@ -26,11 +26,12 @@
 /// the challenge method is allowed                             18
 /// the challenge can match a verifier                          19
 /// scope is a list of scope tokens                             20          16
-/// prompt does not skip the consent page                       21
-/// state is present                                            22
-/// a scope that is not forwarded is noted                      23          18
-/// a resource that is not forwarded is noted                   24          19
-/// authorization details that are not forwarded are noted      25          20
+/// the client may request the scope                            21          17
+/// prompt does not skip the consent page                       22
+/// state is present                                            23
+/// a scope that is not forwarded is noted                      24          19
+/// a resource that is not forwarded is noted                   25          20
+/// authorization details that are not forwarded are noted      26          21
 /// the client uses one authentication method                        6       6
 /// a confidential client is authenticated                           8       9
 /// the client does not request a token bound to its key             9      10
@@ -42,7 +43,7 @@
 /// the client may use the grant                                            13
 /// the parameter that the grant requires is present                        14
 /// the code verifier is well-formed                                        15
-/// a client certificate is noted, because it is not forwarded              17
+/// a client certificate is noted, because it is not forwarded              18
 /// the code was issued to this client                                           1
 /// the code has not expired                                                     2
 /// the policy still gives the client these credentials                          3   3

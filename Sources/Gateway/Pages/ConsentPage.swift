@@ -34,8 +34,8 @@ public struct ConsentPage: Sendable {
 
   /// Creates the content for one authorization request.
   public init(
-    clientID: String, clientName: String? = nil, isSelfNamed: Bool = false, identityIsProven: Bool, destination: RedirectDestination,
-    scopes: [String], action: String, token: String
+    clientID: String, clientName: String? = nil, isSelfNamed: Bool = false, identityIsProven: Bool,
+    destination: RedirectDestination, scopes: [String], action: String, token: String
   ) {
     self.clientID = clientID
     self.clientName = clientName
