@@ -55,10 +55,16 @@ public final class Client: Sendable {
 
   /// The settings of the client. The subscripts read them, so that `client.name` is `client.settings.name`.
   public let settings: ClientSettings
+  /// The scope tokens that a client may request which the policy does not list (`UnlistedClientRules`); `nil` for a
+  /// listed client, which may request any.
+  public let allowedScopes: Set<String>?
 
   /// Creates a client from settings in which all defaults are filled in.
-  public init(_ settings: ClientSettings) {
+  ///
+  /// - Parameter allowedScopes: The scope tokens that an unlisted client may request; `nil` for a listed client.
+  public init(_ settings: ClientSettings, allowedScopes: Set<String>? = nil) {
     self.settings = settings
+    self.allowedScopes = allowedScopes
   }
 
   /// The time in which a second use of a refresh token gets the same response as the first. 0: a second use ends the
@@ -92,7 +98,11 @@ public enum ClientType: String, Sendable, CaseIterable {
 
 extension Client {
   /// True if the client is not listed in the policy, so that its metadata come from itself (`UnlistedClientRules`).
-  public var isUnlisted: Bool { self.allowedScopes != nil }
+  public var isUnlisted: Bool { allowedScopes != nil }
+
+  /// True if a `localhost` redirect URI that is registered without a port matches any port, like a loopback literal. An
+  /// app that registers itself does so before it knows its port.
+  public var acceptsAnyPortOfPortlessLocalhost: Bool { isUnlisted }
 
   /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the
   /// gateway at most logs and counts them.

@@ -43,11 +43,6 @@ public struct ClientSettings: Sendable {
   /// The networks from which a second use of a refresh token within `refreshReuseWindow` gets the same response as the
   /// first use.
   public var refreshReuseNetworks = RefreshReuseNetworks.same
-  /// True if a `localhost` redirect URI that is registered without a port matches any port, like a loopback literal.
-  /// Clients that register themselves do not know their port. Default: false.
-  public var acceptsAnyPortOfPortlessLocalhost = false
-  /// The scope tokens that the client may request; `nil` (default) for any.
-  public var allowedScopes: Set<String>?
 
   /// Creates settings. Properties that are not arguments have their defaults.
   public init(

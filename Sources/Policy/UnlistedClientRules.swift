@@ -86,9 +86,7 @@ extension UnlistedClientRules {
     settings.enforcement.pushedAuthorization = .off
     settings.enforcement.rawRefreshUntil = nil
     settings.grants = permitted.usesRefreshTokens ? [.authorizationCode, .refreshToken] : [.authorizationCode]
-    settings.allowedScopes = Set(tokens)
-    settings.acceptsAnyPortOfPortlessLocalhost = true
-    return Client(settings)
+    return Client(settings, allowedScopes: Set(tokens))
   }
 }
 

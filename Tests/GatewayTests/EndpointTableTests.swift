@@ -41,6 +41,8 @@ struct EndpointTableTests {
       case .answer where endpoint == .start: #expect(endpoint.row.label == .authorization)
       // The gateway's own introspection endpoint has the label of the server's.
       case .answer where endpoint == .resourceIntrospection: #expect(endpoint.row.label == .introspection)
+      // The metadata of resources have the label of the gateway's own.
+      case .answer where endpoint == .protectedResource: #expect(endpoint.row.label == .metadata)
       case .answer, .answerIf, .answerInstead: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
       case .refuse: #expect(endpoint.row.label == .otherPath)
       }

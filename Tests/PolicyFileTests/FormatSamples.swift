@@ -105,7 +105,8 @@ enum FormatSamples {
       registers
       ? "registration:\n  scopes: [mail]\n  upstream: { client_id: legacy }\n" + mapping("registration", 2)
         + "  redirects:\n    schemes: any\n" + mapping("unlisted_redirects", 4) + part("client_deny", "deny", 2) : ""
-    return "version: 1\n" + registration + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n" + mapping("listener", 6)
+    return "version: 1\n" + registration + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n"
+      + mapping("listener", 6)
       + part("tls", "tls", 6) + part("limits", "limits", 2) + part("branding", "branding", 2)
       + part("strict_transport_security", "strict_transport_security", 2) + "upstream:\n" + mapping("upstream", 2)
       + part("endpoints", "endpoints", 2) + part("enforcement", "enforcement", 0) + "clients:\n  -\n"

@@ -16,7 +16,8 @@ extension Pages {
     let claim: HTML = page.isSelfNamed && page.clientName != nil ? "an app that calls itself " : ""
     let shown: HTML = "\(claim)<bdi>\(visible: name)</bdi>"
     let identity: HTML =
-      page.clientName == nil || page.isSelfNamed ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
+      page.clientName == nil || page.isSelfNamed
+      ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
     let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">unverified</span>"
     let warning: HTML =
       page.identityIsProven

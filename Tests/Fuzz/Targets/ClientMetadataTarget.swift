@@ -13,7 +13,9 @@ enum ClientMetadataTarget {
     try Violation.unless(
       (1...ClientMetadata.maximumRedirectURIs).contains(metadata.redirectURIs.count), "too many or no redirect URIs")
     try Violation.unless(Set(metadata.redirectURIs).count == metadata.redirectURIs.count, "a redirect URI twice")
-    if let name = metadata.name { try Violation.unless(ClientMetadata.isDisplayable(name), "a name is not displayable") }
+    if let name = metadata.name {
+      try Violation.unless(ClientMetadata.isDisplayable(name), "a name is not displayable")
+    }
     let canonical = metadata.canonical
     try Violation.unless(canonical.canonical == canonical, "the canonical form changes again")
     guard let sealed else { throw Violation("no registration key") }
