@@ -11,8 +11,9 @@ private struct Flags: OptionSet {
   static let upstreamClientIDIsSame = Flags(rawValue: 4)
   static let upstreamRedirectURIIsSame = Flags(rawValue: 8)
   static let hasVerifier = Flags(rawValue: 16)
+  static let hasDocument = Flags(rawValue: 64)
   static let all: Flags = [
-    redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier,
+    redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier, hasDocument,
   ]
 }
 
@@ -25,6 +26,7 @@ extension PayloadWriter {
     if binding.client.upstreamClientID == binding.client.clientID { flags.insert(.upstreamClientIDIsSame) }
     if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.upstreamRedirectURIIsSame) }
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
+    if binding.client.document != nil { flags.insert(.hasDocument) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
     writeText(binding.client.clientID.rawValue)
@@ -33,6 +35,8 @@ extension PayloadWriter {
     if !flags.contains(.upstreamClientIDIsSame) { writeText(binding.client.upstreamClientID.rawValue) }
     if !flags.contains(.upstreamRedirectURIIsSame) { writeText(binding.upstreamRedirectURI) }
     if let verifier = binding.upstreamVerifier { writeBytes(withoutLength: verifier.bytes) }
+    // The redirect URI of the document is that of the binding.
+    if let document = binding.client.document { writeMetadata(document) }
   }
 }
 
@@ -47,9 +51,12 @@ extension PayloadReader {
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try readText())
     let upstreamRedirectURI = flags.contains(.upstreamRedirectURIIsSame) ? redirectURI.text : try readText()
     let upstreamVerifier = flags.contains(.hasVerifier) ? try readUpstreamVerifier() : nil
-    return FlowBinding(
+    let document = flags.contains(.hasDocument) ? try readMetadata(redirectURI: redirectURI) : nil
+    var binding = FlowBinding(
       clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: flags.contains(.redirectURIWasSent),
       challenge: challenge, scope: scope, upstreamClientID: upstreamClientID,
       upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier)
+    binding.client.document = document
+    return binding
   }
 }

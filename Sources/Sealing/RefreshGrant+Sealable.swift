@@ -1,14 +1,16 @@
 public import OAuth
 
 extension RefreshGrant: Sealable {
-  /// The byte after the format version: a bit that is set if the scope is present, and a bit that is set if the
-  /// upstream client id is omitted because it equals the client id at the gateway.
+  /// The byte after the format version: a bit that is set if the scope is present, a bit that is set if the upstream
+  /// client id is omitted because it equals the client id at the gateway, and a bit that is set if the metadata of a
+  /// client document are present.
   private struct Flags: OptionSet {
     let rawValue: UInt8
 
     static let hasScope = Flags(rawValue: 1)
     static let upstreamClientIDIsSame = Flags(rawValue: 2)
-    static let all: Flags = [hasScope, upstreamClientIDIsSame]
+    static let hasDocument = Flags(rawValue: 8)
+    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasDocument]
   }
 
   /// The format version that `write(to:)` uses. Version 1, which has no epoch (see `EpochID`), can still be read,
@@ -24,6 +26,9 @@ extension RefreshGrant: Sealable {
     var flags: Flags = []
     if binding.scope != nil { flags.insert(.hasScope) }
     if binding.upstreamClientID == binding.clientID { flags.insert(.upstreamClientIDIsSame) }
+    // A document in a grant always has its redirect URI, so that the policy can deny it later.
+    let document = binding.document.flatMap { document in document.redirectURIs.first.map { ($0, document) } }
+    if document != nil { flags.insert(.hasDocument) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -34,6 +39,7 @@ extension RefreshGrant: Sealable {
     payload.writeText(upstreamRefreshToken.reveal())
     if let scope = binding.scope { payload.writeText(scope.text) }
     if !flags.contains(.upstreamClientIDIsSame) { payload.writeText(binding.upstreamClientID.rawValue) }
+    if let (redirectURI, metadata) = document { payload.writeDocument(metadata, redirectURI) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -50,9 +56,10 @@ extension RefreshGrant: Sealable {
     let upstreamRefreshToken = Secret(try payload.readText())
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try payload.readText())
+    let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
     self.init(
       family: family, generation: generation, epoch: epoch,
-      binding: ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID),
+      binding: ClientBinding(clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, document: document),
       upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
   }
 }

@@ -14,6 +14,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case tokenAnswer = "token-answer"
   case clientMetadata = "client-metadata"
   case redirectURI = "redirect-uri"
+  case clientDocument = "client-document"
   case sealed
   case keys
   case yaml
@@ -34,6 +35,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .tokenAnswer: try TokenAnswerTarget.check(input)
     case .clientMetadata: try ClientMetadataTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)
+    case .clientDocument: try ClientDocumentTarget.check(input)
     case .sealed: try SealedTarget.check(input)
     case .keys: try KeyFileTarget.check(input)
     case .yaml: try YAMLTarget.check(input)

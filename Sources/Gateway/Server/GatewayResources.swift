@@ -1,3 +1,4 @@
+internal import ClientDocuments
 public import Policy
 public import Reactor
 public import Stores
@@ -24,6 +25,8 @@ public struct GatewayResources: Sendable {
   /// The code challenges of recent authorization requests, to find a challenge that several browsers send.
   let recentChallenges = RecentChallenges()
   let observedFlows = ObservedFlows()
+  /// The client ID metadata documents that were fetched.
+  let documents = DocumentCache()
   let requestIDs = RequestIDGenerator()
   /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()
