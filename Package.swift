@@ -92,10 +92,16 @@ let package = Package(
       "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry", "Time"],
       settings: dataPath),
 
+    // Fetches client ID metadata documents.
+    module(
+      "ClientDocuments",
+      ["Stores", "OAuth", "ByteText", "Cryptography", "TLS", "HTTP1", "Reactor", "Time"]),
+
     // What the operator runs.
     module(
       "Gateway",
       [
+        "ClientDocuments",
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
         "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
       ], settings: dataPath),
@@ -163,6 +169,9 @@ let package = Package(
         "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
         "Telemetry", "Time",
       ]),
+    tests(
+      "ClientDocumentsTests",
+      ["TLSTestSupport", "ClientDocuments", "OAuth", "Cryptography", "TLS", "Reactor", "Time"]),
     tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Time"]),
     tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
     tests(
@@ -217,7 +226,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
   "HTTP1", "HTTP2", "HTTP2TestSupport", "Compression", "Proxy", "Reactor", "PathReading", "Policy", "PolicyFile",
   "YAML", "OAuth",
-  "Sealing", "Gateway", "HTTP",
+  "Sealing", "ClientDocuments", "Gateway", "HTTP",
 ]
 if Context.environment["PROOFGATE_FUZZ"] == nil {
   package.targets.append(

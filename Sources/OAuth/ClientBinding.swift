@@ -8,15 +8,22 @@ public struct ClientBinding: Sendable, Equatable {
   public var scope: Scope?
   /// The client id in the gateway's requests to the upstream.
   public var upstreamClientID: ClientID
+  /// The metadata in the document of the client, if its id is the URL of such a document, with the redirect URI of the
+  /// request only. Later requests are decided with these metadata and need no fetch. `nil` for any other client.
+  public var document: ClientMetadata?
 
   /// The identifier of the resource in the authorization request (RFC 8707); `nil` if the request named none.
   public var resource: String?
 
   /// Creates a binding from its parts.
-  public init(clientID: ClientID, scope: Scope?, upstreamClientID: ClientID, resource: String? = nil) {
+  public init(
+    clientID: ClientID, scope: Scope?, upstreamClientID: ClientID, resource: String? = nil,
+    document: ClientMetadata? = nil
+  ) {
     self.clientID = clientID
     self.scope = scope
     self.upstreamClientID = upstreamClientID
     self.resource = resource
+    self.document = document
   }
 }

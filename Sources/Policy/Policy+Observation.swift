@@ -16,14 +16,14 @@ extension Policy {
   /// observed only if `unknownClients` is `observe` and no server can take the id for that of an enforced client.
   /// Without these conditions, a request could be observed and still act for an enforced client.
   ///
-  /// A request with an id that looks like one that the gateway issued is always enforced, because the upstream cannot
-  /// know this id.
+  /// A request with an id that looks like one that the gateway issued, or with the URL of a metadata document that the
+  /// policy permits, is always enforced, because the upstream cannot know this id.
   ///
   /// - Parameters:
   ///   - ids: The distinct client ids that occur anywhere in the request.
   ///   - isUnambiguous: True if no server can find another client id in the request.
   public func mode(forClientIDs ids: some Collection<String>, isUnambiguous: Bool) -> EnforcementMode {
-    guard isObserving, !ids.contains(where: ClientID.isIssued) else { return .enforce }
+    guard isObserving, !ids.contains(where: isUnlisted) else { return .enforce }
     guard isEnforcing else {
       if ids.isEmpty || ids.contains(where: { clients[ClientID($0)] != nil }) { return .observe }
       return unknownClients == .observe ? .observe : .enforce
@@ -31,6 +31,10 @@ extension Policy {
     guard isUnambiguous, ids.count == 1, let id = ids.first else { return .enforce }
     if let client = clients[ClientID(id)] { return client.mode }
     return unknownClients == .observe && !resemblesEnforcedID(id) ? .observe : .enforce
+  }
+
+  private func isUnlisted(_ id: String) -> Bool {
+    ClientID.isIssued(id) || clients[ClientID(id)] == nil && clientDocuments?.url(id) != nil
   }
 
   /// True if a server may take `id` for the id or the upstream id of an enforced client. Always false unless the policy

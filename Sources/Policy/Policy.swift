@@ -20,6 +20,8 @@ public final class Policy: Sendable {
   public let resources: ResourceTable
   /// The settings of dynamic client registration; `nil` if clients cannot register.
   public let registration: RegistrationSettings?
+  /// The settings for clients whose id is the URL of a metadata document; `nil` if there are none.
+  public let clientDocuments: ClientDocumentSettings?
   /// The gateway's callback: its redirect URI at the legacy server.
   public let callback: String
   /// A short hash of the files of the policy, which metrics and logs show as its version.
@@ -48,7 +50,8 @@ public final class Policy: Sendable {
   /// - Parameter version: A hash of the files of the policy, for metrics and logs.
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, enforcement: PolicyEnforcement, clients: [ClientID: Client],
-    resources: [ResourceSettings] = [], registration: RegistrationSettings? = nil, version: String
+    resources: [ResourceSettings] = [], registration: RegistrationSettings? = nil,
+    clientDocuments: ClientDocumentSettings? = nil, version: String
   ) {
     self.gateway = gateway
     self.upstream = upstream
@@ -56,29 +59,30 @@ public final class Policy: Sendable {
     self.clients = clients
     self.resources = ResourceTable(resources)
     self.registration = registration
+    self.clientDocuments = clientDocuments
+    let unlisted = [registration?.upstream, clientDocuments?.upstream].compactMap(\.self)
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
-    let held = upstreams.map(\.self) + self.resources.upstreamClients + [registration?.upstream].compactMap(\.self)
+    let held = upstreams.map(\.self) + self.resources.upstreamClients + unlisted
     upstreamIDsWithHeldSecret = Set(held.filter { $0.clientSecret != nil }.map(\.clientID))
     let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
     // Unlisted clients are always enforced.
-    isEnforcing = rejectsAll || registration != nil || clients.values.contains { $0.mode == .enforce }
+    isEnforcing = rejectsAll || !unlisted.isEmpty || clients.values.contains { $0.mode == .enforce }
     isObserving = mode == .observe || unknownClients == .observe || clients.values.contains { $0.mode == .observe }
     enforcedIDs =
       isEnforcing && isObserving
-      ? FoldedIDs(enforcedIn: clients, and: [registration?.upstream.clientID].compactMap(\.self)) : FoldedIDs()
+      ? FoldedIDs(enforcedIn: clients, and: unlisted.map(\.clientID)) : FoldedIDs()
   }
 
   /// Creates a policy for tests and the demo: the rules for all clients have their defaults, except for the arguments.
   public convenience init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: EnforcementMode,
     unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], resources: [ResourceSettings] = [],
-    registration: RegistrationSettings? = nil,
-    version: String
+    registration: RegistrationSettings? = nil, clientDocuments: ClientDocumentSettings? = nil, version: String
   ) {
     var enforcement = PolicyEnforcement()
     enforcement.unknownClients = unknownClients
@@ -86,8 +90,7 @@ public final class Policy: Sendable {
     enforcement.unlistedOAuth = unlistedOAuth
     self.init(
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients, resources: resources,
-      registration: registration,
-      version: version)
+      registration: registration, clientDocuments: clientDocuments, version: version)
   }
 }
 

@@ -74,6 +74,16 @@ extension UnlistedClientRules {
   ///   - metadata: The validated metadata of the client.
   public func client(_ id: ClientID, _ metadata: ClientMetadata) -> Client? {
     guard !denied.contains(id, metadata), let permitted = permitted(metadata) else { return nil }
+    return makeClient(id, permitted)
+  }
+
+  /// Returns a client without redirect URIs, so that no authorization request of it can pass. Other requests of the
+  /// client get the errors of a known client.
+  func undescribedClient(_ id: ClientID) -> Client {
+    makeClient(id, ClientMetadata(applicationType: .native, redirectURIs: []))
+  }
+
+  private func makeClient(_ id: ClientID, _ permitted: ClientMetadata) -> Client {
     let tokens = permitted.scope?.text.split(separator: " ").map(String.init) ?? scopes
     var upstream = upstream
     upstream.scopes = ScopeRules(drop: upstream.scopes?.drop, default: tokens)

@@ -79,6 +79,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case loopbackNotNative = "loopback-not-native"
   case schemeNotNative = "private-scheme-not-native"
   case localhostRedirect = "localhost-redirect"
+  case documentHost = "document-host"
   case loopbackNoPath = "loopback-no-path"
   case noPath = "no-path"
   case schemeAuthority = "scheme-authority"
@@ -124,7 +125,7 @@ extension DiagnosticID {
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
-      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed:
+      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed, .documentHost:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"

@@ -45,7 +45,8 @@ enum PolicyFormat {
     Table(LimitSettings.table), Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
     Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
     Table(ResourceSettings.table), Table(ResourceUpstream.table), Table(ResourceServerDraft.table),
-    Table(RegistrationSettings.table), Table(UnlistedRedirects.table), Table(ClientDenyList.table),
+    Table(RegistrationSettings.table), Table(ClientDocumentSettings.table), Table(UnlistedRedirects.table),
+    Table(ClientDenyList.table),
     Table(IncludeDraft.table),
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]

@@ -89,11 +89,11 @@ extension PolicyReader {
     }
   }
 
-  fileprivate func readUpstream(_ field: Field, of draft: inout ClientUpstreamDraft) {
+  func readUpstream(_ field: Field, of draft: inout ClientUpstreamDraft) {
     draft.fields = read(field.node, ClientUpstreamDraft.section, named: "upstream", into: &draft) ?? Fields()
   }
 
-  fileprivate func scopeTexts(_ field: Field) -> [String] {
+  func scopeTexts(_ field: Field) -> [String] {
     let tokens = scopeTokens(field).map(\.text)
     reportEmpty(field)
     return tokens

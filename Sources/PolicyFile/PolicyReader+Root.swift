@@ -11,6 +11,7 @@ struct PolicyRoot: SectionDraft {
   var upstream: Field?
   var enforcement: Field?
   var registration: Field?
+  var clientDocuments: Field?
   var clients: Field?
   var resources: Field?
 
@@ -31,6 +32,9 @@ struct PolicyRoot: SectionDraft {
         "registration", .section("registration"), "Dynamic client registration (RFC 7591)",
         default: "clients cannot register"),
       .customReader(
+        "client_documents", .section("client_documents"), "Clients whose id is the URL of a metadata document",
+        default: "no document is fetched"),
+      .customReader(
         "clients", .any([.list(.any([.section("client"), .section("include")])), .section("include")]),
         "The clients, and files with more clients", default: "none"),
       .customReader(
@@ -45,7 +49,8 @@ struct PolicyRoot: SectionDraft {
     table,
     [
       "version": { $2.version = $1 }, "gateway": { $2.gateway = $1 }, "upstream": { $2.upstream = $1 },
-      "enforcement": { $2.enforcement = $1 }, "registration": { $2.registration = $1 }, "clients": { $2.clients = $1 },
+      "enforcement": { $2.enforcement = $1 }, "registration": { $2.registration = $1 },
+      "client_documents": { $2.clientDocuments = $1 }, "clients": { $2.clients = $1 },
       "resources": { $2.resources = $1 },
     ])
 }
@@ -65,12 +70,14 @@ extension PolicyReader {
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(),
-      resources: resources, registration: registration, version: version)
+      resources: resources, registration: registration, clientDocuments: clientDocuments, version: version)
   }
 
   /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
   private func lintUncheckedRequests() {
-    guard registration != nil || clients.entries.contains(where: { $0.client?.mode == .enforce }) else { return }
+    guard
+      registration != nil || clientDocuments != nil || clients.entries.contains(where: { $0.client?.mode == .enforce })
+    else { return }
     if let location = missingPassLocation {
       report(
         .everythingPassed, .warning, location,
@@ -97,6 +104,7 @@ extension PolicyReader {
     if let field = root.enforcement { readEnforcement(field) }
     if let node = pushedAuthorizationNode { lintPushedEndpoint(node, enforcement.defaults.pushedAuthorization) }
     if let field = root.registration { readRegistration(field) }
+    if let field = root.clientDocuments { readClientDocuments(field) }
     if let field = root.clients { readClients(field) }
     if let field = root.resources { readResources(field) }
   }

@@ -56,6 +56,7 @@ final class PolicyReader {
   var ephemeralKeyLocation: SourceLocation?
   var upstream: UpstreamSettings?
   var registration: RegistrationSettings?
+  var clientDocuments: ClientDocumentSettings?
   var clients = ClientCollection()
   var resources: [ResourceSettings] = []
   /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.

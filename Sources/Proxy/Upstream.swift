@@ -1,7 +1,8 @@
 internal import ByteText
 import HTTP
 import HTTP1
-import Reactor
+public import Reactor
+public import TLS
 import Telemetry
 
 /// Sends the gateway's own requests to the upstream, for a handler that answers a request in place of the upstream.
@@ -9,7 +10,10 @@ public final class Upstream {
   private let connection: ServerConnection
   private var waiter: Waiter { connection.waiter }
   private var worker: ProxyWorker { connection.worker }
-  private var poller: Poller { connection.poller }
+  /// The poller of the worker that answers the request, for the handler's own waits.
+  public var poller: Poller { connection.poller }
+  /// The limit on the TLS handshakes of the worker, for the handler's own connections.
+  public var handshakes: HandshakeGate { worker.handshakes }
 
   init(_ connection: ServerConnection) {
     self.connection = connection

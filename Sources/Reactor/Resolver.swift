@@ -61,14 +61,28 @@ public final class Resolver: Sendable {
   /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
     if let cached = cachedAddresses(now: poller.now) { return cached }
+    return try await beginLookUp(on: poller).wait(on: poller).get()
+  }
+
+  /// Returns the addresses, after a look-up if necessary, or the reason why the look-up failed. Returns `nil` if the
+  /// deadline passes first; the look-up then continues, because the system's resolver has no deadline.
+  public func resolve(on poller: Poller, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
+    if let cached = cachedAddresses(now: poller.now) { return .success(cached) }
+    return await beginLookUp(on: poller).wait(on: poller, until: deadline)
+  }
+
+  /// Starts a look-up unless one is running. Returns the value in which the result arrives.
+  private func beginLookUp(on poller: Poller) -> AwaitedValue<Result<[Address], ResolveError>> {
     let answer = AwaitedValue<Result<[Address], ResolveError>>(on: poller)
     let startsLookUp = state.withLock { state in
+      // A value that is abandoned needs no result any more.
+      state.waiting.removeAll(where: \.isAbandoned)
       state.waiting.append(answer)
       defer { state.lookUpIsRunning = true }
       return !state.lookUpIsRunning
     }
     if startsLookUp { lookUp() }
-    return try await answer.wait(on: poller).get()
+    return answer
   }
 
   private func lookUp() {

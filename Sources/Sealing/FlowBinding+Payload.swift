@@ -12,8 +12,10 @@ private struct Flags: OptionSet {
   static let upstreamRedirectURIIsSame = Flags(rawValue: 8)
   static let hasVerifier = Flags(rawValue: 16)
   static let hasResource = Flags(rawValue: 32)
+  static let hasDocument = Flags(rawValue: 64)
   static let all: Flags = [
     redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier, hasResource,
+    hasDocument,
   ]
 }
 
@@ -27,6 +29,7 @@ extension PayloadWriter {
     if binding.upstreamRedirectURI == binding.redirectURI.text { flags.insert(.upstreamRedirectURIIsSame) }
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
     if binding.client.resource != nil { flags.insert(.hasResource) }
+    if binding.client.document != nil { flags.insert(.hasDocument) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
     writeText(binding.client.clientID.rawValue)
@@ -36,6 +39,8 @@ extension PayloadWriter {
     if !flags.contains(.upstreamRedirectURIIsSame) { writeText(binding.upstreamRedirectURI) }
     if let verifier = binding.upstreamVerifier { writeBytes(withoutLength: verifier.bytes) }
     if let resource = binding.client.resource { writeText(resource) }
+    // The redirect URI of the document is that of the binding.
+    if let document = binding.client.document { writeMetadata(document) }
   }
 }
 
@@ -51,9 +56,12 @@ extension PayloadReader {
     let upstreamRedirectURI = flags.contains(.upstreamRedirectURIIsSame) ? redirectURI.text : try readText()
     let upstreamVerifier = flags.contains(.hasVerifier) ? try readUpstreamVerifier() : nil
     let resource = flags.contains(.hasResource) ? try readText() : nil
-    return FlowBinding(
+    let document = flags.contains(.hasDocument) ? try readMetadata(redirectURI: redirectURI) : nil
+    var binding = FlowBinding(
       clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: flags.contains(.redirectURIWasSent),
       challenge: challenge, scope: scope, upstreamClientID: upstreamClientID,
       upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, resource: resource)
+    binding.client.document = document
+    return binding
   }
 }

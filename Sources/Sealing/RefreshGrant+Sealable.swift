@@ -9,7 +9,8 @@ extension RefreshGrant: Sealable {
     static let hasScope = Flags(rawValue: 1)
     static let upstreamClientIDIsSame = Flags(rawValue: 2)
     static let hasResource = Flags(rawValue: 4)
-    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasResource]
+    static let hasDocument = Flags(rawValue: 8)
+    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasResource, hasDocument]
   }
 
   /// The format version that `write(to:)` uses. Version 1, which has no epoch (see `EpochID`), can still be read,
@@ -26,6 +27,9 @@ extension RefreshGrant: Sealable {
     if binding.scope != nil { flags.insert(.hasScope) }
     if binding.upstreamClientID == binding.clientID { flags.insert(.upstreamClientIDIsSame) }
     if binding.resource != nil { flags.insert(.hasResource) }
+    // A document in a grant always has its redirect URI, so that the policy can deny it later.
+    let document = binding.document.flatMap { document in document.redirectURIs.first.map { ($0, document) } }
+    if document != nil { flags.insert(.hasDocument) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -37,6 +41,7 @@ extension RefreshGrant: Sealable {
     if let scope = binding.scope { payload.writeText(scope.text) }
     if !flags.contains(.upstreamClientIDIsSame) { payload.writeText(binding.upstreamClientID.rawValue) }
     if let resource = binding.resource { payload.writeText(resource) }
+    if let (redirectURI, metadata) = document { payload.writeDocument(metadata, redirectURI) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -54,10 +59,11 @@ extension RefreshGrant: Sealable {
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try payload.readText())
     let resource = flags.contains(.hasResource) ? try payload.readText() : nil
+    let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
     self.init(
       family: family, generation: generation, epoch: epoch,
       binding: ClientBinding(
-        clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource),
+        clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource, document: document),
       upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
   }
 }

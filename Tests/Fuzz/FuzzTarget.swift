@@ -16,6 +16,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case clientMetadata = "client-metadata"
   case redirectURI = "redirect-uri"
   case resource
+  case clientDocument = "client-document"
   case sealed
   case keys
   case yaml
@@ -38,6 +39,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .clientMetadata: try ClientMetadataTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)
     case .resource: try ResourceTarget.check(input)
+    case .clientDocument: try ClientDocumentTarget.check(input)
     case .sealed: try SealedTarget.check(input)
     case .keys: try KeyFileTarget.check(input)
     case .yaml: try YAMLTarget.check(input)

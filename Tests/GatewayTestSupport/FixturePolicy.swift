@@ -31,6 +31,8 @@ public struct FixturePolicy: Sendable {
 
   /// Dynamic registration; `nil` if it is off.
   public var registration: RegistrationSettings?
+  /// Clients with metadata documents; `nil` if there are none.
+  public var clientDocuments: ClientDocumentSettings?
 
   /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
@@ -87,7 +89,8 @@ public struct FixturePolicy: Sendable {
     Policy(
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
       unlistedOAuth: unlistedOAuth,
-      clients: clients.mapValues { Client($0) }, resources: resources, registration: registration, version: "fixture")
+      clients: clients.mapValues { Client($0) }, resources: resources, registration: registration,
+      clientDocuments: clientDocuments, version: "fixture")
   }
 
   /// Copies the settings of a policy, so that they can be changed.
@@ -98,6 +101,7 @@ public struct FixturePolicy: Sendable {
     unknownClients = policy.unknownClients
     mode = policy.mode
     registration = policy.registration
+    clientDocuments = policy.clientDocuments
     clients = policy.clients.mapValues(\.settings)
     resources = policy.resources.all.map(\.settings)
   }

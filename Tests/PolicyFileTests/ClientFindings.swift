@@ -1,3 +1,4 @@
+import TLSTestSupport
 import Testing
 
 @testable import PolicyFile
@@ -324,6 +325,23 @@ struct ClientFindings {
       expected: """
         policy.yaml:15:21: warning: client `com.example.mail` has a private-use redirect URI, which no form \
         can be posted to; remove `form_post` (OAuth 2.0 Form Post Response Mode, section 2) [response-mode]
+        """),
+    FindingCase(
+      .documentHost,
+      "Every document of a host",
+      clients: """
+        client_documents:
+          urls: [https://app.example/, https://app.example/oauth/client.json]
+          scopes: [read]
+          upstream: { client_id: shared }
+          ca: ca.pem
+        """,
+      files: [
+        "ca.pem": (try? TestCertificates.bytes("server-ca.pem")).map { String(decoding: $0, as: UTF8.self) } ?? ""
+      ],
+      expected: """
+        policy.yaml:12:10: warning: `https://app.example/` permits every document of the host, also those that its users \
+        may publish; name a URL or a path [document-host]
         """),
   ]
 }

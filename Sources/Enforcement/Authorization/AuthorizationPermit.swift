@@ -114,15 +114,18 @@ public final class AuthorizationPermit: Sendable {
   ///   - expiry: The time at which the transaction expires.
   ///   - browserSecretHash: The SHA-256 digest of the secret in the browser's cookie.
   ///   - upstreamVerifier: The verifier whose challenge is sent upstream; `nil` if the upstream does not support PKCE.
+  ///   - document: The metadata with which the request was decided, if the id of the client is the URL of its document.
   public func transaction(
-    id: TransactionID, expiry: UnixTime, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil
+    id: TransactionID, expiry: UnixTime, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil,
+    document: ClientMetadata? = nil
   ) -> AuthorizationTransaction {
-    AuthorizationTransaction(
-      id: id,
-      binding: FlowBinding(
-        clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, challenge: challenge,
-        scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
-        upstreamVerifier: upstreamVerifier, resource: resource?.uri.text),
+    var binding = FlowBinding(
+      clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, challenge: challenge,
+      scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
+      upstreamVerifier: upstreamVerifier, resource: resource?.uri.text)
+    binding.client.document = document
+    return AuthorizationTransaction(
+      id: id, binding: binding,
       state: state, responseMode: responseMode, expiry: expiry, browserSecretHash: browserSecretHash)
   }
 

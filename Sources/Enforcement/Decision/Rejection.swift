@@ -83,7 +83,7 @@ extension Rejection {
 
   /// All rejections by subject, in the order of `docs/rules.md`.
   public static let subjects = [
-    requests, requestReferences, clients, redirectURIs, responses, pkce, grants, scopes, resources, userInteraction,
-    codes, refreshTokens, registration, signIns, upstreamResponses, gateway,
+    requests, requestReferences, clients, clientDocuments, redirectURIs, responses, pkce, grants, scopes, resources,
+    userInteraction, codes, refreshTokens, registration, signIns, upstreamResponses, gateway,
   ]
 }

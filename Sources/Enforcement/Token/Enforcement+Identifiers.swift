@@ -145,7 +145,8 @@ public struct GuardedIdentifiers: Sendable {
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
     let ofResources = policy.isEnforcing || asIfEnforced ? policy.resources.upstreamClients : []
-    let others = (ofResources + [policy.registration?.upstream].compactMap(\.self)).filter { $0.clientSecret != nil }
+    let ofUnlisted = [policy.registration?.upstream, policy.clientDocuments?.upstream].compactMap(\.self)
+    let others = (ofResources + ofUnlisted).filter { $0.clientSecret != nil }
     idsWithUpstreamSecret = IdentifierSet(
       withUpstreamSecret.map(\.settings.upstream.clientID) + others.map(\.clientID))
     idsWithGatewaySecret = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))

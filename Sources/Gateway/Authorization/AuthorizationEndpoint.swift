@@ -60,6 +60,8 @@ struct AuthorizationEndpoint {
   /// request, because requests of upstream pages have the upstream id. Its `state` is then the client's own, even if it
   /// resembles a sealed state.
   private var isFromClient: Bool {
+    // The upstream never gets the URL of a client document.
+    if let id = request.parameters[.clientID], intercepted.documentURL(id) != nil { return true }
     guard let id = request.parameters[.clientID], let client = intercepted.client(ClientID(id)) else {
       return false
     }
@@ -76,6 +78,7 @@ struct AuthorizationEndpoint {
 
   private func handleNewRequest() async -> Reply {
     intercepted.recordClient(id: request.parameters[.clientID])
+    if let refused = await intercepted.readDocument(for: request, isRestarted: false) { return .response(refused) }
     if let outcome = Enforcement.decidePushedReference(
       in: request, policy: intercepted.policy, unlisted: unlisted(request))
     {
@@ -97,6 +100,7 @@ struct AuthorizationEndpoint {
     intercepted.originalAuthorizationPath = ticket.path
     let original = AuthorizationRequest(method: "GET", query: Substring(ticket.query), userAgent: request.userAgent)
     intercepted.recordClient(id: original.parameters[.clientID])
+    if let refused = await intercepted.readDocument(for: original, isRestarted: true) { return .response(refused) }
     let outcome = Enforcement.decideAuthorization(
       // The gateway sealed the ticket that contained the request, so the request is enforced in every mode.
       original, policy: intercepted.policy, stateIsSealed: false, requestWasSealed: true, isRestarted: true,
@@ -210,6 +214,7 @@ struct AuthorizationEndpoint {
   /// Handles a request of an upstream login or consent page that contains the sealed state (`I-reentry`).
   private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
     intercepted.trail.transaction = transaction.id
+    intercepted.useDocument(in: transaction.binding.client)
     intercepted.recordClient(id: transaction.clientID.rawValue)
     intercepted.trail.recordRedirectKind(of: transaction.redirectURI)
     let browserMatches = session?.isBound(to: transaction.browserSecretHash) ?? false

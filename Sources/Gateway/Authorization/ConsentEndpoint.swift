@@ -38,10 +38,12 @@ struct ConsentEndpoint {
     let ticket = ConsentTicket(
       transaction: intercepted.ensureTransactionID(), path: intercepted.authorizationPath,
       query: request.parameters.serialised,
-      browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted)
+      browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted,
+      document: intercepted.documentToSeal(for: permit))
     var response = intercepted.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name,
+        documentHost: intercepted.documentURL(permit.client.id.rawValue)?.authority,
         isSelfNamed: permit.client.isUnlisted,
         identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
         scopes: permit.shownScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
@@ -71,6 +73,10 @@ struct ConsentEndpoint {
 
     let original = AuthorizationRequest(
       method: "GET", query: Substring(ticket.query), userAgent: request.headers["User-Agent"])
+    // The decision is on what the user has seen. A later version of the document counts for the next request.
+    if let id = original.parameters[.clientID], let metadata = ticket.document {
+      intercepted.document = ClientDocumentInUse(clientID: ClientID(id), metadata: metadata)
+    }
     intercepted.recordClient(id: original.parameters[.clientID])
     let outcome = Enforcement.decideAuthorization(
       original, policy: intercepted.policy, stateIsSealed: false, isPushed: ticket.isPushed, requestWasSealed: true,
@@ -142,21 +148,26 @@ struct ConsentTicket: Sealable {
   let isPushed: Bool
   /// True if the user restarted the sign-in by a link of the gateway (`StartTicket`).
   let isRestarted: Bool
+  /// The metadata in the document of the client with the redirect URI of the request, if the id of the client is the URL
+  /// of such a document.
+  let document: ClientMetadata?
 
   private struct Flags: OptionSet {
     let rawValue: UInt8
     static let pushed = Flags(rawValue: 1)
     static let restarted = Flags(rawValue: 2)
-    static let all: Flags = [.pushed, .restarted]
+    static let document = Flags(rawValue: 4)
+    static let all: Flags = [.pushed, .restarted, .document]
   }
 
   init(
     transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: UnixTime, isPushed: Bool,
-    isRestarted: Bool
+    isRestarted: Bool, document: ClientMetadata? = nil
   ) {
     self.transaction = transaction
     self.isPushed = isPushed
     self.isRestarted = isRestarted
+    self.document = document
     self.path = path
     self.query = query
     self.browserHash = browserHash
@@ -177,6 +188,7 @@ struct ConsentTicket: Sealable {
     browserHash = try payload.readBytes(count: ConsentTicket.hashLength)
     path = try payload.readText()
     query = try payload.readText()
+    document = flags.contains(.document) ? try payload.readDocument() : nil
   }
 
   func write(to payload: inout PayloadWriter) {
@@ -184,12 +196,15 @@ struct ConsentTicket: Sealable {
     var flags: Flags = []
     if isPushed { flags.insert(.pushed) }
     if isRestarted { flags.insert(.restarted) }
+    let redirectURI = document?.redirectURIs.first
+    if redirectURI != nil { flags.insert(.document) }
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: transaction.bytes)
     payload.writeNumber(UInt64(clamping: expiry.seconds))
     payload.writeBytes(withoutLength: browserHash)
     payload.writeText(path)
     payload.writeText(query)
+    if let document, let redirectURI { payload.writeDocument(document, redirectURI) }
   }
 }
 

@@ -197,6 +197,7 @@ extension InterceptedRequest {
     browserMatches: Bool
   ) async -> Response {
     trail.transaction = transaction.id
+    useDocument(in: transaction.binding.client)
     recordClient(id: transaction.clientID.rawValue)
     trail.recordRedirectKind(of: transaction.redirectURI)
     let facts = CompletionFacts(
@@ -227,6 +228,7 @@ extension InterceptedRequest {
         permit.code.digest, for: transaction.id, holder: storeHolder(for: permit.client),
         lifetime: policy.upstream.codeLifetime, now: now)
       guard isClaimed else { return respond(with: .withoutRedirect(.codeFromOtherSignIn), transaction: transaction) }
+      recordDocumentSignIn(of: permit.client)
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {
       return respond(with: permit.errorResponse(for: .storeUnavailable), transaction: transaction)

@@ -35,7 +35,8 @@ final class TransactionStart {
     // The verifier for the upstream is independent of the client's challenge, which only the gateway checks.
     let verifier = permit.upstreamUsesPKCE ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
-      id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier)
+      id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier,
+      document: intercepted.documentToSeal(for: permit))
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
     query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)

@@ -42,6 +42,10 @@ struct OfferedCapabilities: Sendable {
       offer("registration_endpoint", at: [registration.path])
       addUnlistedClients()
     }
+    if policy.clientDocuments != nil {
+      flags["client_id_metadata_document_supported"] = true
+      addUnlistedClients()
+    }
     // RFC 9207, section 3.
     flags["authorization_response_iss_parameter_supported"] = true
     // The second flag is true if it is missing (OpenID Connect Discovery, section 3). A `request_uri` of RFC 9126 is

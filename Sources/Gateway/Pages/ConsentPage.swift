@@ -30,6 +30,8 @@ public struct ConsentPage: Sendable {
   public var clientID: String
   /// The client's name in the policy or in its registration; `nil` if it has none.
   public var clientName: String?
+  /// The host of the metadata document that describes the client, if the id of the client is the URL of such a document.
+  public var documentHost: String?
   /// True if the client named itself, so that the page says that it calls itself so. If it has no name, the page shows
   /// none: its id is long and means nothing to a user.
   public var isSelfNamed: Bool
@@ -48,13 +50,26 @@ public struct ConsentPage: Sendable {
   /// browser, so that another site cannot forge the user's decision (RFC 6749, section 10.12).
   public var token: String
 
+  /// True if a metadata document describes the client, and any program on the device could have sent the request: the
+  /// page then does not present the name as that of the document's owner.
+  var isProgramOnDevice: Bool {
+    guard documentHost != nil else { return false }
+    if case .site = destination { return false }
+    return true
+  }
+
+  /// The host to show as the origin of the description; `nil` if it would suggest an identity that is not proven.
+  var shownDocumentHost: String? { isProgramOnDevice ? nil : documentHost }
+
   /// Creates the content for one authorization request.
   public init(
-    clientID: String, clientName: String? = nil, isSelfNamed: Bool = false, identityIsProven: Bool,
-    destination: RedirectDestination, scopes: [String], resource: Resource? = nil, action: String, token: String
+    clientID: String, clientName: String? = nil, documentHost: String? = nil, isSelfNamed: Bool = false,
+    identityIsProven: Bool, destination: RedirectDestination, scopes: [String], resource: Resource? = nil,
+    action: String, token: String
   ) {
     self.clientID = clientID
     self.clientName = clientName
+    self.documentHost = documentHost
     self.isSelfNamed = isSelfNamed
     self.identityIsProven = identityIsProven
     self.destination = destination

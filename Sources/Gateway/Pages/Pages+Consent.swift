@@ -13,12 +13,14 @@ extension Pages {
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? (page.isSelfNamed ? "an app without a name" : page.clientID)
     // The name of a registered client is its own claim.
-    let claim: HTML = page.isSelfNamed && page.clientName != nil ? "an app that calls itself " : ""
+    let kind: HTML = page.isProgramOnDevice ? "a program on this device" : "an app"
+    let claim: HTML = page.isSelfNamed && page.clientName != nil ? "\(kind) that calls itself " : ""
     let shown: HTML = "\(claim)<bdi>\(visible: name)</bdi>"
     let identity: HTML =
-      page.clientName == nil || page.isSelfNamed
-      ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
+      page.clientName == nil || page.isSelfNamed ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
     let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">unverified</span>"
+    let host: HTML =
+      page.shownDocumentHost.map { "<div><dt>Described by</dt><dd><code>\(visible: $0)</code></dd></div>\n" } ?? ""
     let warning: HTML =
       page.identityIsProven
       ? ""
@@ -28,13 +30,13 @@ extension Pages {
 
       """
     return response(
-      status: 200, title: page.isSelfNamed ? "Allow an app?" : "Allow \(name)?",
+      status: 200, title: page.isProgramOnDevice ? "Allow a program on this device?" : "Allow \(name)?",
       """
       <h1>Allow \(shown) to use your account?</h1>
       <p class="soft">You continue to the sign-in only if you allow it.</p>
       <dl class="facts">
       <div><dt>App</dt><dd>\(shown)\(tag)\(identity)</dd></div>
-      <div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
+      \(host)<div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
       \(Pages.resourceFact(page.resource))<div><dt>It asks to</dt><dd><ul>
       \(Pages.scopeItems(page.scopes))</ul></dd></div>
       </dl>

@@ -1,3 +1,4 @@
+internal import ClientDocuments
 public import Policy
 public import Reactor
 public import Stores
@@ -26,6 +27,8 @@ public struct GatewayResources: Sendable {
   let observedFlows = ObservedFlows()
   /// The latest copy of the upstream's metadata document.
   let upstreamMetadata = UpstreamMetadataCache()
+  /// The client ID metadata documents that were fetched.
+  let documents = DocumentCache()
   let requestIDs = RequestIDGenerator()
   /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()

@@ -1,3 +1,4 @@
+internal import ClientDocuments
 import Enforcement
 import HTTP1
 import HTTP2
@@ -27,6 +28,8 @@ public final class GatewaySnapshot: Sendable {
   /// The client ids whose secrets the gateway would protect if every observed client were enforced. A request with an
   /// id that is in this property but not in `identifiers` gets a finding and is not refused.
   let identifiersIfEnforced: GuardedIdentifiers
+  /// Fetches client ID metadata documents; `nil` if the policy permits none.
+  let documents: DocumentFetcher?
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes.
   let bodyLimit: Int
   /// An accepted value of `Host`: the host, with the port unless it is the default of the scheme.
@@ -49,6 +52,7 @@ public final class GatewaySnapshot: Sendable {
     protectedResources = ProtectedResources(policy)
     identifiers = GuardedIdentifiers(policy)
     identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
+    documents = DocumentFetcher(policy)
     bodyLimit = policy.gateway.limits.body
     let origin = policy.gateway.origin
     // A host with a colon is an IPv6 address, which is in brackets in front of a port.

@@ -26,6 +26,10 @@ final class InterceptedRequest {
   private(set) var recordedClient: Client?
   /// The client of the last look-up of an unlisted id; the client is `nil` if the id belongs to none.
   private var lastUnlisted: (id: String, client: Client?)?
+  /// The metadata document of the client, if the `client_id` is the URL of one and its content is known.
+  var document: ClientDocumentInUse? {
+    didSet { lastUnlisted = nil }
+  }
 
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
     self.gateway = gateway
@@ -46,7 +50,7 @@ final class InterceptedRequest {
   func unlistedClient(_ id: String?) -> Client? {
     guard let id, policy.clients[ClientID(id)] == nil else { return nil }
     if let lastUnlisted, lastUnlisted.id == id { return lastUnlisted.client }
-    let client = gateway.registeredClient(id)
+    let client = gateway.registeredClient(id) ?? documentClient(id)
     lastUnlisted = (id, client)
     return client
   }
@@ -54,7 +58,12 @@ final class InterceptedRequest {
   /// Returns the unlisted client that a request of a client names in its body or `Authorization`.
   func unlistedClient(of request: TokenRequest) -> Client? {
     let authentication = (try? request.clientAuthentication()) ?? nil
-    return unlistedClient(authentication?.clientID.rawValue)
+    guard let id = authentication?.clientID.rawValue else { return nil }
+    if document == nil, let client = documentClient(id, of: request) {
+      lastUnlisted = (id, client)
+      return client
+    }
+    return unlistedClient(id)
   }
 
   /// Returns the client with this id, whether the policy lists it or not.

@@ -1,0 +1,107 @@
+internal import ByteText
+public import OAuth
+
+/// The parser of client ID metadata documents (draft-ietf-oauth-client-id-metadata-document, section 4).
+///
+/// No URL in a document is ever fetched: logos, keys and other members are ignored.
+public enum ClientDocument {
+  /// The maximum length of a document in bytes, as the draft recommends.
+  public static let maximumLength = 5 * 1024
+
+  /// Parses a document. Throws `DocumentFailure.invalid` for the first violation that is found.
+  ///
+  /// - Parameters:
+  ///   - bytes: The body of the response.
+  ///   - url: The URL from which the document was fetched, which the document must contain as its `client_id`.
+  public static func metadata(
+    in bytes: [UInt8], at url: ClientDocumentURL
+  ) throws(DocumentFailure) -> ClientMetadata {
+    guard bytes.count <= maximumLength else { throw .invalid("it is longer than \(maximumLength) bytes") }
+    guard let members = StrictJSON.members(of: bytes) else {
+      throw .invalid("it is not one JSON object with unique members")
+    }
+    guard let id = try text(members, "client_id"), id.utf8.elementsEqual(url.text.utf8) else {
+      throw .invalid("its `client_id` is not the URL from which it was fetched")
+    }
+    // Section 4.1: a client without a way to establish a secret cannot have a method that is based on one.
+    guard members["client_secret"] == nil, members["client_secret_expires_at"] == nil else {
+      throw .invalid("it contains a client secret")
+    }
+    if let method = try text(members, "token_endpoint_auth_method"), method != "none" {
+      throw .invalid("its `token_endpoint_auth_method` is not `none`")
+    }
+    if let types = try list(members, "response_types"), !types.contains("code") {
+      throw .invalid("its `response_types` lack `code`")
+    }
+    // The default of RFC 7591, section 2.
+    let grants = try list(members, "grant_types") ?? ["authorization_code"]
+    guard grants.contains("authorization_code") else { throw .invalid("its `grant_types` lack `authorization_code`") }
+    let uris = try redirectURIs(members)
+    return ClientMetadata(
+      name: try name(members), applicationType: try applicationType(members, uris), redirectURIs: uris,
+      scope: try scope(members), usesRefreshTokens: grants.contains("refresh_token"))
+  }
+
+  private static func redirectURIs(_ members: [String: StrictJSON]) throws(DocumentFailure) -> [RedirectURI] {
+    var uris: [RedirectURI] = []
+    for text in try list(members, "redirect_uris") ?? [] {
+      // A document may list redirect URIs for other servers, such as those of new platforms. Only the others count.
+      guard let uri = try? RedirectURI(parsing: text), !uris.contains(where: { $0.text == text }) else { continue }
+      uris.append(uri)
+    }
+    guard !uris.isEmpty else { throw .invalid("its `redirect_uris` contain no acceptable URI") }
+    return uris
+  }
+
+  private static func name(_ members: [String: StrictJSON]) throws(DocumentFailure) -> String? {
+    guard let name = try text(members, "client_name") else { return nil }
+    guard ClientMetadata.isDisplayable(name) else {
+      throw .invalid("its `client_name` is empty, has more than 64 characters, or has control or format characters")
+    }
+    return name
+  }
+
+  private static func scope(_ members: [String: StrictJSON]) throws(DocumentFailure) -> Scope? {
+    guard let text = try text(members, "scope"), !text.isEmpty else { return nil }
+    guard let scope = Scope(parsing: text) else { throw .invalid("its `scope` is malformed") }
+    return scope
+  }
+
+  /// Returns the kind of application. Few documents contain it. Only a native app has a redirect URI that does not begin
+  /// with https.
+  private static func applicationType(
+    _ members: [String: StrictJSON], _ uris: [RedirectURI]
+  ) throws(DocumentFailure) -> ClientMetadata.ApplicationType {
+    if let text = try text(members, "application_type") {
+      guard let type = ClientMetadata.ApplicationType(rawValue: text) else {
+        throw .invalid("its `application_type` is unknown")
+      }
+      return type
+    }
+    let areAllWeb = uris.allSatisfy { uri in
+      if case .https = uri.kind { return true } else { return false }
+    }
+    return areAllWeb ? .web : .native
+  }
+
+  // MARK: Members
+
+  /// Returns the text of a member; `nil` if it is absent.
+  private static func text(_ members: [String: StrictJSON], _ name: String) throws(DocumentFailure) -> String? {
+    guard let value = members[name] else { return nil }
+    guard case .string(let text) = value else { throw .invalid("its `\(name)` is not a string") }
+    return text
+  }
+
+  /// Returns the texts of a member that is an array; `nil` if it is absent.
+  private static func list(_ members: [String: StrictJSON], _ name: String) throws(DocumentFailure) -> [String]? {
+    guard let value = members[name] else { return nil }
+    guard case .array(let items) = value else { throw .invalid("its `\(name)` is not an array") }
+    var texts: [String] = []
+    for item in items {
+      guard case .string(let text) = item else { throw .invalid("its `\(name)` has an item that is not a string") }
+      texts.append(text)
+    }
+    return texts
+  }
+}

@@ -1,0 +1,108 @@
+import OAuth
+import Reactor
+internal import Stores
+import Time
+
+/// The part of the cache for one server.
+struct DocumentShare {
+  /// The maximum number of documents. A server has one document for each of its clients.
+  static let maximumDocuments = 32
+  /// The maximum number of failures.
+  static let maximumFailures = 32
+  /// The time for which a failure is kept: 60 seconds.
+  static let failureLifetime: Milliseconds = 60_000
+  /// The time for which a document is used after its lifetime while fetches fail: 24 hours.
+  static let staleLifetime: Milliseconds = 86_400_000
+  /// The rate of fetches. Programs that invent URLs must not make the gateway flood a server.
+  static let rate = TokenBucket.Rate(burst: 10, perMinute: 10)
+
+  private struct Document {
+    let metadata: ClientMetadata
+    let freshUntil: MonotonicTime
+    var lastUse: MonotonicTime
+    /// True if a sign-in with the document was completed.
+    var ledToSignIn: Bool
+  }
+
+  private var documents: [String: Document] = [:]
+  private var failures: [String: (failure: DocumentFailure, until: MonotonicTime)] = [:]
+  /// The URLs that are being fetched, with the requests that wait for them.
+  private var fetches: [String: [AwaitedValue<DocumentCache.Outcome>]] = [:]
+  private var bucket: TokenBucket
+
+  init(now: MonotonicTime) {
+    bucket = TokenBucket(DocumentShare.rate, now: now)
+  }
+
+  var isFetching: Bool { !fetches.isEmpty }
+
+  mutating func lookUp(
+    _ url: ClientDocumentURL, now: MonotonicTime, makeValue: () -> AwaitedValue<DocumentCache.Outcome>
+  ) -> DocumentCache.LookUp {
+    if let document = documents[url.text], now < document.freshUntil {
+      documents[url.text]?.lastUse = now
+      return .found(.success(document.metadata))
+    }
+    let stale = staleDocument(url, now: now)
+    if let known = failures[url.text], now < known.until { return .found(stale ?? .failure(known.failure)) }
+    if fetches[url.text] != nil {
+      if let stale { return .found(stale) }
+      let value = makeValue()
+      fetches[url.text]?.append(value)
+      return .wait(value)
+    }
+    guard bucket.take(DocumentShare.rate, now: now) else {
+      return .found(stale ?? .failure(.unavailable("too many documents of its host were requested")))
+    }
+    fetches[url.text] = []
+    return .fetch
+  }
+
+  /// Returns the last good document if it may be used while no newer one can be fetched.
+  private func staleDocument(_ url: ClientDocumentURL, now: MonotonicTime) -> DocumentCache.Outcome? {
+    guard let document = documents[url.text], now < document.freshUntil + DocumentShare.staleLifetime else {
+      return nil
+    }
+    return .success(document.metadata)
+  }
+
+  mutating func finish(
+    _ url: ClientDocumentURL, _ result: Result<FetchedDocument, DocumentFailure>, now: MonotonicTime
+  ) -> (DocumentCache.Outcome, [AwaitedValue<DocumentCache.Outcome>]) {
+    let waiting = fetches.removeValue(forKey: url.text) ?? []
+    switch result {
+    case .success(let fetched):
+      let ledToSignIn = documents[url.text]?.ledToSignIn ?? false
+      if documents[url.text] == nil, documents.count >= DocumentShare.maximumDocuments { evictDocument() }
+      documents[url.text] = Document(
+        metadata: fetched.metadata, freshUntil: now + Milliseconds(fetched.lifetime), lastUse: now,
+        ledToSignIn: ledToSignIn)
+      failures[url.text] = nil
+      return (.success(fetched.metadata), waiting)
+    case .failure(let failure):
+      if failure.isLasting { record(failure, url, now: now) }
+      return (staleDocument(url, now: now) ?? .failure(failure), waiting)
+    }
+  }
+
+  mutating func recordSignIn(_ url: ClientDocumentURL) {
+    documents[url.text]?.ledToSignIn = true
+  }
+
+  /// Removes the document that was used least recently, if possible one that led to no sign-in.
+  private mutating func evictDocument() {
+    let oldest = documents.min { a, b in
+      a.value.ledToSignIn == b.value.ledToSignIn ? a.value.lastUse < b.value.lastUse : !a.value.ledToSignIn
+    }
+    if let oldest { documents[oldest.key] = nil }
+  }
+
+  private mutating func record(_ failure: DocumentFailure, _ url: ClientDocumentURL, now: MonotonicTime) {
+    if failures[url.text] == nil, failures.count >= DocumentShare.maximumFailures,
+      let oldest = failures.min(by: { $0.value.until < $1.value.until })
+    {
+      failures[oldest.key] = nil
+    }
+    failures[url.text] = (failure, now + DocumentShare.failureLifetime)
+  }
+}

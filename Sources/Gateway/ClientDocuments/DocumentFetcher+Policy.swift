@@ -1,0 +1,19 @@
+internal import ClientDocuments
+import Policy
+import Reactor
+
+extension DocumentFetcher {
+  /// Creates the fetcher of a policy; `nil` if the policy permits no documents.
+  convenience init?(_ policy: Policy) {
+    guard let settings = policy.clientDocuments, let authorities = settings.authorities else { return nil }
+    var origins = [policy.gateway.origin]
+    // An upstream on a Unix socket has no address.
+    if policy.upstream.unixSocket == nil { origins.append(policy.upstream.origin) }
+    self.init(
+      authorities: authorities, ownNames: origins.map { Resolver(host: $0.host, port: $0.port) },
+      ownAddresses: policy.gateway.listeners.compactMap {
+        Address(literal: $0.address.host, port: $0.address.port)
+      },
+      permitsLoopback: settings.permitsLoopback && policy.gateway.origin.isLoopback)
+  }
+}

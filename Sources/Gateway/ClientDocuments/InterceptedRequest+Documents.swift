@@ -1,0 +1,123 @@
+internal import ClientDocuments
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Proxy
+import Sealing
+
+/// Clients whose `client_id` is the URL of a metadata document.
+///
+/// Only a new authorization request fetches the document. The metadata are then sealed into the consent form, the
+/// state, the code and the refresh token, so that each later step decides on exactly what the user has seen. The
+/// policy is applied to the URL and to these metadata at each step.
+extension InterceptedRequest {
+  /// Returns the URL if the id is one of a document that the policy permits, and the policy does not list the id as a
+  /// client.
+  func documentURL(_ id: String) -> ClientDocumentURL? {
+    guard policy.clients[ClientID(id)] == nil else { return nil }
+    return policy.clientDocuments?.url(id)
+  }
+
+  /// Returns the client that the metadata known to this request describe; `nil` if there are none for the id, or if the
+  /// policy does not permit the client.
+  func documentClient(_ id: String) -> Client? {
+    guard let document, document.clientID.rawValue == id, let url = documentURL(id) else { return nil }
+    return policy.clientDocuments?.client(url, document.metadata)
+  }
+
+  /// Uses the metadata that were sealed when the sign-in began.
+  func useDocument(in binding: ClientBinding) {
+    guard let metadata = binding.document else { return }
+    document = ClientDocumentInUse(clientID: binding.clientID, metadata: metadata)
+  }
+
+  /// Returns the metadata to seal for a permitted request: without the redirect URIs that the request does not use.
+  func documentToSeal(for permit: AuthorizationPermit) -> ClientMetadata? {
+    guard let document, document.clientID == permit.client.id else { return nil }
+    var metadata = document.metadata
+    metadata.redirectURIs = [permit.redirectURI]
+    return metadata
+  }
+
+  /// Makes the metadata of the client available that a new authorization request names by the URL of its document.
+  /// Returns a refusal if the rules that need no document refuse the request, or if there is no acceptable document.
+  /// Returns `nil` for a request of any other client.
+  ///
+  /// Without the document the redirect URI is not verified, so each refusal is a page.
+  func readDocument(for request: AuthorizationRequest, isRestarted: Bool) async -> Response? {
+    guard let id = request.parameters[.clientID], let url = documentURL(id), let settings = policy.clientDocuments
+    else {
+      return nil
+    }
+    let redirectURI = request.parameters[.redirectURI].flatMap { try? RedirectURI(parsing: $0) }
+    guard let client = settings.clientBeforeDocument(url, redirectURI: redirectURI) else {
+      trail.recordRefusal(.redirectURIMismatch)
+      return pages.error(ErrorPage(.redirectURIMismatch))
+    }
+    let outcome = Enforcement.decideAuthorization(
+      request, policy: policy, stateIsSealed: false, requestWasSealed: isRestarted, isRestarted: isRestarted,
+      unlisted: client)
+    guard outcome.permit != nil else {
+      let rejection = outcome.refusal?.rejection ?? .clientUnknown
+      trail.recordRefusal(rejection)
+      return pages.error(ErrorPage(rejection))
+    }
+    switch await document(at: url) {
+    case .success(let metadata):
+      document = ClientDocumentInUse(clientID: ClientID(url.text), metadata: metadata)
+      return nil
+    case .failure(let failure):
+      let rejection: Rejection =
+        if case .invalid = failure { .clientDocumentInvalid } else { .clientDocumentUnavailable }
+      trail.recordRefusal(rejection)
+      return pages.error(ErrorPage(rejection, detail: "the metadata document of the app cannot be used: \(failure)"))
+    }
+  }
+
+  private func document(at url: ClientDocumentURL) async -> DocumentCache.Outcome {
+    guard let fetcher = gateway.snapshot.documents else { return .failure(.unavailable("documents are not fetched")) }
+    return await fetcher.metadata(
+      at: url, cache: gateway.resources.documents, on: upstream.poller, gate: upstream.handshakes)
+  }
+
+  /// Records that a sign-in of the client was completed, so that its document stays in the cache longer than others.
+  func recordDocumentSignIn(of client: Client) {
+    guard let url = documentURL(client.id.rawValue) else { return }
+    gateway.resources.documents.recordSignIn(url)
+  }
+
+  // MARK: Requests of clients
+
+  /// Returns the client with this id that a token request or another request of a client names, if the id is the URL of
+  /// a document. The metadata are those in the code or refresh token of the request. Without such a value the client has
+  /// no redirect URI, and the rules refuse the request as that of a known client.
+  func documentClient(_ id: String, of request: TokenRequest) -> Client? {
+    guard let url = documentURL(id), let settings = policy.clientDocuments else { return nil }
+    if let binding = sealedBinding(in: request), binding.clientID.rawValue == id, binding.document != nil {
+      useDocument(in: binding)
+      return documentClient(id)
+    }
+    return settings.clientWithoutDocument(url)
+  }
+
+  private func sealedBinding(in request: TokenRequest) -> ClientBinding? {
+    let parameters = request.parameters
+    if let text = parameters[.code], case .value(let code) = gateway.sealer.opened(text) as Opened<IssuedCode> {
+      return code.binding.client
+    }
+    for name in [ParameterName.refreshToken, .token] {
+      guard let text = parameters[name], case .value(let grant) = gateway.sealer.opened(text) as Opened<RefreshGrant>
+      else { continue }
+      return grant.binding
+    }
+    return nil
+  }
+}
+
+/// The metadata with which a request is decided.
+struct ClientDocumentInUse {
+  /// The URL of the document.
+  let clientID: ClientID
+  let metadata: ClientMetadata
+}

@@ -1,0 +1,49 @@
+internal import ByteText
+
+/// The URL of a client ID metadata document. The URL is the `client_id` of the client that the document describes
+/// (draft-ietf-oauth-client-id-metadata-document, section 3).
+///
+/// The draft requires `https`, a path, and no dot segments, fragment or user information. This type also refuses a
+/// query, and all forms that two parsers could read differently: a document has exactly one accepted spelling.
+public struct ClientDocumentURL: Hashable, Sendable {
+  /// The maximum length in bytes. Sealed values contain the URL, and upstream requests contain these values.
+  public static let maximumLength = 512
+
+  /// The URL as sent. Ids are compared byte for byte.
+  public let text: String
+  /// The host name, in lower case.
+  public let host: String
+  /// The TCP port, from 1 to 65535.
+  public let port: Int
+  /// The path, which begins with a slash.
+  public let path: String
+
+  /// The host, with the port unless it is 443.
+  public var authority: String { port == 443 ? host : "\(host):\(port)" }
+
+  /// Returns true if the text can only be meant as the URL of a document, so that a malformed one gets a specific
+  /// refusal.
+  public static func resembles(_ text: String) -> Bool { text.hasPrefix("https://") }
+
+  /// Parses a URL; `nil` if it is not acceptable.
+  public init?(parsing text: String) {
+    guard ClientDocumentURL.resembles(text), text.utf8.count <= ClientDocumentURL.maximumLength,
+      !text.utf8.span.contains(UInt8(ascii: "?")),
+      let uri = try? RedirectURI(parsing: text), case .https(let host) = uri.kind, uri.path.hasPrefix("/")
+    else { return nil }
+    // An upper-case letter would be a second spelling of the same document. A last label of digits is an IPv4 address
+    // for many parsers.
+    guard !host.utf8.contains(where: \.isUppercaseLetter),
+      let last = host.utf8.split(separator: UInt8(ascii: ".")).last, !last.allSatisfy(\.isDigit),
+      !last.starts(with: "0x".utf8)
+    else { return nil }
+    let authority = text.utf8.dropFirst("https://".utf8.count).prefix { $0 != UInt8(ascii: "/") }
+    let digits = authority.dropFirst(host.utf8.count).dropFirst()
+    // The default port has one spelling: none.
+    guard digits.isEmpty || !digits.elementsEqual("443".utf8) else { return nil }
+    self.text = text
+    self.host = host
+    port = digits.isEmpty ? 443 : digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    path = String(uri.path)
+  }
+}

@@ -1,0 +1,137 @@
+import OAuth
+import Reactor
+import Synchronization
+import Testing
+import Time
+
+@testable import ClientDocuments
+
+struct DocumentShareTests {
+  private static let start = MonotonicTime(milliseconds: 1_000_000_000)
+
+  private static func url(_ path: String) throws -> ClientDocumentURL {
+    try #require(ClientDocumentURL(parsing: "https://app.example/" + path))
+  }
+
+  private static func fetched(_ name: String, lifetime: Seconds = 300) throws -> FetchedDocument {
+    FetchedDocument(
+      metadata: ClientMetadata(
+        name: name, applicationType: .native, redirectURIs: [try RedirectURI(parsing: "http://127.0.0.1/cb")]),
+      lifetime: lifetime)
+  }
+
+  private let value: AwaitedValue<DocumentCache.Outcome>
+
+  init() async throws {
+    let made = Mutex<AwaitedValue<DocumentCache.Outcome>?>(nil)
+    let worker = try Worker(index: 0)
+    try worker.start(name: "share")
+    await worker.perform { worker in
+      let value = AwaitedValue<DocumentCache.Outcome>(on: worker.poller)
+      made.withLock { $0 = value }
+    }
+    await worker.stop()
+    value = try #require(made.withLock { $0 })
+  }
+
+  /// The name in the document that the share returns; `fetch`, `wait`, or the failure.
+  private func result(_ share: inout DocumentShare, _ path: String, at now: MonotonicTime) throws -> String {
+    switch share.lookUp(try Self.url(path), now: now, makeValue: { value }) {
+    case .found(.success(let metadata)): metadata.name ?? ""
+    case .found(.failure(let failure)): failure.description
+    case .fetch: "fetch"
+    case .wait: "wait"
+    }
+  }
+
+  @Test("A document is used without a fetch until its lifetime ends, and at most one fetch of a URL runs")
+  func freshness() throws {
+    var share = DocumentShare(now: Self.start)
+    let found1 = try result(&share, "a", at: Self.start)
+    #expect(found1 == "fetch")
+    let found2 = try result(&share, "a", at: Self.start)
+    #expect(found2 == "wait")
+    let (outcome, waiting) = share.finish(try Self.url("a"), .success(try Self.fetched("A")), now: Self.start)
+    #expect(try outcome.get().name == "A")
+    #expect(waiting.count == 1)
+    let found3 = try result(&share, "a", at: Self.start + 299_999)
+    #expect(found3 == "A")
+    let found4 = try result(&share, "a", at: Self.start + 300_000)
+    #expect(found4 == "fetch")
+    // Another request does not wait while an older version is usable.
+    let found5 = try result(&share, "a", at: Self.start + 300_000)
+    #expect(found5 == "A")
+  }
+
+  @Test("A failed fetch never replaces a document: the last good one is used for 24 more hours")
+  func staleness() throws {
+    var share = DocumentShare(now: Self.start)
+    _ = try result(&share, "a", at: Self.start)
+    _ = share.finish(try Self.url("a"), .success(try Self.fetched("A")), now: Self.start)
+    for (hours, failure) in [(1, DocumentFailure.status(404)), (12, .unavailable("x")), (24, .invalid("y"))] {
+      let now = Self.start + Milliseconds(hours * 3_600_000)
+      let found6 = try result(&share, "a", at: now)
+      #expect(found6 == "fetch")
+      let (outcome, _) = share.finish(try Self.url("a"), .failure(failure), now: now)
+      #expect(try outcome.get().name == "A")
+    }
+    let end = Self.start + 86_700_000
+    let found7 = try result(&share, "a", at: end)
+    #expect(found7 == "fetch")
+    let (outcome, _) = share.finish(try Self.url("a"), .failure(.unavailable("x")), now: end)
+    #expect(outcome == .failure(.unavailable("x")))
+  }
+
+  @Test("A refusal and a bad document are remembered for a minute, and an outage is not")
+  func failures() throws {
+    var share = DocumentShare(now: Self.start)
+    for (path, failure, isKept) in [
+      ("a", DocumentFailure.status(404), true), ("b", .invalid("bad"), true), ("c", .unavailable("down"), false),
+    ] {
+      let found8 = try result(&share, path, at: Self.start)
+      #expect(found8 == "fetch")
+      _ = share.finish(try Self.url(path), .failure(failure), now: Self.start)
+      let found9 = try result(&share, path, at: Self.start + 59_999)
+      #expect(found9 == (isKept ? failure.description : "fetch"))
+      if isKept {
+        let found10 = try result(&share, path, at: Self.start + 60_000)
+        #expect(found10 == "fetch")
+      }
+    }
+  }
+
+  @Test("At most ten documents of a host are fetched at once, and ten per minute")
+  func rate() throws {
+    var share = DocumentShare(now: Self.start)
+    for number in 0..<10 {
+      let found11 = try result(&share, "d\(number)", at: Self.start)
+      #expect(found11 == "fetch")
+    }
+    let found12 = try result(&share, "d10", at: Self.start)
+    #expect(found12.hasPrefix("too many"))
+    let found13 = try result(&share, "d10", at: Self.start + 6_001)
+    #expect(found13 == "fetch")
+    let found14 = try result(&share, "d11", at: Self.start + 6_001)
+    #expect(found14.hasPrefix("too many"))
+  }
+
+  @Test("A document that led to no sign-in is evicted before one that did")
+  func eviction() throws {
+    var share = DocumentShare(now: Self.start)
+    var now = Self.start
+    for number in 0...DocumentShare.maximumDocuments {
+      now += 10_000
+      let path = "d\(number)"
+      let found15 = try result(&share, path, at: now)
+      #expect(found15 == "fetch")
+      _ = share.finish(try Self.url(path), .success(try Self.fetched(path, lifetime: 86_400)), now: now)
+      if number == 0 { share.recordSignIn(try Self.url(path)) }
+    }
+    let found16 = try result(&share, "d0", at: now + 60_000)
+    #expect(found16 == "d0")
+    let found17 = try result(&share, "d1", at: now + 60_000)
+    #expect(found17 == "fetch")
+    let found18 = try result(&share, "d2", at: now + 60_000)
+    #expect(found18 == "d2")
+  }
+}
