@@ -2,8 +2,8 @@
 /// the response.
 ///
 /// Each column is one of the lists below. From left to right: `authorization`, `pushed`, `reference`, `token`,
-/// `redemption`, `refresh`, `transaction`, `reentry` and `interaction`. A number is the position of the rule in that
-/// list.
+/// `device`, `devicePoll`, `redemption`, `refresh`, `transaction`, `reentry` and `interaction`. A number is the position
+/// of the rule in that list.
 /// ```
 ///                                                            aut pus ref tok red rfr tra ree int
 /// the endpoint accepts the method                              1   1   1   1
@@ -142,6 +142,31 @@ enum RuleTable {
     .droppedScopeNoted,
     .droppedResourceNoted,
     .droppedAuthorizationDetailsNoted,
+  ]
+
+  /// The rules for a device authorization request (RFC 8628, section 3.1).
+  static let device: [Rule<TokenContext>] = [
+    .methodAllowed,
+    .oneSetOfParameters,
+    .parameterNamesUnambiguous,
+    .parametersOnce,
+    .parametersWellFormed,
+    .oneAuthenticationMethod,
+    .tokenClientKnown,
+    .clientAuthenticated,
+    .noDPoPProof,
+    .deviceGrantAllowed,
+    .scopeWellFormed,
+    .clientCertificateNoted,
+    .droppedScopeNoted,
+    .droppedResourceNoted,
+    .droppedAuthorizationDetailsNoted,
+  ]
+
+  /// The rules for the poll of a device, after the gateway has decrypted the device code.
+  static let devicePoll: [Rule<DevicePollContext>] = [
+    .deviceCodeIssuedToThisClient,
+    .deviceCodeNotExpired,
   ]
 
   /// The rules for the redemption of a code, after the gateway has decrypted it and before it sends a request upstream.

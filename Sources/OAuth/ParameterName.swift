@@ -189,6 +189,11 @@ extension ParameterNames {
   /// All parameters that are defined for the endpoint for pushed authorization requests (RFC 9126, section 2.1).
   public static let atPushed: ParameterNames = [atAuthorization, clientAuthentication]
 
+  /// All parameters that are defined for the device authorization endpoint (RFC 8628, section 3.1).
+  public static let atDeviceAuthorization: ParameterNames = [
+    ParameterNames(.clientID, .scope, .resource), clientAuthentication,
+  ]
+
   /// The parameters in a body with which a client authenticates (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
   public static let clientAuthentication = ParameterNames(.clientSecret, .clientAssertion, .clientAssertionType)
 

@@ -19,6 +19,10 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case consent
   /// The endpoint for the link by which a user restarts a sign-in.
   case start
+  /// The gateway's device authorization endpoint (RFC 8628, section 3.1).
+  case deviceAuthorization
+  /// The page on which a user enters the code of a device (RFC 8628, section 3.3).
+  case deviceVerification
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

@@ -19,6 +19,14 @@ public struct RateKey: Hashable, Sendable {
     holder = nil
   }
 
+  /// Creates the key of a network: an IPv4 /24 or an IPv6 /48.
+  public init(networkOf address: String) {
+    client = nil
+    transaction = nil
+    self.address = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
+    holder = nil
+  }
+
   /// Creates the key of a holder of store entries.
   init(holder: StoreHolder) {
     client = nil

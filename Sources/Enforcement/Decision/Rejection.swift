@@ -84,6 +84,6 @@ extension Rejection {
   /// All rejections by subject, in the order of `docs/rules.md`.
   public static let subjects = [
     requests, requestReferences, clients, redirectURIs, responses, pkce, grants, scopes, userInteraction, codes,
-    refreshTokens, signIns, upstreamResponses, gateway,
+    devices, refreshTokens, signIns, upstreamResponses, gateway,
   ]
 }

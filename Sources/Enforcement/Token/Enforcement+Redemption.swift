@@ -46,22 +46,45 @@ public final class RedemptionPermit: Sendable {
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
 
-  init(_ context: RedemptionContext, policy: Policy) {
+  /// True if a device redeems the code. A repeat is then refused, and revokes nothing: two polls of one device may
+  /// overlap.
+  public let isDeviceFlow: Bool
+
+  convenience init(_ context: RedemptionContext, policy: Policy) {
     let request = context.request
-    code = context.code
+    self.init(
+      client: request.client, code: context.code, verifier: request.verifier?.secret, parameters: request.parameters,
+      // If the code has a challenge, the rules have compared the verifier with it.
+      UpstreamCredentials(
+        client: request.client, authentication: request.authentication,
+        isProven: request.clientSecretIsVerified || context.code.challenge != nil),
+      authentication: request.authentication, isDeviceFlow: false, policy: policy)
+  }
+
+  /// Creates the permit for a poll. The device code, which is sealed to the client, proves the identity of the client.
+  convenience init(_ poll: DevicePoll, code: IssuedCode, policy: Policy) {
+    self.init(
+      client: poll.client, code: code, verifier: nil, parameters: poll.parameters,
+      UpstreamCredentials(client: poll.client, authentication: poll.authentication, isProven: true),
+      authentication: poll.authentication, isDeviceFlow: true, policy: policy)
+  }
+
+  private init(
+    client: Client, code: IssuedCode, verifier: Secret?, parameters: FormParameters,
+    _ credentials: UpstreamCredentials, authentication: ClientAuthentication, isDeviceFlow: Bool, policy: Policy
+  ) {
+    self.client = client
+    self.code = code
+    self.verifier = verifier
+    self.parameters = parameters
+    self.credentials = credentials
+    self.isDeviceFlow = isDeviceFlow
     // The digest of the upstream code, not of the sealed code that the client presented.
     let digest = code.digest
     claimID = TransactionID(ofClaimOn: digest)
     family = TransactionID(ofLoginWith: digest, in: code.transactionID)
-    client = request.client
-    verifier = request.verifier?.secret
-    parameters = request.parameters
-    // If the code has a challenge, the rules have compared the verifier with it.
-    credentials = UpstreamCredentials(
-      client: client, authentication: request.authentication,
-      isProven: request.clientSecretIsVerified || code.challenge != nil)
     sealsRefreshToken =
-      (client.kind == .public || credentials.isHeld) && !client.canRefreshAtUpstream(with: request.authentication)
+      (client.kind == .public || credentials.isHeld) && !client.canRefreshAtUpstream(with: authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),

@@ -69,6 +69,14 @@ extension Endpoint {
       EndpointRow(
         label: .authorization, paths: { _ in [GatewaySettings.ownPath + StartEndpoint.name] },
         handling: .answer { await StartEndpoint($0).respond() })
+    case .deviceAuthorization:
+      EndpointRow(
+        label: .device, paths: { $0.servesDevices ? [GatewaySettings.deviceAuthorizationPath] : [] },
+        handling: .answer { .response(await DeviceAuthorizationEndpoint($0).respond()) })
+    case .deviceVerification:
+      EndpointRow(
+        label: .deviceVerification, paths: { $0.servesDevices ? [GatewaySettings.devicePath] : [] },
+        handling: .answer { .response(await DeviceVerificationEndpoint($0).respond()) })
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(
@@ -84,7 +92,11 @@ extension Endpoint {
         label: .otherPath,
         paths: { policy in
           let endpoints = policy.upstream.endpoints
-          return endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
+          let closed = endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
+          // The server's own device authorization may have the same path.
+          return policy.servesDevices
+            ? closed.filter { $0 != GatewaySettings.deviceAuthorizationPath && $0 != GatewaySettings.devicePath }
+            : closed
         },
         handling: .refuse(.endpointDisabled))
     case .metadata:
