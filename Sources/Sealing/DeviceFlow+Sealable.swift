@@ -66,6 +66,7 @@ extension DeviceFlow: Sealable {
     let filled = try payload.readBytes(count: DeviceFlow.dataLength)
     guard count <= DeviceFlow.dataLength else { throw PayloadError() }
     let data = Array(filled.prefix(count))
+    guard filled.dropFirst(count).allSatisfy({ $0 == 0 }) else { throw PayloadError() }
     let state: State
     switch number {
     case 0: state = .pending
@@ -83,10 +84,11 @@ extension DeviceFlow: Sealable {
     let expiry = try payload.readTime()
     guard let interval = Int(exactly: try payload.readNumber()) else { throw PayloadError() }
     let lastPoll = try payload.readTime()
-    let hasPolled = try payload.readByte() == 1
+    let hasPolled = try payload.readByte()
+    guard hasPolled <= 1, hasPolled == 1 || lastPoll == start else { throw PayloadError() }
     self.init(
       state: state, clientID: clientID, scope: scope.isEmpty ? nil : Scope(parsing: scope), userCode: userCode,
       network: network, start: start, expiry: expiry, interval: Seconds(interval),
-      lastPoll: hasPolled ? lastPoll : nil)
+      lastPoll: hasPolled == 1 ? lastPoll : nil)
   }
 }

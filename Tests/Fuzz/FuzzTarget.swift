@@ -13,6 +13,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case contentCoding = "content-coding"
   case tokenAnswer = "token-answer"
   case redirectURI = "redirect-uri"
+  case userCode = "user-code"
   case sealed
   case keys
   case yaml
@@ -32,6 +33,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .contentCoding: try ContentCodingTarget.check(input)
     case .tokenAnswer: try TokenAnswerTarget.check(input)
     case .redirectURI: try RedirectURITarget.check(input)
+    case .userCode: try UserCodeTarget.check(input)
     case .sealed: try SealedTarget.check(input)
     case .keys: try KeyFileTarget.check(input)
     case .yaml: try YAMLTarget.check(input)

@@ -416,16 +416,15 @@ struct ValueFindings {
         """),
     FindingCase(
       .notYetSupported,
-      "A device client and its grant",
+      "An observed device client",
       clients: """
         clients:
-          - { id: tv, name: TV, type: public, application: device, grants: [device_code], device_code_lifetime: 5m }
+          - { id: tv, name: TV, type: public, application: device, grants: [device_code], mode: observe }
 
         """,
       expected: """
-        policy.yaml:12:39: error: device clients are not supported yet; remove the client
-        policy.yaml:12:69: error: the device grant is not supported yet; remove `device_code`
-        policy.yaml:12:83: error: the device grant is not supported yet; remove `device_code_lifetime`
+        policy.yaml:12:61: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
+        yet; use `enforce`
         """),
   ]
 }
