@@ -267,7 +267,7 @@ struct DevicePageTests {
     }
   }
 
-  @Test("With device_fresh_login the server is asked for a new login, and without it it is not", arguments: [true, false])
+  @Test("Only with device_fresh_login is the server asked for a new login", arguments: [true, false])
   func freshLogin(isFresh: Bool) async throws {
     let policy = try FixturePolicy.with { $0.edit("tv1") { $0.deviceFreshLogin = isFresh } }
     try await GatewayFixture.run(policy) { gateway in

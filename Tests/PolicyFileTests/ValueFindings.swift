@@ -423,8 +423,23 @@ struct ValueFindings {
 
         """,
       expected: """
-        policy.yaml:12:61: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
+        policy.yaml:12:60: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
         yet; use `enforce`
+        policy.yaml:12:89: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        [observe-mode]
+        """),
+    FindingCase(
+      .conflict,
+      "An endpoint of the server at the path of the device page",
+      edits: [("token: /token", "token: /device")],
+      clients: """
+        clients:
+          - { id: tv, name: TV, type: public, application: device }
+
+        """,
+      expected: """
+        policy.yaml:7:3: error: the server has an endpoint at `/device`, where the gateway serves device clients; let \
+        the server use another path
         """),
   ]
 }
