@@ -423,10 +423,10 @@ struct ValueFindings {
 
         """,
       expected: """
-        policy.yaml:12:60: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
-        yet; use `enforce`
         policy.yaml:12:89: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
         [observe-mode]
+        policy.yaml:12:60: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
+        yet; use `enforce`
         """),
     FindingCase(
       .conflict,
@@ -438,7 +438,7 @@ struct ValueFindings {
 
         """,
       expected: """
-        policy.yaml:7:3: error: the server has an endpoint at `/device`, where the gateway serves device clients; let \
+        policy.yaml:8:3: error: the server has an endpoint at `/device`, where the gateway serves device clients; let \
         the server use another path
         """),
   ]
