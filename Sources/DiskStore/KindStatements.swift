@@ -34,12 +34,12 @@ final class KindStatements {
   static func schema(_ kind: StoreKind) -> String {
     let name = kind.properties.name
     return """
-      CREATE TABLE \(name) (
+      CREATE TABLE IF NOT EXISTS \(name) (
         id INTEGER PRIMARY KEY, high INTEGER NOT NULL, low INTEGER NOT NULL, due INTEGER NOT NULL,
         expiry INTEGER NOT NULL, holder INTEGER NOT NULL, room INTEGER NOT NULL, value BLOB NOT NULL) STRICT;
-      CREATE UNIQUE INDEX \(name)_key ON \(name) (high, low);
-      CREATE INDEX \(name)_due ON \(name) (due);
-      \(kind.properties.whenFull == .evict ? "CREATE INDEX \(name)_holder ON \(name) (holder);" : "")
+      CREATE UNIQUE INDEX IF NOT EXISTS \(name)_key ON \(name) (high, low);
+      CREATE INDEX IF NOT EXISTS \(name)_due ON \(name) (due);
+      \(kind.properties.whenFull == .evict ? "CREATE INDEX IF NOT EXISTS \(name)_holder ON \(name) (holder);" : "")
       """
   }
 

@@ -80,17 +80,17 @@ struct StoreFile {
       try database.run("PRAGMA synchronous=FULL")
       // A write, so that a file that cannot be written is detected at the start, and not at the first claim.
       try database.run("UPDATE store SET starts = starts + 1")
-      // A file of an earlier version has no table for a kind that was added later.
-      for kind in StoreKind.allCases {
-        let table = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = '\(kind.properties.name)'"
-        if try database.number(table) == 0 { try database.run("BEGIN; \(KindStatements.schema(kind)) COMMIT;") }
-      }
+      // Adds the tables of kinds that are newer than the file.
+      try database.run("BEGIN; \(StoreFile.schema) COMMIT;")
       return try database.number("SELECT epoch FROM store")
     }
     guard epoch != 0 else { throw FileStoreError(path, .damaged(detail: "it has no epoch")) }
     self.epoch = EpochID(rawValue: UInt64(bitPattern: epoch))
     self.database = database
   }
+
+  /// The statements that create the tables of all kinds that the file does not have.
+  private static var schema: String { StoreKind.allCases.map(KindStatements.schema).joined(separator: "\n") }
 
   /// Executes `body`, and adds the path to an error of SQLite.
   private static func addingPath<Result>(
@@ -154,7 +154,7 @@ struct StoreFile {
         BEGIN;
         CREATE TABLE store (epoch INTEGER NOT NULL, starts INTEGER NOT NULL) STRICT;
         INSERT INTO store VALUES (\(epoch), 0);
-        \(StoreKind.allCases.map(KindStatements.schema).joined(separator: "\n"))
+        \(schema)
         COMMIT;
         """)
     } catch {

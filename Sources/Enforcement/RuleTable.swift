@@ -11,7 +11,7 @@
 /// every parameter name means one thing                         3   3   3   3                       3
 /// client_id occurs once                                        4       4
 /// redirect_uri occurs once                                     5
-/// the client is registered                                     6   7   5   8
+/// the client is registered                                     6   7   5   8   7
 /// the redirect URI is registered                               7
 /// the user agent does not look embedded                        8
 /// no parameter repeats                                         9   4       4                       4
@@ -153,6 +153,31 @@ enum RuleTable {
     .droppedScopeNoted,
     .droppedResourceNoted,
     .droppedAuthorizationDetailsNoted,
+  ]
+
+  /// The rules for a device authorization request (RFC 8628, section 3.1).
+  static let device: [Rule<TokenContext>] = [
+    .methodAllowed,
+    .oneSetOfParameters,
+    .parameterNamesUnambiguous,
+    .parametersOnce,
+    .parametersWellFormed,
+    .oneAuthenticationMethod,
+    .tokenClientKnown,
+    .clientAuthenticated,
+    .noDPoPProof,
+    .deviceGrantAllowed,
+    .scopeWellFormed,
+    .clientCertificateNoted,
+    .droppedScopeNoted,
+    .droppedResourceNoted,
+    .droppedAuthorizationDetailsNoted,
+  ]
+
+  /// The rules for the poll of a device, after the gateway has decrypted the device code.
+  static let devicePoll: [Rule<DevicePollContext>] = [
+    .deviceCodeIssuedToThisClient,
+    .deviceCodeNotExpired,
   ]
 
   /// The rules for the redemption of a code, after the gateway has decrypted it and before it sends a request upstream.

@@ -13,6 +13,9 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   public var state: String?
   /// The mode in which the client receives the response.
   public var responseMode: ResponseMode
+  /// True if a device waits for the result (RFC 8628). No redirect URI of the client then receives a response, and the
+  /// id of the transaction is that of the device flow.
+  public var isDeviceFlow: Bool
   /// The time at which the transaction expires.
   public var expiry: UnixTime
   /// The SHA-256 digest of the secret in the browser's cookie, 32 bytes.
@@ -20,13 +23,14 @@ public struct AuthorizationTransaction: Sendable, Equatable {
 
   /// Creates a transaction from its parts.
   public init(
-    id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, expiry: UnixTime,
-    browserSecretHash: [UInt8]
+    id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, isDeviceFlow: Bool = false,
+    expiry: UnixTime, browserSecretHash: [UInt8]
   ) {
     self.id = id
     self.binding = binding
     self.state = state
     self.responseMode = responseMode
+    self.isDeviceFlow = isDeviceFlow
     self.expiry = expiry
     self.browserSecretHash = browserSecretHash
   }

@@ -194,6 +194,11 @@ extension ParameterNames {
     ParameterNames(.token, .tokenTypeHint, .clientID), clientAuthentication,
   ]
 
+  /// All parameters that are defined for the device authorization endpoint (RFC 8628, section 3.1).
+  public static let atDeviceAuthorization: ParameterNames = [
+    ParameterNames(.clientID, .scope, .resource), clientAuthentication,
+  ]
+
   /// The parameters in a body with which a client authenticates (RFC 6749, section 2.3.1; RFC 7521, section 4.2).
   public static let clientAuthentication = ParameterNames(.clientSecret, .clientAssertion, .clientAssertionType)
 

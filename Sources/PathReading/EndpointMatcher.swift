@@ -27,6 +27,10 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case protectedResource
   /// The gateway's endpoint for dynamic client registration (RFC 7591).
   case registration
+  /// The gateway's device authorization endpoint (RFC 8628, section 3.1).
+  case deviceAuthorization
+  /// The page on which a user enters the code of a device (RFC 8628, section 3.3).
+  case deviceVerification
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

@@ -26,9 +26,14 @@ public struct EnforcementSettings: Sendable {
   public var fragmentGuard = false
   /// The lifetime of a code of the gateway (RFC 6749, section 4.1.2). Default: a minute.
   public var codeLifetime: Seconds = 60
-  /// The lifetime of a device code (RFC 8628, section 5.4). Default: 10 minutes. The gateway does not serve the device
-  /// grant yet.
+  /// The lifetime of a device code (RFC 8628, section 5.4). Default: 10 minutes.
   public var deviceCodeLifetime: Seconds = 600
+  /// True if the upstream must ask for the password again when a user signs in for a device (OpenID Connect Core,
+  /// section 3.1.2.1). Default: false, because not every server understands `prompt`.
+  public var deviceFreshLogin = false
+  /// True if a device gets an address that contains the user code (RFC 8628, section 3.3.1). Default: false, because a
+  /// user who only follows a link may approve the device of another person.
+  public var deviceCompleteURI = false
   /// The time after the first use of a refresh token in which a second use gets the same response (RFC 9700, section
   /// 4.14.2). A later second use ends all refresh tokens of the sign-in. If `nil`, the default depends on the kind of
   /// client (``Client/refreshReuseWindow``).
@@ -94,6 +99,20 @@ public struct EnforcementSettings: Sendable {
       "device_code_lifetime", \.deviceCodeLifetime,
       1...1_800, adviceIfTooLong: "device codes live at most 30 minutes, use `30m` or less",
       "The time in which a device code can be used (RFC 8628, section 5.4)"),
+    .flag(
+      "device_fresh_login", \.deviceFreshLogin,
+      """
+      `true`: a sign-in for a device has `prompt=login`, so that the server asks for the password even if the browser \
+      has a session (OpenID Connect Core, section 3.1.2.1; RFC 8628, section 5.4)
+      """
+    ),
+    .flag(
+      "device_complete_uri", \.deviceCompleteURI,
+      """
+      `true`: devices get `verification_uri_complete`, for example for a QR code; the user still types the code (RFC \
+      8628, section 3.3.1)
+      """
+    ),
     .seconds(
       "refresh_reuse_window", \.refreshReuseWindow,
       0...600, adviceIfTooLong: "it is for requests that overlap or are repeated, use `10m` or less",

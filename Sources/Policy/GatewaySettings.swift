@@ -4,6 +4,10 @@ public import Time
 public struct GatewaySettings: Sendable {
   /// The prefix of the paths that belong to the gateway and are never forwarded.
   public static let ownPath = "/.proofgate/"
+  /// The path of the device authorization endpoint (RFC 8628, section 3.1). It exists if a client has the device grant.
+  public static let deviceAuthorizationPath = "/device_authorization"
+  /// The path of the page on which users enter the code of a device. It is short, because users type it.
+  public static let devicePath = "/device"
 
   /// The scheme, host and port at which clients reach the gateway, e.g. `https://id.example.com`.
   public var origin: Origin

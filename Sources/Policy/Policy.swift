@@ -33,6 +33,8 @@ public final class Policy: Sendable {
   public let upstreamIDsWithHeldSecret: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool
+  /// True if any enforced client may use the device grant. Only then does the gateway have the endpoints of RFC 8628.
+  public let servesDevices: Bool
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
   public let blocksEmbeddedUserAgents: Bool
   /// True if any listed client is enforced. If the policy lists no client: true if its default mode is `enforce` and it
@@ -64,6 +66,7 @@ public final class Policy: Sendable {
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
+    servesDevices = clients.values.contains { $0.mode == .enforce && $0.grants.contains(.deviceCode) }
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
     let held = upstreams.map(\.self) + self.resources.upstreamClients + unlisted

@@ -15,6 +15,7 @@ extension PolicyReader {
     lintRawRefresh(draft)
     lintReuseNetworks(draft)
     lintPushed(draft, kind)
+    lintDevice(draft)
     if let modes = draft.fields.valid("response_modes"), draft.settings.responseModes.contains(.formPost),
       draft.redirectURIs.contains(where: { $0.value.privateUseScheme != nil })
     {
@@ -102,6 +103,16 @@ extension PolicyReader {
         + "change networks while they refresh"
       : "has no effect without `refresh_reuse_window`; remove it"
     warn(.refreshReuseNetworks, field.node, "`refresh_reuse_networks: any` " + message)
+  }
+
+  /// Reports an observed device client. The gateway cannot observe the device grant, because it does not forward requests
+  /// to a device authorization endpoint of the server.
+  private func lintDevice(_ draft: ClientDraft) {
+    guard draft.settings.grants.contains(.deviceCode), draft.rules.mode == .observe,
+      let field = draft.fields["grants"] ?? draft.fields["application"]
+    else { return }
+    reportUnsupported(
+      field, "\(draft.title) is observed, and the device grant is not supported in `mode: observe` yet; use `enforce`")
   }
 
   private func lintPushed(_ draft: ClientDraft, _ kind: ClientType) {

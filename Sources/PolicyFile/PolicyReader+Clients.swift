@@ -65,9 +65,6 @@ extension PolicyReader {
     // The check below reports a missing `type` with a specific message.
     requireSettings(of: ClientDraft.section, in: fields, node, named: "the client", except: "type")
     lint(draft.rules, fields)
-    if let field = fields.valid("application"), draft.settings.application == .device {
-      reportUnsupported(field, "device clients are not supported yet; remove the client")
-    }
     if fields["type"] == nil, !suggestedKeys.contains("type") {
       error(
         .clientType, draft.node,
@@ -123,7 +120,6 @@ extension PolicyReader {
         continue
       }
       grants.append(grant)
-      if grant == .deviceCode { reportUnsupported(item, "the device grant is not supported yet; remove `device_code`") }
       if grant == .password || grant == .clientCredentials { draft.restrictedGrants.append((grant, item.node)) }
     }
     reportEmpty(field)

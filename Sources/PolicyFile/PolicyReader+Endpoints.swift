@@ -55,6 +55,23 @@ extension PolicyReader {
         + "its path if the server has one")
   }
 
+  /// Reports an endpoint of the server at a path where the gateway itself serves device clients.
+  func lintDevicePaths() {
+    guard let upstream, let endpointsLocation,
+      clients.entries.contains(where: { $0.client?.grants.contains(.deviceCode) ?? false })
+    else { return }
+    let endpoints = upstream.endpoints
+    let paths =
+      endpoints.authorization + endpoints.token + endpoints.revocation + endpoints.introspection
+      + endpoints.pushedAuthorization
+    for path in [GatewaySettings.devicePath, GatewaySettings.deviceAuthorizationPath] where paths.contains(path) {
+      report(
+        .conflict, .error, endpointsLocation,
+        "the server has an endpoint at `\(path)`, where the gateway serves device clients; let the server use another "
+          + "path")
+    }
+  }
+
   /// Reads a path or a list of paths. The permitted syntax excludes escapes, `;`, dot segments and empty segments,
   /// because servers interpret them in different ways.
   func paths(_ field: Field) -> [String] {
@@ -88,7 +105,7 @@ extension PolicyReader {
           .conflict, node,
           "\(quoted(path)) in `not_endpoints` is a variant of the endpoint \(quoted(endpoint)); remove it")
       } else if !endpoints.metadataPaths.contains(path),
-        !all.contains(where: { path.lowercased().contains(Self.name(of: $0)) })
+        !(all + [GatewaySettings.devicePath]).contains(where: { path.lowercased().contains(Self.name(of: $0)) })
       {
         warn(
           .notEndpointUnneeded, node,

@@ -63,9 +63,6 @@ extension PolicyReader {
   }
 
   private func lintTokens(_ rules: EnforcementSettings, _ fields: Fields) {
-    if let field = fields["device_code_lifetime"] {
-      reportUnsupported(field, "the device grant is not supported yet; remove `device_code_lifetime`")
-    }
     if let window = rules.refreshReuseWindow, window > 30, let field = fields.valid("refresh_reuse_window") {
       warn(
         .refreshReuseWindow, field.node,

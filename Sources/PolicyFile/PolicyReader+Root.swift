@@ -66,6 +66,7 @@ extension PolicyReader {
     lintAddresses()
     lintEphemeralKey()
     lintUncheckedRequests()
+    lintDevicePaths()
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(

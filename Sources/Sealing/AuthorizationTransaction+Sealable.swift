@@ -13,7 +13,7 @@ extension AuthorizationTransaction: Sealable {
     payload.writeByte(AuthorizationTransaction.formatVersion)
     payload.writeBytes(withoutLength: id.bytes)
     payload.writeTime(expiry)
-    payload.writeResponseMode(responseMode, hasState: state != nil)
+    payload.writeResponseMode(responseMode, hasState: state != nil, isDeviceFlow: isDeviceFlow)
     payload.writeBinding(binding)
     if let state { payload.writeText(state) }
     payload.writeBytes(browserSecretHash)
@@ -24,12 +24,12 @@ extension AuthorizationTransaction: Sealable {
     try payload.checkFormatVersion(AuthorizationTransaction.formatVersion)
     let id = try payload.readTransactionID()
     let expiry = try payload.readTime()
-    let (responseMode, hasState) = try payload.readResponseMode()
+    let (responseMode, hasState, isDeviceFlow) = try payload.readResponseMode()
     let binding = try payload.readBinding()
     let state = hasState ? try payload.readText() : nil
     let browserSecretHash = try payload.readBytes()
     self.init(
-      id: id, binding: binding, state: state, responseMode: responseMode, expiry: expiry,
+      id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow, expiry: expiry,
       browserSecretHash: browserSecretHash)
   }
 }

@@ -7,6 +7,8 @@ internal import Time
 /// The bit that is set in the byte of the response mode if the client sent a `state`. The payload then contains that
 /// `state`.
 private let stateBit: UInt8 = 4
+/// The bit that is set in the byte of the response mode if a device waits for the result.
+private let deviceBit: UInt8 = 8
 
 extension PayloadWriter {
   /// Appends a byte for the form of the challenge, and then the challenge. The forms are: 0 for no challenge, 1 for the
@@ -30,14 +32,14 @@ extension PayloadWriter {
     }
   }
 
-  mutating func writeResponseMode(_ mode: ResponseMode, hasState: Bool) {
+  mutating func writeResponseMode(_ mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool) {
     let value: UInt8 =
       switch mode {
       case .query: 0
       case .fragment: 1
       case .formPost: 2
       }
-    writeByte(hasState ? value | stateBit : value)
+    writeByte(value | (hasState ? stateBit : 0) | (isDeviceFlow ? deviceBit : 0))
   }
 
   mutating func writeTime(_ time: UnixTime) {
@@ -56,13 +58,14 @@ extension PayloadReader {
     }
   }
 
-  mutating func readResponseMode() throws(PayloadError) -> (mode: ResponseMode, hasState: Bool) {
+  mutating func readResponseMode() throws(PayloadError) -> (mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool) {
     let byte = try readByte()
     let hasState = byte & stateBit != 0
-    switch byte & ~stateBit {
-    case 0: return (.query, hasState)
-    case 1: return (.fragment, hasState)
-    case 2: return (.formPost, hasState)
+    let isDeviceFlow = byte & deviceBit != 0
+    switch byte & ~(stateBit | deviceBit) {
+    case 0: return (.query, hasState, isDeviceFlow)
+    case 1: return (.fragment, hasState, isDeviceFlow)
+    case 2: return (.formPost, hasState, isDeviceFlow)
     default: throw PayloadError()
     }
   }

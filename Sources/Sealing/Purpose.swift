@@ -11,7 +11,7 @@ public enum Purpose: UInt8, Sendable, CaseIterable {
   case refresh = 3
   /// A `client_id` of dynamic client registration.
   case registration = 4
-  /// The values of a device authorization flow (RFC 8628); not used yet.
+  /// The values of a device flow (RFC 8628): the device code, the record in the store, and the tokens of its forms.
   case device = 5
   /// The authorization request in a hidden field of the consent form. The seal also proves that the gateway sent the
   /// form.

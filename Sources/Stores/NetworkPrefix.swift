@@ -50,6 +50,11 @@ public struct NetworkPrefix: Hashable, Sendable {
     }
   }
 
+  /// Returns the text of the IPv4 /24 or IPv6 /48 network of an address; `other` for a text that is not an address.
+  public static func networkText(of address: String) -> String {
+    text(ofCode: NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48).code)
+  }
+
   /// Returns the text of an IPv4 /24 or IPv6 /48 network from its code; `other` for a text that is not an address.
   static func text(ofCode code: UInt64) -> String {
     if code < 1 << 24 { return "\(code >> 16).\(code >> 8 & 0xff).\(code & 0xff).0/24" }

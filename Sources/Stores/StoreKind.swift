@@ -18,6 +18,12 @@ public enum StoreKind: UInt8, Sendable, CaseIterable {
   case pushed = 0x70
   /// The digest of an access token, with its client and resource.
   case access = 0x6b
+  /// The sealed record of a device flow.
+  case device = 0x64
+  /// The device flow to which a user code belongs.
+  case userCode = 0x75
+  /// The sealed code of the upstream that a user has approved for a device.
+  case deviceAnswer = 0x6f
 }
 
 extension StoreKind {
@@ -57,8 +63,9 @@ extension StoreKind {
   ///
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
   /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
-  /// a state as long as its transaction, a pushed request for 90 seconds, and the record of an access token as long as
-  /// the token. Some entries live longer by the tolerance
+  /// a state as long as its transaction, a pushed request for 90 seconds, the entries of a device flow as long as its
+  /// device code (`device_code_lifetime`), and the record of an access token as long as the token. Some entries live
+  /// longer by the tolerance
   /// for differences between clocks.
   public var properties: Properties {
     switch self {
@@ -77,7 +84,7 @@ extension StoreKind {
       Properties(name: "answer", size: .upTo(16_384), percent: 4, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .state:
       // The maximum length is low, because any program can send the requests that create these entries.
-      Properties(name: "state", size: .upTo(512), percent: 12, holderDivisor: 16, whenFull: .evict, tick: 1)
+      Properties(name: "state", size: .upTo(512), percent: 6, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .pushed:
       // `PushedRequests` accepts a request of this length only from a client that authenticates. The maximum length for
       // a public client is lower.
@@ -85,6 +92,14 @@ extension StoreKind {
     case .access:
       // The longest record has a client id of 1,024 bytes, as a registered client may have.
       Properties(name: "access", size: .upTo(2_048), percent: 6, holderDivisor: 16, whenFull: .refuse, tick: 64)
+    case .device:
+      // Any program can send the requests that create the entries of the next two kinds. `holderDivisor` limits the entries
+      // of one client and network.
+      Properties(name: "device", size: .upTo(1_024), percent: 3, holderDivisor: 16, whenFull: .evict, tick: 2)
+    case .userCode:
+      Properties(name: "user_code", size: .fixed(16), percent: 1, holderDivisor: 16, whenFull: .refuse, tick: 2)
+    case .deviceAnswer:
+      Properties(name: "device_answer", size: .upTo(16_384), percent: 2, holderDivisor: 16, whenFull: .evict, tick: 2)
     }
   }
 }
@@ -101,6 +116,9 @@ extension StoreKind {
     case .state: 5
     case .pushed: 6
     case .access: 7
+    case .device: 8
+    case .userCode: 9
+    case .deviceAnswer: 10
     }
   }
 }

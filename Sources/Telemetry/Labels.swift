@@ -25,6 +25,8 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case introspection
   /// The device authorization endpoint (RFC 8628).
   case device
+  /// The page on which a user enters and confirms the code of a device (RFC 8628).
+  case deviceVerification = "device_verification"
   /// The client registration endpoint (RFC 7591).
   case registration
   /// The authorization server metadata (RFC 8414).

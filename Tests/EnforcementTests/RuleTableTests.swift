@@ -20,7 +20,8 @@ struct RuleTableTests {
   /// A list that is added to `RuleTable` must be added here too.
   private static let columns = [
     Column("aut", RuleTable.authorization), Column("pus", RuleTable.pushed), Column("ref", RuleTable.reference),
-    Column("tok", RuleTable.token), Column("red", RuleTable.redemption), Column("rfr", RuleTable.refresh),
+    Column("tok", RuleTable.token), Column("dev", RuleTable.device),
+    Column("pol", RuleTable.devicePoll), Column("red", RuleTable.redemption), Column("rfr", RuleTable.refresh),
     Column("tra", RuleTable.transaction), Column("ree", RuleTable.reentry), Column("int", RuleTable.interaction),
     Column("isp", RuleTable.introspection),
   ]

@@ -17,6 +17,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case redirectURI = "redirect-uri"
   case resource
   case clientDocument = "client-document"
+  case userCode = "user-code"
   case sealed
   case keys
   case yaml
@@ -40,6 +41,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .redirectURI: try RedirectURITarget.check(input)
     case .resource: try ResourceTarget.check(input)
     case .clientDocument: try ClientDocumentTarget.check(input)
+    case .userCode: try UserCodeTarget.check(input)
     case .sealed: try SealedTarget.check(input)
     case .keys: try KeyFileTarget.check(input)
     case .yaml: try YAMLTarget.check(input)

@@ -580,7 +580,6 @@ struct GatewayFindings {
       expected: """
         policy.yaml:11:25: error: `device_code_lifetime` cannot be `2h`; device codes live at most 30 \
         minutes, use `30m` or less (RFC 8628, section 5.4) [device-code-lifetime]
-        policy.yaml:11:3: error: the device grant is not supported yet; remove `device_code_lifetime`
         """),
     FindingCase(
       .refreshReuseWindow,

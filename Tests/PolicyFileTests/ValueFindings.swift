@@ -416,16 +416,30 @@ struct ValueFindings {
         """),
     FindingCase(
       .notYetSupported,
-      "A device client and its grant",
+      "An observed device client",
       clients: """
         clients:
-          - { id: tv, name: TV, type: public, application: device, grants: [device_code], device_code_lifetime: 5m }
+          - { id: tv, name: TV, type: public, application: device, grants: [device_code], mode: observe }
 
         """,
       expected: """
-        policy.yaml:12:39: error: device clients are not supported yet; remove the client
-        policy.yaml:12:69: error: the device grant is not supported yet; remove `device_code`
-        policy.yaml:12:83: error: the device grant is not supported yet; remove `device_code_lifetime`
+        policy.yaml:12:89: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        [observe-mode]
+        policy.yaml:12:60: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
+        yet; use `enforce`
+        """),
+    FindingCase(
+      .conflict,
+      "An endpoint of the server at the path of the device page",
+      edits: [("token: /token", "token: /device")],
+      clients: """
+        clients:
+          - { id: tv, name: TV, type: public, application: device }
+
+        """,
+      expected: """
+        policy.yaml:8:3: error: the server has an endpoint at `/device`, where the gateway serves device clients; let \
+        the server use another path
         """),
   ]
 }

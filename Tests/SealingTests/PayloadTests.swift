@@ -47,6 +47,38 @@ struct PayloadTests {
     }
   }
 
+  @Test("A sealed state tells whether a device waits for the result")
+  func deviceTransaction() throws {
+    var transaction = try Samples.transaction()
+    for mode in ResponseMode.allCases {
+      for isDeviceFlow in [false, true] {
+        transaction.responseMode = mode
+        transaction.isDeviceFlow = isDeviceFlow
+        #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
+      }
+    }
+  }
+
+  @Test("A device code and the record of its flow open as they were sealed, in every state")
+  func deviceFlow() throws {
+    let id = try Samples.transaction().id
+    let code = DeviceCode(flow: id, clientID: ClientID("tv"), expiry: 1_795_000_600)
+    #expect(try sealer.open(DeviceCode.self, from: sealer.seal(code)) == code)
+    var flow = DeviceFlow(
+      clientID: ClientID("tv"), scope: Scope(parsing: "read mail"), userCode: try #require(UserCode(typed: "WDJBMJHT")),
+      network: "192.0.2.0/24", start: 1_795_000_000, expiry: 1_795_000_600)
+    let states: [DeviceFlow.State] = [
+      .pending, .bound(browserHash: Array(0..<32)), .approved(codeDigest: Array(0..<16)), .ended, .redeemed,
+    ]
+    for state in states {
+      flow.state = state
+      _ = flow.recordPoll(at: 1_795_000_100)
+      #expect(try sealer.open(DeviceFlow.self, from: sealer.seal(flow)) == flow)
+    }
+    #expect(throws: OpenError.self) { try sealer.open(DeviceCode.self, from: sealer.seal(flow)) }
+    #expect(throws: OpenError.self) { try sealer.open(DeviceFlow.self, from: sealer.seal(code)) }
+  }
+
   @Test("I-token: an issued code opens as it was sealed, including the upstream code")
   func code() throws {
     let code = try Samples.code()

@@ -25,8 +25,8 @@ struct StoreShareTests {
 
   @Test("Only entries whose loss costs a repeated step are evicted")
   func evictableKinds() {
-    #expect(Self.evictable == [.tokens, .answer, .state, .pushed])
-    #expect(Self.kept == [.claim, .code, .family, .access])
+    #expect(Self.evictable == [.tokens, .answer, .state, .pushed, .device, .deviceAnswer])
+    #expect(Self.kept == [.claim, .code, .family, .access, .userCode])
   }
 
   @Test(

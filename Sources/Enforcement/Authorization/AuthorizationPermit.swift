@@ -38,11 +38,36 @@ public final class AuthorizationPermit: Sendable {
   public let parameters: [FormParameters.Entry]
   /// The destination of responses to the client. It also determines whether an error is a redirect or a page.
   public let redirect: VerifiedRedirect
+  /// True if the request signs a user in for a device flow (RFC 8628).
+  public let isDeviceFlow: Bool
+
+  /// Creates the permit of a sign-in for a device flow. The user decides on the gateway's confirmation page after the
+  /// sign-in, so there is no consent page before it.
+  init(
+    deviceClient client: Client, redirect: VerifiedRedirect, scope: Scope?, upstreamRedirectURI: String,
+    upstreamUsesPKCE: Bool, parameters: [FormParameters.Entry]
+  ) {
+    self.client = client
+    self.redirect = redirect
+    self.scope = scope
+    self.upstreamRedirectURI = upstreamRedirectURI
+    self.upstreamUsesPKCE = upstreamUsesPKCE
+    self.parameters = parameters
+    redirectURI = redirect.redirectURI
+    redirectURIWasSent = false
+    challenge = nil
+    responseMode = redirect.mode
+    state = nil
+    needsConsent = false
+    upstreamClientID = client.upstream.clientID
+    isDeviceFlow = true
+  }
 
   init?(_ context: AuthorizationContext) {
     guard let client = context.client, let redirect = context.verifiedRedirect else { return nil }
     self.client = client
     self.redirect = redirect
+    isDeviceFlow = false
     redirectURI = redirect.redirectURI
     redirectURIWasSent = context.redirect.wasSent
     challenge = context.challenge.value
@@ -125,8 +150,8 @@ public final class AuthorizationPermit: Sendable {
       upstreamVerifier: upstreamVerifier, resource: resource?.uri.text)
     binding.client.document = document
     return AuthorizationTransaction(
-      id: id, binding: binding,
-      state: state, responseMode: responseMode, expiry: expiry, browserSecretHash: browserSecretHash)
+      id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow, expiry: expiry,
+      browserSecretHash: browserSecretHash)
   }
 
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent

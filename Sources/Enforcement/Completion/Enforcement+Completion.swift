@@ -111,6 +111,11 @@ struct TransactionContext: Sendable {
   private static func redirect(
     to client: Client, _ transaction: AuthorizationTransaction, _ policy: Policy
   ) -> VerifiedRedirect? {
+    if transaction.isDeviceFlow {
+      let isPermitted =
+        client.grants.contains(.deviceCode) && client.upstream.clientID == transaction.upstreamClientID
+      return isPermitted ? .ofDeviceFlow(to: transaction.redirectURI, policy) : nil
+    }
     guard client.hasRegistered(transaction.redirectURI),
       client.upstream.clientID == transaction.upstreamClientID, client.grants.contains(.authorizationCode)
     else { return nil }

@@ -84,6 +84,6 @@ extension Rejection {
   /// All rejections by subject, in the order of `docs/rules.md`.
   public static let subjects = [
     requests, requestReferences, clients, clientDocuments, redirectURIs, responses, pkce, grants, scopes, resources,
-    userInteraction, codes, refreshTokens, registration, signIns, upstreamResponses, gateway,
+    userInteraction, codes, devices, refreshTokens, registration, signIns, upstreamResponses, gateway,
   ]
 }

@@ -55,24 +55,48 @@ public final class RedemptionPermit: Sendable {
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
 
-  init(_ context: RedemptionContext, policy: Policy) {
+  /// True if a device redeems the code. A repeat is then refused, and revokes nothing: two polls of one device may
+  /// overlap.
+  public let isDeviceFlow: Bool
+
+  convenience init(_ context: RedemptionContext, policy: Policy) {
     let request = context.request
-    code = context.code
+    self.init(
+      client: request.client, code: context.code, verifier: request.verifier?.secret, parameters: request.parameters,
+      // If the code has a challenge, the rules have compared the verifier with it.
+      UpstreamCredentials(
+        client: request.client, authentication: request.authentication,
+        isProven: request.clientSecretIsVerified || context.code.challenge != nil),
+      authentication: request.authentication, resource: context.resource, isDeviceFlow: false, policy: policy)
+  }
+
+  /// Creates the permit for a poll. A device flow has no resource. The device code, which is sealed to the client, proves the identity of the client.
+  convenience init(_ poll: DevicePoll, code: IssuedCode, policy: Policy) {
+    self.init(
+      client: poll.client, code: code, verifier: nil, parameters: poll.parameters,
+      UpstreamCredentials(client: poll.client, authentication: poll.authentication, isProven: true),
+      authentication: poll.authentication, resource: nil, isDeviceFlow: true, policy: policy)
+  }
+
+  private init(
+    client: Client, code: IssuedCode, verifier: Secret?, parameters: FormParameters,
+    _ credentials: UpstreamCredentials, authentication: ClientAuthentication, resource: Resource?, isDeviceFlow: Bool,
+    policy: Policy
+  ) {
+    self.client = client
+    self.code = code
+    self.verifier = verifier
+    self.parameters = parameters
+    self.credentials = credentials
+    self.isDeviceFlow = isDeviceFlow
     // The digest of the upstream code, not of the sealed code that the client presented.
     let digest = code.digest
     claimID = TransactionID(ofClaimOn: digest)
     family = TransactionID(ofLoginWith: digest, in: code.transactionID)
-    client = request.client
-    verifier = request.verifier?.secret
-    parameters = request.parameters
-    // If the code has a challenge, the rules have compared the verifier with it.
-    credentials = UpstreamCredentials(
-      client: client, authentication: request.authentication,
-      isProven: request.clientSecretIsVerified || code.challenge != nil)
-    target = AccessTokenTarget(client: client.id, resource: context.resource, scope: code.scope, family: family)
+    target = AccessTokenTarget(client: client.id, resource: resource, scope: code.scope, family: family)
     sealsRefreshToken =
-      (client.kind == .public || credentials.isHeld || context.resource != nil)
-      && !client.canRefreshAtUpstream(with: request.authentication)
+      (client.kind == .public || credentials.isHeld || resource != nil)
+      && !client.canRefreshAtUpstream(with: authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
@@ -82,7 +106,7 @@ public final class RedemptionPermit: Sendable {
     // gateway sent a challenge upstream.
     let upstreamVerifier = code.upstreamVerifier?.secret
     if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
-    if let resource = context.resource { entries += resource.upstreamEntries(sendsAudience: false) }
+    if let resource { entries += resource.upstreamEntries(sendsAudience: false) }
     entries += policy.allowListed(parameters)
     upstream = UpstreamTokenRequest(
       credentials, parameters: parameters, entries: entries,

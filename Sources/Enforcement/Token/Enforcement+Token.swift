@@ -83,7 +83,7 @@ public enum CheckedTokenRequest: Sendable {
   case redeem(RedemptionRequest)
   case refresh(RefreshRequest)
   /// A request for the result of a device authorization (RFC 8628, section 3.4).
-  case device(Client)
+  case device(DevicePoll)
   /// A request without a code or refresh token (the client credentials grant), which is sent upstream. `verifiedClient`
   /// is the client if the gateway has compared the client's secret and the secret was right, otherwise `nil`. The target
   /// is the client and the resource of the access token.
@@ -94,7 +94,7 @@ public enum CheckedTokenRequest: Sendable {
     switch self {
     case .redeem(let request): request.client
     case .refresh(let request): request.client
-    case .device(let client): client
+    case .device(let poll): poll.client
     case .sendUpstream: nil
     }
   }
@@ -119,7 +119,7 @@ extension Enforcement {
   /// - Parameters:
   ///   - request: The request.
   ///   - policy: The current policy.
-  ///   - holdsSealedValue: True if the gateway can decrypt the code or refresh token. The request is then enforced in
+  ///   - holdsSealedValue: True if the gateway can decrypt the code, refresh token or device code. The request is then enforced in
   ///     every mode.
   ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
   ///     none.
@@ -176,7 +176,10 @@ extension Enforcement {
           client: client, token: Secret(token), scope: parameters[.scope].flatMap { Scope(parsing: $0) },
           authentication: authentication, clientSecretIsVerified: secretIsVerified, parameters: parameters))
     case .deviceCode:
-      return .device(client)
+      guard let deviceCode = parameters[.deviceCode] else { return nil }
+      return .device(
+        DevicePoll(
+          client: client, deviceCode: Secret(deviceCode), authentication: authentication, parameters: parameters))
     case .clientCredentials:
       // The credentials that the gateway holds are never used for this grant.
       var entries = [FormParameters.Entry(.grantType, grant.rawValue)]

@@ -90,7 +90,7 @@ extension InterceptedRequest {
   /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets the
   /// page with the link, too.
   private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
-    guard client(transaction.clientID)?.pushedAuthorization != .required else { return nil }
+    guard !transaction.isDeviceFlow, client(transaction.clientID)?.pushedAuthorization != .required else { return nil }
     var entries = [
       FormParameters.Entry(.responseType, "code"),
       FormParameters.Entry(.clientID, transaction.clientID.rawValue),
@@ -213,6 +213,9 @@ extension InterceptedRequest {
     case .forward(let permit): return await deliver(permit)
     case .reject(let refusal):
       if refusal.rejection == .browserMismatch, isCrossSitePost { trail.findings.append("cross-site-post") }
+      if transaction.isDeviceFlow, refusal.rejection == .upstreamDenied {
+        return await DeviceVerificationEndpoint(self).endFlow(of: transaction)
+      }
       return self.respond(with: refusal, transaction: transaction)
     case .pass: return self.respond(with: .withoutRedirect(.upstreamResponseUnusable), transaction: transaction)
     }
@@ -229,6 +232,8 @@ extension InterceptedRequest {
         lifetime: policy.upstream.codeLifetime, now: now)
       guard isClaimed else { return respond(with: .withoutRedirect(.codeFromOtherSignIn), transaction: transaction) }
       recordDocumentSignIn(of: permit.client)
+      // The response of a device flow leads to no client: the user has to confirm the request first.
+      if transaction.isDeviceFlow { return try await DeviceVerificationEndpoint(self).confirmation(of: permit) }
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {
       return respond(with: permit.errorResponse(for: .storeUnavailable), transaction: transaction)

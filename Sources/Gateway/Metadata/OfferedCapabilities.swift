@@ -46,6 +46,10 @@ struct OfferedCapabilities: Sendable {
       flags["client_id_metadata_document_supported"] = true
       addUnlistedClients()
     }
+    if policy.servesDevices {
+      // RFC 8628, section 4.
+      offer("device_authorization_endpoint", at: [GatewaySettings.deviceAuthorizationPath])
+    }
     // RFC 9207, section 3.
     flags["authorization_response_iss_parameter_supported"] = true
     // The second flag is true if it is missing (OpenID Connect Discovery, section 3). A `request_uri` of RFC 9126 is
@@ -71,8 +75,8 @@ struct OfferedCapabilities: Sendable {
   }
 
   private mutating func add(_ client: Client) {
-    // No client may use the password grant, and the gateway does not serve the device grant.
-    grantTypes.formUnion(client.grants.subtracting([.password, .deviceCode]))
+    // No client may use the password grant.
+    grantTypes.formUnion(client.grants.subtracting([.password]))
     if client.grants.contains(.authorizationCode) {
       responseModes.formUnion(client.responseModes)
       codeChallengeMethods.formUnion(client.pkceMethods)

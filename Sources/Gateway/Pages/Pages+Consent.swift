@@ -63,7 +63,7 @@ extension Pages {
       """
   }
 
-  private static func scopeItems(_ scopes: [String]) -> [HTML] {
+  static func scopeItems(_ scopes: [String]) -> [HTML] {
     guard !scopes.isEmpty else { return ["<li>use your account, for an unstated purpose</li>\n"] }
     return scopes.map { scope in
       guard let description = description(ofScope: scope) else {

@@ -96,6 +96,14 @@ extension Endpoint {
       EndpointRow(
         label: .registration, paths: { $0.registration.map { [$0.path] } ?? [] },
         handling: .answer { RegistrationEndpoint($0).respond() }, scripts: .ofListedOrigins)
+    case .deviceAuthorization:
+      EndpointRow(
+        label: .device, paths: { $0.servesDevices ? [GatewaySettings.deviceAuthorizationPath] : [] },
+        handling: .answer { .response(await DeviceAuthorizationEndpoint($0).respond()) })
+    case .deviceVerification:
+      EndpointRow(
+        label: .deviceVerification, paths: { $0.servesDevices ? [GatewaySettings.devicePath] : [] },
+        handling: .answer { .response(await DeviceVerificationEndpoint($0).respond()) })
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(
@@ -112,8 +120,10 @@ extension Endpoint {
         paths: { policy in
           let endpoints = policy.upstream.endpoints
           // The gateway's own endpoint may have the path of the one that it replaces.
-          let closed = endpoints.closed.filter { $0 != policy.registration?.path }
-          return closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
+          let own = (policy.registration.map { [$0.path] } ?? [])
+            + (policy.servesDevices ? [GatewaySettings.deviceAuthorizationPath, GatewaySettings.devicePath] : [])
+          let closed = endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
+          return closed.filter { !own.contains($0) }
         },
         handling: .refuse(.endpointDisabled))
     case .metadata:

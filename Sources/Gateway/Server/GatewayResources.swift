@@ -36,6 +36,12 @@ public struct GatewayResources: Sendable {
   let verifierAttempts: RateLimiter
   /// Limits failed client authentication, by client and address.
   let authenticationAttempts: RateLimiter
+  /// Limits wrong user codes, by browser.
+  let userCodeAttempts: RateLimiter
+  /// Limits wrong user codes, by network.
+  let userCodeNetworkAttempts: RateLimiter
+  /// Counts the user codes that this process has issued and that have not expired.
+  let liveUserCodes = LiveUserCodes()
   let notices: OperatorNotices
   /// Informs the operator when the upstream stops and starts to accept connections.
   public let upstreamWatch: UpstreamWatch
@@ -114,6 +120,9 @@ public struct GatewayResources: Sendable {
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
+    // docs/threat-model.md computes the probability of a right guess from these two rates. Tests send six wrong codes.
+    userCodeAttempts = RateLimiter(TokenBucket.Rate(burst: 6, perMinute: 1))
+    userCodeNetworkAttempts = RateLimiter(TokenBucket.Rate(burst: 30, perMinute: 3))
     // The rates of these two limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))

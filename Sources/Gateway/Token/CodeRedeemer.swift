@@ -44,7 +44,7 @@ struct CodeRedeemer {
         case .spent:
           // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a
           // replay, and nothing is revoked.
-          if !wait.hasBegun { try await revokeIssuedTokens() }
+          if !wait.hasBegun, !permit.isDeviceFlow { try await revokeIssuedTokens() }
           return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
           guard hold.permitsRequest, ledger.isHeld(attempt, for: UpstreamHold.claimSafetyTime) else {
@@ -135,6 +135,10 @@ struct CodeRedeemer {
         // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client
         // gets a server error in place of `invalid_grant`.
         return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed))
+      }
+      // The server no longer accepts the code: the device polled too late (RFC 8628, section 3.5).
+      if permit.isDeviceFlow, case .error(.invalidGrant, _) = received.parsed {
+        return intercepted.tokenRejection(.withoutRedirect(.deviceCodeExpired))
       }
       guard case .tokens(let members) = received.parsed else {
         return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)

@@ -35,6 +35,7 @@ public struct SealedLifetime: Hashable, Sendable {
       let lifetimes: [(setting: String, duration: Seconds)] = [
         ("refresh_idle", client.refreshIdle), ("code_lifetime", client.codeLifetime),
         ("refresh_reuse_window", client.refreshReuseWindow),
+        ("device_code_lifetime", client.grants.contains(.deviceCode) ? client.deviceCodeLifetime : 0),
       ]
       for (setting, duration) in lifetimes where duration > longest.duration {
         longest = SealedLifetime(duration, "`\(setting)` of client `\(client.id)`")

@@ -38,16 +38,15 @@ struct TokenEndpoint {
       return await intercepted.recordRefreshToken(in: intercepted.observe(request, authentication), to: request)
     case .forward(.redeem(let redemption)): return .response(await redeem(redemption))
     case .forward(.refresh(let refreshRequest)): return .response(await refresh(refreshRequest))
-    // The gateway does not support the device grant (RFC 8628), although the rules know its parameters.
-    case .forward(.device): return .response(intercepted.tokenRejection(.withoutRedirect(.grantTypeUnsupported)))
+    case .forward(.device(let poll)): return .response(await DevicePollResponder(intercepted, poll).respond())
     case .forward(.sendUpstream(let form, let client, let target)):
       if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
       return .response(await forward(form, target))
     }
   }
 
-  /// True if the request contains a code or refresh token that the gateway sealed (encrypted and authenticated). The
-  /// gateway issued this code or token, so the request is enforced and never only observed. Always false if the policy
+  /// True if the request contains a code, refresh token or device code that the gateway sealed (encrypted and
+  /// authenticated). The gateway issued this code or token, so the request is enforced and never only observed. Always false if the policy
   /// observes no client, because every request is then enforced.
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
@@ -57,6 +56,9 @@ struct TokenEndpoint {
     }
     for text in request.parameters.all(.refreshToken) {
       if case .value = sealer.opened(text) as Opened<RefreshGrant> { return true }
+    }
+    for text in request.parameters.all(.deviceCode) {
+      if case .value = sealer.opened(text) as Opened<DeviceCode> { return true }
     }
     return false
   }

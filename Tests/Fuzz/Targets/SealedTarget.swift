@@ -10,11 +10,13 @@ enum SealedTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     guard input.count > 2 else { return }
     let rest = Array(input.dropFirst(3))
-    switch input[0] & 3 {
+    switch input[0] % 7 {
     case 0: try check(AuthorizationTransaction.self, rest, at: input[1...])
     case 1: try check(IssuedCode.self, rest, at: input[1...])
     case 2: try check(RefreshGrant.self, rest, at: input[1...])
-    case 3 where input[0] & 4 != 0: try check(AccessTokenRecord.self, rest, at: input[1...])
+    case 6: try check(AccessTokenRecord.self, rest, at: input[1...])
+    case 4: try check(DeviceCode.self, rest, at: input[1...])
+    case 5: try check(DeviceFlow.self, rest, at: input[1...])
     default: try checkForeign(String(decoding: rest, as: UTF8.self))
     }
   }

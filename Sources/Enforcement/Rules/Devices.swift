@@ -1,0 +1,31 @@
+import OAuth
+import Policy
+import Time
+
+// Rules on device flows (RFC 8628).
+
+extension Rule where Context == TokenContext {
+  /// RFC 8628, section 3.2, with RFC 6749, section 5.2.
+  static var deviceGrantAllowed: Rule {
+    Rule(name: "the client may use the device grant") { context in
+      guard let client = context.client else { return .pass }
+      return client.grants.contains(.deviceCode) ? .pass : .refuse(.grantNotAllowed)
+    }
+  }
+}
+
+extension Rule where Context == DevicePollContext {
+  /// RFC 8628, section 3.4, with RFC 6749, section 5.2.
+  static var deviceCodeIssuedToThisClient: Rule {
+    Rule(name: "the device code was issued to this client") { context in
+      context.deviceCode.clientID == context.poll.client.id ? .pass : .refuse(.deviceCodeIssuedToOtherClient)
+    }
+  }
+
+  /// RFC 8628, section 3.5.
+  static var deviceCodeNotExpired: Rule {
+    Rule(name: "the device code has not expired") { context in
+      context.now < context.deviceCode.expiry ? .pass : .refuse(.deviceCodeExpired)
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Sealing
+import Stores
+import Time
+
+/// Answers the poll of a device at the token endpoint (RFC 8628, sections 3.4 and 3.5).
+///
+/// The first poll after the approval redeems the upstream's code, so the tokens never wait in the store. A later poll,
+/// and one of two polls that overlap, gets `invalid_grant`.
+struct DevicePollResponder {
+  private let intercepted: InterceptedRequest
+  private let poll: DevicePoll
+
+  init(_ intercepted: InterceptedRequest, _ poll: DevicePoll) {
+    self.intercepted = intercepted
+    self.poll = poll
+  }
+
+  private var flows: DeviceFlows { intercepted.gateway.deviceFlows }
+
+  func respond() async -> Response {
+    let opened: Opened<DeviceCode> = intercepted.gateway.sealer.opened(poll.deviceCode.reveal())
+    if case .value(let deviceCode) = opened { intercepted.trail.transaction = deviceCode.flow }
+    let outcome = Enforcement.decideDevicePoll(poll, opened: opened, now: intercepted.now)
+    intercepted.trail.record(outcome)
+    guard let permit = outcome.permit else {
+      return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.deviceCodeUnknown))
+    }
+    if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
+    do throws(StoreError) {
+      return try await respond(permit.deviceCode.flow)
+    } catch {
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
+    }
+  }
+
+  private func respond(_ id: TransactionID) async throws(StoreError) -> Response {
+    let now = intercepted.now
+    var isTooFast = false
+    let update = try await flows.update(id, now: now) { flow in
+      switch flow.state {
+      case .pending, .bound:
+        var polled = flow
+        isTooFast = !polled.recordPoll(at: now)
+        return polled
+      case .approved, .ended, .redeemed: return nil
+      }
+    }
+    // The store may have lost the flow, or removed it to make room for others. The device starts again.
+    guard let flow = update?.before else { return refuse(.deviceCodeExpired) }
+    switch flow.state {
+    case .pending, .bound:
+      if isTooFast { return refuse(.devicePollTooFast) }
+      return intercepted.tokenError(
+        .authorizationPending, status: 400, description: "the user has not decided yet")
+    case .ended: return refuse(.deviceDenied)
+    case .redeemed: return refuse(.deviceCodeUsed)
+    case .approved: return try await redeem(id)
+    }
+  }
+
+  /// Redeems the upstream's code. The claim on the code (`RedemptionLedger`) ensures that only one poll does so.
+  private func redeem(_ id: TransactionID) async throws(StoreError) -> Response {
+    guard let code = try await flows.answer(of: id, now: intercepted.now) else {
+      // Another poll has redeemed the code, or the store no longer has it.
+      let flow = try await flows.find(id, now: intercepted.now)?.flow
+      return refuse(flow?.state == .redeemed ? .deviceCodeUsed : .deviceCodeExpired)
+    }
+    let outcome = Enforcement.decideDeviceRedemption(poll, code: code, policy: intercepted.policy)
+    intercepted.trail.record(outcome)
+    guard let permit = outcome.permit else {
+      return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.codeOutdated))
+    }
+    let response = await CodeRedeemer(intercepted, permit).respond()
+    // After an error of the server or the store, or wrong credentials, the device may poll again.
+    guard response.status == 200 || response.status == 400 else { return response }
+    do throws(StoreError) {
+      _ = try await flows.update(id, now: intercepted.now) { flow in
+        var redeemed = flow
+        redeemed.state = .redeemed
+        return redeemed
+      }
+      try await flows.removeAnswer(of: id, now: intercepted.now)
+    } catch {
+      // The claim on the code still refuses a second redemption.
+      intercepted.trail.findings.append("device-flow-not-ended")
+    }
+    return response
+  }
+
+  private func refuse(_ rejection: Rejection) -> Response {
+    intercepted.tokenRejection(.withoutRedirect(rejection))
+  }
+}

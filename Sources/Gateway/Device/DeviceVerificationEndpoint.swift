@@ -1,0 +1,271 @@
+import Cryptography
+import Enforcement
+import HTTP
+import OAuth
+import Policy
+import Reactor
+import Sealing
+import Stores
+import Time
+
+/// The pages on which a user enters the code of a device, and confirms the request after the sign-in (RFC 8628, section
+/// 3.3).
+///
+/// The code binds the flow to the browser that enters it. Then the user signs in at the upstream, by a transaction whose
+/// id is that of the flow. Its completion leads to the confirmation page, and only the form of that page approves.
+struct DeviceVerificationEndpoint {
+  /// The time that a user has to type the code.
+  private static let entryLifetime: Seconds = 1_800
+
+  private let intercepted: InterceptedRequest
+
+  init(_ intercepted: InterceptedRequest) {
+    self.intercepted = intercepted
+  }
+
+  private var flows: DeviceFlows { intercepted.gateway.deviceFlows }
+  private var now: UnixTime { intercepted.now }
+
+  func respond() async -> Response {
+    switch intercepted.request.method {
+    case "GET", "HEAD": return entryPage()
+    case "POST":
+      do throws(StoreError) {
+        return try await handleForm()
+      } catch {
+        return refuse(.storeUnavailable)
+      }
+    default: return intercepted.respond(with: .withoutRedirect(.methodNotAllowed))
+    }
+  }
+
+  // MARK: The code
+
+  /// Returns the page with the form for the code. It reads nothing from the store, so an address with a code reveals and
+  /// changes nothing.
+  ///
+  /// - Parameter rejection: The reason why the last code was refused; `nil` for the first page.
+  private func entryPage(after rejection: Rejection? = nil) -> Response {
+    let session =
+      intercepted.session()
+      ?? BrowserSession(
+        latestTransactionExpiry: now, userAgentGuard: EmbeddedUserAgentGuard(), intercepted.gateway.random)
+    let token = DeviceEntryToken(
+      browserHash: session.hash, expiry: now + DeviceVerificationEndpoint.entryLifetime)
+    let text = FormParameters(parsing: intercepted.request.query ?? "")?[named: DevicePage.Field.userCode]
+    let acceptsCode = intercepted.policy.clients.values.contains { $0.deviceCompleteURI }
+    var response = intercepted.pages.deviceEntry(
+      action: GatewaySettings.devicePath, token: intercepted.gateway.sealer.seal(token),
+      codeToCompare: acceptsCode ? text.flatMap { UserCode(typed: $0) } : nil, rejection: rejection)
+    response.headers.append(
+      "Set-Cookie", intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer))
+    return response
+  }
+
+  private func handleForm() async throws(StoreError) -> Response {
+    let request = intercepted.request
+    let isForm = FormContent.isForm(
+      types: request.headers.all("Content-Type"), encodings: request.headers.all("Content-Encoding"))
+    guard isForm, isSameOrigin, let form = FormParameters(parsing: request.body), let session = intercepted.session(),
+      let token = form[named: DevicePage.Field.token]
+    else { return refuse(.deviceFormForged) }
+    let sealer = intercepted.gateway.sealer
+    if let approval = try? sealer.open(DeviceApprovalToken.self, from: token) {
+      guard session.isBound(to: approval.browserHash) else { return refuse(.deviceFormForged) }
+      return try await decide(
+        approval.code, isApproved: form[named: DevicePage.Field.decision] == DevicePage.Field.approve)
+    }
+    guard let entry = try? sealer.open(DeviceEntryToken.self, from: token), session.isBound(to: entry.browserHash),
+      now < entry.expiry
+    else { return refuse(.deviceFormForged) }
+    return try await enter(
+      form[named: DevicePage.Field.userCode] ?? "", session,
+      isDenied: form[named: DevicePage.Field.decision] == DevicePage.Field.deny)
+  }
+
+  /// True if a page on the gateway's origin posted the form. A browser that sends neither `Sec-Fetch-Site` nor `Origin`
+  /// is trusted only if it does not attach the gateway's cookie to form posts from other sites.
+  private var isSameOrigin: Bool {
+    let headers = intercepted.request.headers
+    if let site = headers["Sec-Fetch-Site"] { return site == "same-origin" }
+    if let origin = headers["Origin"] { return origin == intercepted.policy.gateway.origin.description }
+    return !intercepted.gateway.snapshot.cookie.isCrossSite
+  }
+
+  /// Binds the flow of a code to this browser, and begins the sign-in.
+  private func enter(_ text: String, _ session: BrowserSession, isDenied: Bool) async throws(StoreError) -> Response {
+    guard let code = UserCode(typed: text) else {
+      intercepted.trail.recordRefusal(.userCodeUnknown)
+      return entryPage(after: .userCodeUnknown)
+    }
+    let attempt = UserCodeAttempt(session, intercepted)
+    if let wait = attempt.begin() {
+      intercepted.trail.recordRefusal(.userCodeAttempts)
+      var page = ErrorPage(.userCodeAttempts)
+      page.retryAfter = wait
+      return intercepted.pages.error(page)
+    }
+    guard let entry = try await flows.find(code, now: now) else {
+      intercepted.trail.recordRefusal(.userCodeUnknown)
+      return entryPage(after: .userCodeUnknown)
+    }
+    attempt.giveBack()
+    intercepted.trail.transaction = entry.id
+    intercepted.recordClient(id: entry.flow.clientID.rawValue)
+    let hash = session.hash
+    let update = try await flows.update(entry.id, now: now) { flow in
+      guard case .pending = flow.state else { return nil }
+      var bound = flow
+      bound.state = .bound(browserHash: hash)
+      return bound
+    }
+    guard let flow = update?.after ?? update?.before, case .bound(let owner) = flow.state else {
+      return refuse(.deviceDecided)
+    }
+    guard constantTimeEqual(owner, hash) else { return refuse(.userCodeInUse) }
+    if isDenied { return try await end(entry.id) }
+    return await signIn(for: flow, entry.id, session)
+  }
+
+  /// Begins the transaction by which the user signs in at the upstream.
+  private func signIn(for flow: DeviceFlow, _ id: TransactionID, _ session: BrowserSession) async -> Response {
+    guard let permit = Enforcement.permitSignIn(for: flow, policy: intercepted.policy) else {
+      return refuse(.grantNotAllowed)
+    }
+    do throws(StoreError) {
+      let start = try await TransactionStart(permit, session, intercepted, id: id)
+      var response = intercepted.redirect(to: intercepted.authorizationPath + "?" + start.query)
+      response.headers.append("Set-Cookie", start.cookie)
+      return response
+    } catch {
+      return intercepted.refusal(error, for: permit)
+    }
+  }
+
+  // MARK: The decision
+
+  /// Returns the page that asks the user to confirm the device after the sign-in. Until its form is sent, nothing is
+  /// stored or redeemed.
+  func confirmation(of permit: CompletionPermit) async throws(StoreError) -> Response {
+    let id = permit.transaction.id
+    let hash = permit.transaction.browserSecretHash
+    guard let flow = try await flows.find(id, now: now)?.flow, now < flow.expiry,
+      case .bound(let owner) = flow.state, constantTimeEqual(owner, hash)
+    else { return refuse(.deviceDecided) }
+    var code = permit.code
+    code.expiry = flow.expiry
+    let token = intercepted.gateway.sealer.seal(DeviceApprovalToken(browserHash: hash, code: code))
+    return intercepted.pages.deviceConfirmation(
+      DevicePage(
+        clientName: permit.client.displayName, clientID: permit.client.id.rawValue, userCode: flow.userCode,
+        scopes: flow.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [], network: flow.network,
+        age: now - flow.start, action: GatewaySettings.devicePath, token: token))
+  }
+
+  /// Carries out the user's decision on the confirmation page.
+  private func decide(_ code: IssuedCode, isApproved: Bool) async throws(StoreError) -> Response {
+    let id = code.transactionID
+    intercepted.trail.transaction = id
+    intercepted.recordClient(id: code.clientID.rawValue)
+    guard now < code.expiry, let client = intercepted.policy.clients[code.clientID] else {
+      return refuse(.deviceDecided)
+    }
+    guard isApproved else { return try await end(id) }
+    let digest = code.digest.bytes
+    // The store has the code before the device can see the approval.
+    let holder = intercepted.storeHolder(for: client)
+    let isStored = try await flows.storeAnswer(code, of: id, holder: holder, now: now)
+    var isSecondSignIn = false
+    if !isStored { isSecondSignIn = try await flows.answer(of: id, now: now)?.digest != code.digest }
+    let update = try await flows.update(id, now: now) { flow in
+      var changed = flow
+      switch flow.state {
+      case .bound where !isSecondSignIn: changed.state = .approved(codeDigest: digest)
+      case .bound: changed.state = .ended
+      case .approved(let other) where other != digest: changed.state = .ended
+      case .approved, .pending, .ended, .redeemed: return nil
+      }
+      return changed
+    }
+    guard let flow = update?.after else {
+      // The flow was decided before. The answer of an approved flow stays.
+      if case .approved = update?.before.state { return refuse(.deviceDecided) }
+      try await flows.removeAnswer(of: id, now: now)
+      return refuse(.deviceDecided)
+    }
+    try await flows.removeCode(of: flow, now: now)
+    guard case .approved = flow.state else {
+      try await flows.removeAnswer(of: id, now: now)
+      return refuse(.deviceDecided)
+    }
+    return intercepted.pages.deviceDecided(isApproved: true, clientName: client.displayName)
+  }
+
+  /// Ends the flow of a transaction, because the user could not sign in at the upstream.
+  func endFlow(of transaction: AuthorizationTransaction) async -> Response {
+    intercepted.trail.recordRefusal(.upstreamDenied)
+    do throws(StoreError) {
+      return try await end(transaction.id)
+    } catch {
+      return refuse(.storeUnavailable)
+    }
+  }
+
+  /// Ends a flow because the user denied it.
+  private func end(_ id: TransactionID) async throws(StoreError) -> Response {
+    let update = try await flows.update(id, now: now) { flow in
+      var ended = flow
+      switch flow.state {
+      case .pending, .bound, .approved: ended.state = .ended
+      case .ended, .redeemed: return nil
+      }
+      return ended
+    }
+    guard let flow = update?.after else { return refuse(.deviceDecided) }
+    try await flows.removeCode(of: flow, now: now)
+    try await flows.removeAnswer(of: id, now: now)
+    intercepted.trail.findings.append("device-denied")
+    let name = intercepted.policy.clients[flow.clientID]?.displayName
+    return intercepted.pages.deviceDecided(isApproved: false, clientName: name ?? flow.clientID.rawValue)
+  }
+
+  private func refuse(_ rejection: Rejection) -> Response {
+    intercepted.trail.recordRefusal(rejection)
+    return intercepted.pages.deviceProblem(ErrorPage(rejection, transaction: intercepted.trail.transaction))
+  }
+}
+
+/// An attempt to enter a user code. Wrong codes are counted by browser and by network, and never by code (RFC 8628,
+/// section 5.1): a code that others guess stays usable for its owner.
+private struct UserCodeAttempt {
+  private let browser: RateKey
+  private let network: RateKey?
+  private let resources: GatewayResources
+  private let time: MonotonicTime
+
+  init(_ session: BrowserSession, _ intercepted: InterceptedRequest) {
+    browser = RateKey(transaction: TransactionID(bytes: Array(session.hash.prefix(TransactionID.byteCount))))
+    let peer = intercepted.request.peer
+    // Requests from this machine may come from a reverse proxy that is not in `trusted_proxies`.
+    network = peer.isLoopback ? nil : RateKey(network: peer.address)
+    resources = intercepted.gateway.resources
+    time = SystemClock.monotonicTime()
+  }
+
+  /// Counts the attempt. Returns the time to wait if there were too many wrong codes; `nil` if the code may be looked up.
+  func begin() -> Seconds? {
+    let browsers = resources.userCodeAttempts
+    let networks = resources.userCodeNetworkAttempts
+    guard browsers.take(browser, now: time) else { return browsers.retryAfter(browser, now: time) ?? 1 }
+    if let network, !networks.take(network, now: time) { return networks.retryAfter(network, now: time) ?? 1 }
+    return nil
+  }
+
+  /// Removes the attempt from the counts, because the code was right.
+  func giveBack() {
+    let browsers = resources.userCodeAttempts
+    let networks = resources.userCodeNetworkAttempts
+    browsers.giveBack(browser, at: browsers.rate, now: time)
+    if let network { networks.giveBack(network, at: networks.rate, now: time) }
+  }
+}

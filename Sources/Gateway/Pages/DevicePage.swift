@@ -1,0 +1,41 @@
+import OAuth
+import Time
+
+/// The content of the page on which a user confirms a device (RFC 8628, section 5.4).
+struct DevicePage: Sendable {
+  /// The names and values of the form fields of the device pages.
+  enum Field {
+    /// The hidden field with a sealed token, which shows that the gateway sent the form to this browser.
+    static let token = "device_token"
+    /// The code that the user types. Also the parameter of `verification_uri_complete`.
+    static let userCode = "user_code"
+    /// The user's decision: ``approve``, ``deny``, or any other text to continue to the sign-in.
+    static let decision = "decision"
+    static let approve = "approve"
+    static let deny = "deny"
+    static let proceed = "continue"
+  }
+
+  /// The name of the client.
+  let clientName: String
+  let clientID: String
+  /// The code that the device shows.
+  let userCode: UserCode
+  /// The requested scope values.
+  let scopes: [String]
+  /// The network from which the device started the flow.
+  let network: String
+  /// The time since the device started the flow.
+  let age: Seconds
+  /// The path on this origin to which the form posts.
+  let action: String
+  /// The value of the hidden field.
+  let token: String
+
+  /// The age in words, rounded to minutes.
+  var approximateAge: String {
+    let minutes = (age.count + 30) / 60
+    return minutes <= 0
+      ? "less than a minute ago" : minutes == 1 ? "about a minute ago" : "about \(minutes) minutes ago"
+  }
+}
