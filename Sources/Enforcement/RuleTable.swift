@@ -5,17 +5,17 @@
 /// `redemption`, `refresh`, `transaction`, `reentry`, `interaction` and `introspection`. A number is the position of the rule in that
 /// list.
 /// ```
-///                                                            aut pus ref tok red rfr tra ree int isp
-/// the endpoint accepts the method                              1   1   1   1                       1
-/// there is a single set of parameters                          2   2   2   2                       2
-/// every parameter name means one thing                         3   3   3   3                       3
+///                                                            aut pus ref tok dev pol red rfr tra ree int isp
+/// the endpoint accepts the method                              1   1   1   1   1                           1
+/// there is a single set of parameters                          2   2   2   2   2                           2
+/// every parameter name means one thing                         3   3   3   3   3                           3
 /// client_id occurs once                                        4       4
 /// redirect_uri occurs once                                     5
 /// the client is registered                                     6   7   5   8   7
 /// the redirect URI is registered                               7
 /// the user agent does not look embedded                        8
-/// no parameter repeats                                         9   4       4                       4
-/// every parameter can be decoded                              10   5       5                       5
+/// no parameter repeats                                         9   4       4   4                           4
+/// every parameter can be decoded                              10   5       5   5                           5
 /// state was not sealed by the gateway                         11
 /// no request object replaces the parameters                   12
 /// the request was pushed if the client has to push it         13
@@ -25,17 +25,17 @@
 /// a code challenge is present                                 17
 /// the challenge method is allowed                             18
 /// the challenge can match a verifier                          19
-/// scope is a list of scope tokens                             20          16
+/// scope is a list of scope tokens                             20          16  11
 /// the client may request the scope                            21          17
 /// the resource is listed                                      22          18
 /// prompt does not skip the consent page                       23
 /// state is present                                            24
-/// a scope that is not forwarded is noted                      25          20
-/// a resource that is not forwarded is noted                   26          21
-/// authorization details that are not forwarded are noted      27          22
-/// the client uses one authentication method                        6       6
-/// a confidential client is authenticated                           8       9
-/// the client does not request a token bound to its key             9      10
+/// a scope that is not forwarded is noted                      25          20  13
+/// a resource that is not forwarded is noted                   26          21  14
+/// authorization details that are not forwarded are noted      27          22  15
+/// the client uses one authentication method                        6       6   6
+/// a confidential client is authenticated                           8       9   8
+/// the client does not request a token bound to its key             9      10   9
 /// the client may push its requests                                10
 /// the pushed request has no request_uri                           11
 /// the grant is not the password grant                                      7
@@ -44,29 +44,32 @@
 /// the client may use the grant                                            13
 /// the parameter that the grant requires is present                        14
 /// the code verifier is well-formed                                        15
-/// a client certificate is noted, because it is not forwarded              19
-/// the code was issued to this client                                           1
-/// the code has not expired                                                     2
-/// the policy still gives the client these credentials                          3   3
-/// the policy still lists the resource                                          4   4
-/// redirect_uri equals that of the authorization request                        5
-/// the verifier matches the challenge                                           6
-/// resource is that of the authorization request                                7   6
-/// the refresh token was issued to this client                                      1
-/// the refresh token was used recently                                              2
-/// scope is not widened                                                             5
-/// the browser is the one that began the transaction                                    1
-/// the transaction has not expired                                                      2
-/// the current policy still permits the response                                        3
-/// the user agent of a re-entry does not look embedded                                      1
-/// every OAuth parameter can be read                                                        2
-/// the request contains no response with a code                                             3
-/// the parameters that went upstream come back unchanged                                    4
-/// scope is only narrowed                                                                   5
-/// the user agent of an upstream page does not look embedded                                    1
-/// the resource server uses one authentication method                                               6
-/// a resource server is authenticated                                                               7
-/// the token is present                                                                             8
+/// a client certificate is noted, because it is not forwarded              19  12
+/// the client may use the device grant                                         10
+/// the device code was issued to this client                                        1
+/// the device code has not expired                                                  2
+/// the code was issued to this client                                                   1
+/// the code has not expired                                                             2
+/// the policy still gives the client these credentials                                  3   3
+/// the policy still lists the resource                                                  4   4
+/// redirect_uri equals that of the authorization request                                5
+/// the verifier matches the challenge                                                   6
+/// resource is that of the authorization request                                        7   6
+/// the refresh token was issued to this client                                              1
+/// the refresh token was used recently                                                      2
+/// scope is not widened                                                                     5
+/// the browser is the one that began the transaction                                            1
+/// the transaction has not expired                                                              2
+/// the current policy still permits the response                                                3
+/// the user agent of a re-entry does not look embedded                                              1
+/// every OAuth parameter can be read                                                                2
+/// the request contains no response with a code                                                     3
+/// the parameters that went upstream come back unchanged                                            4
+/// scope is only narrowed                                                                           5
+/// the user agent of an upstream page does not look embedded                                            1
+/// the resource server uses one authentication method                                                       6
+/// a resource server is authenticated                                                                       7
+/// the token is present                                                                                     8
 /// ```
 enum RuleTable {
   /// The rules for an authorization request. The rules up to `redirectURIVerified` check the form of the request, the

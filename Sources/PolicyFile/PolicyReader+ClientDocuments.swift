@@ -29,7 +29,7 @@ extension PolicyReader {
     requireSettings(of: ClientDocumentsDraft.section, in: fields, field.key, named: "`client_documents`")
     var settings = draft.settings
     settings.rules.enforcement = enforcement.defaults
-    settings.rules.upstream = draft.upstream.settings(for: ClientID(""))
+    settings.rules.upstream = draft.upstream.settings(for: ClientID(""), authentication: defaultAuthentication)
     // The server does not know the redirect URIs of these clients.
     if draft.upstream.redirectURI == nil { settings.rules.upstream.redirectURI = .callback }
     lint(settings, draft.upstream, fields)

@@ -58,6 +58,7 @@ public final class AuthorizationPermit: Sendable {
     challenge = nil
     responseMode = redirect.mode
     state = nil
+    resource = nil
     needsConsent = false
     upstreamClientID = client.upstream.clientID
     isDeviceFlow = true
