@@ -58,13 +58,18 @@ public final class Client: Sendable {
   /// The scope tokens that a client may request which the policy does not list (`UnlistedClientRules`); `nil` for a
   /// listed client, which may request any.
   public let allowedScopes: Set<String>?
+  /// The identifiers of the resources that such a client may request; `nil` for a listed client, which may request any.
+  public let allowedResources: Set<String>?
 
   /// Creates a client from settings in which all defaults are filled in.
   ///
-  /// - Parameter allowedScopes: The scope tokens that an unlisted client may request; `nil` for a listed client.
-  public init(_ settings: ClientSettings, allowedScopes: Set<String>? = nil) {
+  /// - Parameters:
+  ///   - allowedScopes: The scope tokens that an unlisted client may request; `nil` for a listed client.
+  ///   - allowedResources: The resources that an unlisted client may request; `nil` for a listed client.
+  public init(_ settings: ClientSettings, allowedScopes: Set<String>? = nil, allowedResources: Set<String>? = nil) {
     self.settings = settings
     self.allowedScopes = allowedScopes
+    self.allowedResources = allowedResources
   }
 
   /// The time in which a second use of a refresh token gets the same response as the first. 0: a second use ends the

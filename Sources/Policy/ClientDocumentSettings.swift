@@ -49,6 +49,10 @@ extension ClientDocumentSettings {
         "The scope tokens that these clients may request; a request for any other is refused",
         adviceIfMissing: "the scope tokens that these clients may request"),
       .customReader(
+        "resources", .list(.text("absolute URIs"), allowsSingleValue: true),
+        "The `uri` of each of the `resources` that these clients may request; a request for any other is refused",
+        default: "none"),
+      .customReader(
         "redirects", .section("unlisted_redirects"),
         "The redirect URIs that these clients may have, in addition to https URIs on the host of their document",
         default: "only https URIs on the host of the document"),

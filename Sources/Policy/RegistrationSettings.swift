@@ -35,6 +35,10 @@ public struct RegistrationSettings: Sendable {
         "The scope tokens that registered clients may request; a request for any other is refused",
         adviceIfMissing: "the scope tokens that registered clients may request"),
       .customReader(
+        "resources", .list(.text("absolute URIs"), allowsSingleValue: true),
+        "The `uri` of each of the `resources` that registered clients may request; a request for any other is refused",
+        default: "none"),
+      .customReader(
         "redirects", .section("unlisted_redirects"), "The redirect URIs that registered clients may have",
         adviceIfMissing: "a mapping with `https`, `loopback` or `schemes`"),
       .customReader(

@@ -10,6 +10,8 @@ public struct UnlistedClientRules: Sendable {
   public var upstream: UpstreamClient
   /// The scope tokens that these clients may request.
   public var scopes: [String]
+  /// The identifiers of the resources (RFC 8707) that these clients may request. By default, none.
+  public var resources: [String] = []
   /// The redirect URIs that these clients may have.
   public var redirects: UnlistedRedirects
   /// The clients that are refused, whatever their metadata are.
@@ -96,7 +98,7 @@ extension UnlistedClientRules {
     settings.enforcement.pushedAuthorization = .off
     settings.enforcement.rawRefreshUntil = nil
     settings.grants = permitted.usesRefreshTokens ? [.authorizationCode, .refreshToken] : [.authorizationCode]
-    return Client(settings, allowedScopes: Set(tokens))
+    return Client(settings, allowedScopes: Set(tokens), allowedResources: Set(resources))
   }
 }
 

@@ -14,6 +14,7 @@ private struct ClientDocumentsDraft: SectionDraft {
     [
       "urls": { $2.settings.urls = $0.documentURLs($1) },
       "scopes": { $2.settings.rules.scopes = $0.scopeTexts($1) },
+      "resources": { $2.settings.rules.resources = $0.resourceNames($1) },
       "redirects": { $2.settings.rules.redirects = $0.unlistedRedirects($1) },
       "upstream": { $0.readUpstream($1, of: &$2.upstream) },
       "ca": { $2.settings.authorities = $0.certificateChain($1) },

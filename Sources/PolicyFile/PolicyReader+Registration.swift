@@ -14,6 +14,7 @@ private struct RegistrationDraft: SectionDraft {
     [
       "path": { if let path = $0.paths($1).first { $2.settings.path = path } },
       "scopes": { $2.settings.rules.scopes = $0.scopeTexts($1) },
+      "resources": { $2.settings.rules.resources = $0.resourceNames($1) },
       "redirects": { $2.settings.rules.redirects = $0.unlistedRedirects($1) },
       "upstream": { $0.readUpstream($1, of: &$2.upstream) },
       "initial_access_token": { $2.settings.initialAccessToken = $0.secret($1) },
@@ -46,6 +47,23 @@ extension ClientDenyList: SectionDraft {
 }
 
 extension PolicyReader {
+  /// Reads the names of resources that unlisted clients may request. `checkResourceNames` compares them with
+  /// `resources:`, which is read later.
+  func resourceNames(_ field: Field) -> [String] {
+    let items = list(field, allowsSingleValue: true)
+    let names = items.compactMap { text($0) }
+    for item in items { if let name = item.node.text { resourceNames.append((name, item.node)) } }
+    return names
+  }
+
+  /// Reports the names of resources for unlisted clients that `resources:` does not have.
+  func checkResourceNames() {
+    let known = Set(resources.map(\.uri.text))
+    for (name, node) in resourceNames where !known.contains(name) {
+      error(.invalidValue, node, "no entry of `resources` has the `uri` \(quoted(name)); add one or correct the name")
+    }
+  }
+
   /// Reads `registration:`, after `enforcement:`, whose rules apply to registered clients.
   func readRegistration(_ field: Field) {
     var draft = RegistrationDraft()

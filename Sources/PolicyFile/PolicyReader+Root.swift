@@ -108,6 +108,7 @@ extension PolicyReader {
     if let field = root.clientDocuments { readClientDocuments(field) }
     if let field = root.clients { readClients(field) }
     if let field = root.resources { readResources(field) }
+    checkResourceNames()
   }
 
   /// Reads and parses one file, or reports the problem.

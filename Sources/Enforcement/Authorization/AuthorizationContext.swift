@@ -18,6 +18,8 @@ final class AuthorizationContext: FormContext {
   /// The client in the policy, or the unlisted one, as it acts for the requested resource; `nil` if the request names no
   /// known client.
   let client: Client?
+  /// The client without the changes that the requested resource makes.
+  let registeredClient: Client?
   /// The resource for which the client requests tokens (RFC 8707).
   let requestedResource: RequestedResource
   /// The redirect URI of the request, or the reason why it is refused.
@@ -38,8 +40,8 @@ final class AuthorizationContext: FormContext {
     self.policy = policy
     self.stateIsSealed = stateIsSealed
     requestedResource = RequestedResource(request.parameters, policy)
-    let client = request.parameters[.clientID].flatMap { Client.find($0, in: policy, unlisted: unlisted) }?
-      .acting(for: requestedResource.resource)
+    registeredClient = request.parameters[.clientID].flatMap { Client.find($0, in: policy, unlisted: unlisted) }
+    let client = registeredClient?.acting(for: requestedResource.resource)
     self.client = client
     redirect = RedirectResolution(request.parameters.lookUp(.redirectURI), client: client)
     responseType = request.parameters[.responseType].flatMap(ResponseType.init(parsing:))

@@ -55,11 +55,8 @@ extension Rule where Context == AuthorizationContext {
   /// RFC 8707, section 2.
   static var resourceListed: Rule {
     Rule(name: "the resource is listed") { context in
-      // `context.client` already has the upstream client of the resource, so the client of the policy is looked up.
-      guard case .listed = context.requestedResource, let id = context.client?.id else {
-        return context.requestedResource.verdict(for: nil)
-      }
-      return context.requestedResource.verdict(for: context.policy.clients[id])
+      // `context.client` already has the upstream client of the resource.
+      context.requestedResource.verdict(for: context.registeredClient)
     }
   }
 }

@@ -44,4 +44,9 @@ struct RegistrationIDs {
 extension Gateway {
   /// Returns the registered client with this id; `nil` if there is none.
   func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
+
+  /// Returns true if the policy lists the client, or permits it as a registered client or one with a document.
+  func permits(_ id: ClientID) -> Bool {
+    policy.clients[id] != nil || registeredClient(id.rawValue) != nil || policy.clientDocuments?.url(id.rawValue) != nil
+  }
 }

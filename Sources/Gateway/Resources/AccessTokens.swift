@@ -89,11 +89,13 @@ struct AccessTokens {
   }
 
   /// Returns the record of a token that is active for a resource; `nil` for any other token.
+  ///
+  /// - Parameter isKnown: Returns true if the policy permits a client.
   func active(
-    _ token: Secret, for resource: Resource, policy: Policy, now: UnixTime
+    _ token: Secret, for resource: Resource, now: UnixTime, isKnown: (ClientID) -> Bool
   ) async throws(StoreError) -> AccessTokenRecord? {
     guard let record = try await find(token, now: now), record.resource == resource.uri.text, !record.isRevoked,
-      now < record.expiry, policy.clients[record.clientID] != nil
+      now < record.expiry, isKnown(record.clientID)
     else { return nil }
     if let family = record.family, try await families.hasEnded(family, now: now) { return nil }
     return record

@@ -38,7 +38,8 @@ struct TokenCheck {
   func active(_ token: Secret, for resource: Resource) async throws(Failure) -> ActiveToken? {
     let record: AccessTokenRecord?
     do throws(StoreError) {
-      record = try await gateway.accessTokens.active(token, for: resource, policy: gateway.policy, now: gateway.now)
+      record = try await gateway.accessTokens.active(
+        token, for: resource, now: gateway.now, isKnown: gateway.permits)
     } catch {
       throw .store
     }
