@@ -144,7 +144,9 @@ public struct GuardedIdentifiers: Sendable {
     let withUpstreamSecret = policy.clients.values.lazy.filter { client in
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
-    let unlisted = [policy.registration?.upstream, policy.clientDocuments?.upstream].compactMap(\.self).filter { $0.clientSecret != nil }
+    let unlisted = [policy.registration?.upstream, policy.clientDocuments?.upstream].compactMap(\.self).filter {
+      $0.clientSecret != nil
+    }
     idsWithUpstreamSecret = IdentifierSet(
       withUpstreamSecret.map(\.settings.upstream.clientID) + unlisted.map(\.clientID))
     idsWithGatewaySecret = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))
