@@ -44,7 +44,8 @@ enum PolicyFormat {
     Table(CertificateDraft.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
     Table(LimitSettings.table), Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
     Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
-    Table(RegistrationSettings.table), Table(ClientDocumentSettings.table), Table(UnlistedRedirects.table), Table(ClientDenyList.table),
+    Table(RegistrationSettings.table), Table(ClientDocumentSettings.table),
+    Table(UnlistedRedirects.table), Table(ClientDenyList.table),
     Table(IncludeDraft.table),
     Table(IncludedFile.table), Table(ClientSettings.table), Table(UpstreamClient.table),
   ]
