@@ -43,7 +43,8 @@ extension PolicyReader {
   /// ever instead of signing in again.
   func lintEphemeralKey() {
     guard let location = ephemeralKeyLocation, let gateway else { return }
-    let isError = (clients.sealsRefreshTokens || registration != nil || clientDocuments != nil) && !gateway.origin.isLoopback
+    let isError =
+      (clients.sealsRefreshTokens || registration != nil || clientDocuments != nil) && !gateway.origin.isLoopback
     report(
       .ephemeralKey, isError ? .error : .warning, location,
       isError

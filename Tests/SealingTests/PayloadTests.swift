@@ -15,6 +15,24 @@ struct PayloadTests {
     #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
   }
 
+  @Test("The metadata of a client document are in the transaction, the code and the refresh token")
+  func clientDocument() throws {
+    for (name, type) in [("Example", ClientMetadata.ApplicationType.native), (nil, .web)] {
+      var transaction = try Samples.transaction()
+      transaction.binding.client.document = ClientMetadata(
+        name: name, applicationType: type, redirectURIs: [transaction.redirectURI],
+        scope: name.flatMap { _ in Scope(parsing: "openid") }, usesRefreshTokens: name != nil)
+      transaction.binding.upstreamVerifier = UpstreamVerifier(bytes: Array(0..<32))
+      #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
+      var code = try Samples.code()
+      code.binding = transaction.binding
+      #expect(try sealer.open(IssuedCode.self, from: sealer.seal(code)).binding == transaction.binding)
+      var grant = try Samples.refreshGrant()
+      grant.binding = transaction.binding.client
+      #expect(try sealer.open(RefreshGrant.self, from: sealer.seal(grant)).binding == grant.binding)
+    }
+  }
+
   @Test("I-request: every optional part of a transaction may be absent or unusual")
   func sparseTransaction() throws {
     var transaction = try Samples.transaction()
