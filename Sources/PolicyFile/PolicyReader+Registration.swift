@@ -142,7 +142,9 @@ extension PolicyReader {
     list(field, allowsSingleValue: true).compactMap { item in
       guard let text = text(item) else { return nil }
       let name = text.hasPrefix(".") ? String(text.dropFirst()) : text
-      guard case .https(let host)? = (try? RedirectURI(parsing: "https://\(name)/"))?.kind, host == name, name == name.lowercased() else {
+      guard case .https(let host)? = (try? RedirectURI(parsing: "https://\(name)/"))?.kind, host == name,
+        name == name.lowercased()
+      else {
         error(
           .invalidValue, item.node,
           "`\(field.name)` cannot hold \(quoted(text)); use host names in lower case such as `example.com`, or "

@@ -89,7 +89,7 @@ struct MetadataTests {
 
   @Test("8414-2-gateway-endpoints: no host of the upstream appears, and its endpoints become those of the gateway")
   func endpoints() async throws {
-    try await GatewayFixture.run { gateway async throws in
+    try await GatewayFixture.run(try FixturePolicy.with { $0.remove("tv1") }) { gateway async throws in
       Self.serve(to: gateway)
       let document = try await gateway.get(Self.openID).text
       for member in [
@@ -126,6 +126,7 @@ struct MetadataTests {
   @Test("8414-2-grant-types: the grants are those that enforced clients may use, never implicit or password")
   func grantTypes() async throws {
     let policy = try FixturePolicy.with { policy in
+      policy.remove("tv1")
       policy.edit("w3") { $0.mode = .observe }
       policy.edit("w3") { $0.grants.insert(.clientCredentials) }
     }

@@ -1,3 +1,4 @@
+import Cryptography
 import OAuth
 import Policy
 import TLSTestSupport

@@ -120,7 +120,8 @@ extension Endpoint {
         paths: { policy in
           let endpoints = policy.upstream.endpoints
           // The gateway's own endpoint may have the path of the one that it replaces.
-          let own = (policy.registration.map { [$0.path] } ?? [])
+          let own =
+            (policy.registration.map { [$0.path] } ?? [])
             + (policy.servesDevices ? [GatewaySettings.deviceAuthorizationPath, GatewaySettings.devicePath] : [])
           let closed = endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
           return closed.filter { !own.contains($0) }
