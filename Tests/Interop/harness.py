@@ -1,0 +1,179 @@
+"""Shared by the interoperability runs: virtual environments, child processes, the legacy servers and the gateway."""
+
+import hashlib
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+BUILD = ROOT / ".build" / "interop"
+
+START = 20  # seconds for a server or the gateway to listen
+
+
+class Server:
+    def __init__(self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token"):
+        self.name, self.authentication, self.secret = name, authentication, secret
+        self.authorize, self.token = authorize, token
+        self.program = HERE / "servers" / (name.replace("-", "_") + "_server.py")
+
+
+SERVERS = [
+    Server("authlib", "basic", "legacy-secret_of.the~server"),
+    Server("flask-oauthlib", "post", "legacy secret/+&%"),
+    Server("django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/"),
+]
+
+
+def interpreter():
+    """Returns the Python for the virtual environments: the old packages need 3.8 to 3.11."""
+    names = [sys.executable, "python3.11", "python3.10", "python3.9", "python3.8", "/usr/bin/python3"]
+    for name in names:
+        path = shutil.which(name)
+        probe = "import sys, venv, ensurepip; sys.exit(not (3, 8) <= sys.version_info[:2] <= (3, 11))"
+        if path and subprocess.run([path, "-c", probe], stderr=subprocess.DEVNULL).returncode == 0:
+            return path
+    sys.exit("interop: needs python3 3.8 to 3.11 with venv (apt-get install python3 python3-venv)")
+
+
+def environment(name):
+    """Returns the Python of the environment with requirements/NAME.txt; creates it again if the pinned versions
+    changed."""
+    requirements = HERE / "requirements" / f"{name}.txt"
+    stamp = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
+    place = BUILD / f"venv-{name}"
+    python, done = place / "bin" / "python", place / "requirements"
+    if done.exists() and done.read_text() == stamp and python.exists():
+        return str(python)
+    print(f"interop: installing {requirements.name}", flush=True)
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    subprocess.run([interpreter(), "-m", "venv", str(place)], check=True, timeout=120)
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)]
+    for attempt in range(3):
+        if subprocess.run(command, timeout=600).returncode == 0:
+            break
+        time.sleep(5 * attempt)
+    else:
+        sys.exit(f"interop: pip could not install {requirements.name}")
+    done.write_text(stamp)
+    return str(python)
+
+
+class Process:
+    """A child process in its own process group, which is ended as a group."""
+
+    def __init__(self, command, log, **options):
+        self.log = log
+        self.output = open(log, "wb")
+        self.child = subprocess.Popen(command, stderr=self.output, start_new_session=True, **options)
+
+    def line(self, seconds):
+        ready, _, _ = select.select([self.child.stdout], [], [], seconds)
+        return self.child.stdout.readline().decode() if ready else ""
+
+    def end(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self.child.pid, number)
+            except ProcessLookupError:
+                pass
+            try:
+                self.child.wait(timeout=5)
+            except subprocess.TimeoutExpired:
+                continue
+        self.output.close()
+
+    def tail(self, lines=5):
+        text = pathlib.Path(self.log).read_text(errors="replace").strip().splitlines()
+        return "\n".join(text[-lines:])
+
+
+def quiet_environment(**more):
+    """Returns the environment without proxy settings, because all servers are on loopback."""
+    kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
+    kept.update(more, NO_PROXY="*", PYTHONWARNINGS="ignore", PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
+    return kept
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def listening(port, process):
+    end = time.monotonic() + START
+    while time.monotonic() < end and process.child.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return True
+        except OSError:
+            time.sleep(0.05)
+    return False
+
+
+def start_server(server, redirect, folder):
+    process = Process(
+        [environment(server.name), str(server.program), redirect],
+        folder / f"{server.name}.log",
+        stdout=subprocess.PIPE,
+        env=quiet_environment(),
+    )
+    line = process.line(START).strip()
+    if not line.isdigit() or not listening(int(line), process):
+        process.end()
+        raise RuntimeError(f"{server.name} does not start:\n{process.tail()}")
+    return process, f"http://127.0.0.1:{line}"
+
+
+def start_gateway(program, template, values, port, folder, name):
+    """Starts the gateway on a port with the policy that TEMPLATE and VALUES give; NAME is that of its log."""
+    policy = folder / f"{name}.yaml"
+    policy.write_text((HERE / template).read_text().format(**values))
+    process = Process(
+        [str(program), "serve", "--policy", str(policy)],
+        folder / f"{name}-gateway.log",
+        stdout=open(folder / f"{name}-gateway.out", "wb"),
+        env=quiet_environment(),
+    )
+    if not listening(port, process):
+        process.end()
+        raise RuntimeError(f"the gateway does not start:\n{process.tail()}")
+    return process
+
+
+def secret_file(server, folder):
+    """Writes the secret of the upstream client to a file that only this user can read, and returns its path."""
+    secret = folder / f"{server.name}.secret"
+    secret.touch(mode=0o600)
+    secret.write_text(server.secret)
+    return secret
+
+
+def table(head, rows):
+    widths = [max(len(str(row[i])) for row in [head] + rows) for i in range(len(head))]
+    print()
+    for row in [head, tuple("-" * width for width in widths)] + rows:
+        print("  ".join(str(cell).ljust(width) for cell, width in zip(row, widths)).rstrip())
+    print()
+
+
+def proofgate_program():
+    for configuration in ("release", "debug"):
+        program = ROOT / ".build" / configuration / "proofgate"
+        if program.exists():
+            return program
+    return None
