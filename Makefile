@@ -52,7 +52,7 @@ deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
 
 deps-interop: deps
-	$(call install,git git-credential-oauth python3-venv ca-certificates)
+	$(call install,git git-credential-oauth python3-venv ca-certificates curl openssl)
 
 ## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser
 demo: deps
@@ -113,10 +113,11 @@ image:
 	  deploy/check-static $(BINARY); \
 	fi
 
-## interop: runs real clients against real legacy servers through the gateway
+## interop: runs real clients, also agents, against real legacy servers through the gateway, and the commands of docs/agents.md
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
+	Tests/Interop/agents --proofgate .build/debug/proofgate
 
 ## observe-diff: sends recorded messages through observe mode and nginx; the only differences are those of docs/observe.md
 observe-diff: deps

@@ -50,6 +50,7 @@ struct ShippedPolicyTests {
     "deploy/kubernetes.yaml": [.adminExposed],
     "deploy/kubernetes-redis.yaml": [.adminExposed],
     "README.md": [],
+    "docs/agents.md": [],
   ]
 
   /// The text of a policy, which may be part of another document.
