@@ -31,7 +31,7 @@ struct CheckReport {
       var keyFindings: [Diagnostic] = []
       if sources.readsSecrets, let reference = outcome.sealingKeys {
         do throws(KeySource.Failure) {
-          _ = try KeySource.readKeyRing(reference.path)
+          _ = try KeySource.readKeyRing(reference.path, for: outcome.policy)
         } catch {
           keyFindings = error.findings
         }

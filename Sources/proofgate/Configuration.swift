@@ -32,13 +32,7 @@ struct Configuration: Sendable {
     var keyRing = ephemeralKeyRing
     if let reference = outcome.sealingKeys {
       do throws(KeySource.Failure) {
-        keyRing = try KeySource.readKeyRing(reference.path)
-        if outcome.policy?.registration != nil, keyRing.registration == nil {
-          throw KeySource.Failure(
-            reference.path,
-            "`registration` needs a key of its own; add one with `proofgate keys rotate --registration --file "
-              + "\(reference.path)`")
-        }
+        keyRing = try KeySource.readKeyRing(reference.path, for: outcome.policy)
       } catch {
         findings += error.findings
       }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Policy
 import PolicyFile
 import Sealing
 
@@ -45,10 +46,16 @@ enum KeySource {
     }
   }
 
-  /// Reads a key file and returns its keys. Throws if no key of the file is for sealing new values.
-  static func readKeyRing(_ path: String) throws(Failure) -> KeyRing {
+  /// Reads a key file and returns its keys. Throws if no key of the file is for sealing new values, or if the policy
+  /// has `registration` and the file has no key for it.
+  static func readKeyRing(_ path: String, for policy: Policy?) throws(Failure) -> KeyRing {
     guard let ring = try readKeyFile(path).ring else {
       throw Failure(path, "no key seals; add one with `proofgate keys rotate --file \(path)`")
+    }
+    if policy?.registration != nil, ring.registration == nil {
+      throw Failure(
+        path,
+        "`registration` needs a key of its own; add one with `proofgate keys rotate --registration --file \(path)`")
     }
     return ring
   }

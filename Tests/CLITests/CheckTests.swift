@@ -124,4 +124,25 @@ struct CheckTests {
     let outcome = try Program.run("check", "--quiet", folder.path("policy.yaml"))
     #expect(outcome.code == 0, "\(outcome.output)")
   }
+  @Test("The policy of docs/agents.md has no problems, and `check` asks for the registration key as `serve` does")
+  func agents() throws {
+    let parts = try Repository.read("docs/agents.md").components(separatedBy: "```")
+    let block = try #require(parts.first { $0.hasPrefix("yaml\n") })
+    let folder = try Folder()
+    let path = try folder.write("policy.yaml", String(block.dropFirst(5)))
+    for name in ["legacy-web-secret", "mail-secret"] {
+      try folder.write(name, String(repeating: "0123456789abcdef", count: 4))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: folder.path(name))
+    }
+    let keys = folder.path("sealing-keys")
+    _ = try Program.run("keys", "generate", "--file", keys)
+    let incomplete = try Program.run("check", path)
+    #expect(incomplete.code == 1)
+    #expect(incomplete.output.contains("sealing-keys:1:1: error: `registration` needs a key of its own"))
+    #expect(try Program.run("serve", path).code == 1)
+    _ = try Program.run("keys", "rotate", "--registration", "--file", keys)
+    let outcome = try Program.run("check", "--quiet", path)
+    #expect(outcome.code == 0)
+    #expect(outcome.output.isEmpty, "\(outcome.output)")
+  }
 }
