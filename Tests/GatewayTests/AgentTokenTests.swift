@@ -1,0 +1,92 @@
+import Demo
+import FoundationEssentials
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+/// The tokens of clients that registered themselves, as a resource server sees them.
+@Suite("Tokens of agents")
+struct AgentTokenTests {
+  private static let redirectURI = "http://127.0.0.1/callback"
+  private static let usedURI = "http://127.0.0.1:51004/callback"
+  private static let tools = "https://tools.example.com/mcp"
+  private static let inactive = #"{"active":false}"#
+
+  private static func policy() throws -> Policy {
+    var resource = ResourceSettings(uri: try #require(ResourceURI(parsing: tools)))
+    resource.introspection = ResourceServer(id: "tools", secret: Secret("tools-secret"))
+    return try FixturePolicy.with { fixture in
+      var settings = RegistrationSettings()
+      settings.rules.scopes = ["mail"]
+      settings.rules.redirects.loopback = true
+      settings.rules.upstream = UpstreamClient(
+        clientID: ClientID("legacy-native"), clientSecret: Secret(FixturePolicy.nativeSecret), authentication: .basic,
+        redirectURI: .callback)
+      fixture.registration = settings
+      fixture.resources = [resource]
+      fixture.upstream.endpoints.introspection = []
+    }
+  }
+
+  private func register(_ gateway: GatewayFixture, name: String) async throws -> String {
+    let body = """
+      {"redirect_uris":["\(Self.redirectURI)"],"client_name":"\(name)","application_type":"native",\
+      "grant_types":["authorization_code","refresh_token"]}
+      """
+    let response = try await gateway.send(
+      Request(
+        method: "POST", target: "/register", headers: ["Content-Type": "application/json"], body: Array(body.utf8)))
+    struct Registered: Decodable {
+      let clientID: String
+      enum CodingKeys: String, CodingKey { case clientID = "client_id" }
+    }
+    return try JSONDecoder().decode(Registered.self, from: Data(response.body)).clientID
+  }
+
+  private func accessToken(_ gateway: GatewayFixture, _ id: String) async throws -> String {
+    let code = try await gateway.code(id, Self.usedURI) { $0.append("resource", Self.tools) }
+    let response = try await gateway.redeem(code, id, Self.usedURI) { $0.append("resource", Self.tools) }
+    return try #require(NativeApp.tokens(in: response), "\(response.text)").accessToken.reveal()
+  }
+
+  private func introspect(_ gateway: GatewayFixture, _ token: String) async throws -> String {
+    try await gateway.post(
+      "/.proofgate/introspect", ["token": token, "client_id": "tools", "client_secret": "tools-secret"]
+    ).text
+  }
+
+  @Test("A token of a registered client is active for its resource, with the client's id")
+  func active() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await register(gateway, name: "Agent")
+      let answer = try await introspect(gateway, try await accessToken(gateway, id))
+      #expect(answer.contains(#""active":true"#), "\(answer)")
+      #expect(answer.contains("\"client_id\":\"\(id)\""))
+      #expect(answer.contains("\"aud\":\"\(Self.tools)\""))
+    }
+  }
+
+  @Test(
+    "The tokens of a registered client are inactive as soon as the policy denies the client, and others stay active")
+  func denied() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let bad = try await accessToken(gateway, try await register(gateway, name: "Free Coins"))
+      let good = try await accessToken(gateway, try await register(gateway, name: "Agent"))
+      await gateway.reload { $0.registration?.rules.denied.names = ["free*"] }
+      #expect(try await introspect(gateway, bad) == Self.inactive)
+      #expect(try await introspect(gateway, good).contains(#""active":true"#))
+    }
+  }
+
+  @Test("The tokens of registered clients are inactive when registration is switched off")
+  func switchedOff() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let token = try await accessToken(gateway, try await register(gateway, name: "Agent"))
+      await gateway.reload { $0.registration = nil }
+      #expect(try await introspect(gateway, token) == Self.inactive)
+    }
+  }
+}
