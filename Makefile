@@ -52,7 +52,7 @@ deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
 
 deps-interop: deps
-	$(call install,git git-credential-oauth python3-venv ca-certificates curl openssl)
+	$(call install,git git-credential-oauth oidc-agent-cli python3-venv ca-certificates curl openssl)
 
 ## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser
 demo: deps
