@@ -68,6 +68,8 @@ public struct GatewaySettings: Sendable {
   public var metadata = MetadataService.on
   /// The time for which the gateway and its clients may keep metadata documents. Default: 10 minutes.
   public var metadataLifetime: Seconds = 600
+  /// The value of `scopes_supported` in the gateway's metadata document; `nil` for that of the server's document.
+  public var supportedScopes: [String]?
   /// The origins whose scripts may send requests to the endpoints that clients call directly (CORS). Default: none.
   public var corsOrigins: [Origin] = []
 
@@ -188,6 +190,13 @@ public struct GatewaySettings: Sendable {
       .seconds(
         "metadata_lifetime", \.metadataLifetime, 10...86_400,
         "The time for which the gateway keeps the server's metadata document, and clients may keep the gateway's"),
+      .customReader(
+        "scopes_supported", .list(.text("scope tokens", pattern: ScopeRules.tokenPattern), allowsSingleValue: true),
+        """
+        The scopes that the gateway's metadata document names; some apps request all of them, and some refuse a document \
+        without this member (RFC 8414, section 2)
+        """,
+        default: "those of the server's document"),
       .customReader(
         "cors_origins",
         .list(.text("https origins; http on loopback hosts", pattern: "^https?://[^/?#@]+$"), allowsSingleValue: true),

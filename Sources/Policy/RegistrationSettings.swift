@@ -31,7 +31,8 @@ public struct RegistrationSettings: Sendable {
       .customReader(
         "path", .text("a path"), "The path of the registration endpoint", default: "`/register`"),
       .customReader(
-        "scopes", .list(.text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true, minimumCount: 1),
+        "scopes",
+        .list(.text("scope tokens", pattern: ScopeRules.tokenPattern), allowsSingleValue: true, minimumCount: 1),
         "The scope tokens that registered clients may request; a request for any other is refused",
         adviceIfMissing: "the scope tokens that registered clients may request"),
       .customReader(

@@ -6,6 +6,9 @@ public import OAuth
 /// This is a class so that each client, with or without rules, needs only one pointer for them. A policy may have very
 /// many clients.
 public final class ScopeRules: Sendable {
+  /// The regular expression of a scope token (RFC 6749, section 3.3).
+  public static let tokenPattern = #"^[!#-\[\]-~]+$"#
+
   /// The scope tokens that are not sent to the server; `nil` if the mapping has no `drop`.
   public let drop: Set<String>?
   /// True if the mapping has the key `default`, even with an empty list. A client with this key does not use the

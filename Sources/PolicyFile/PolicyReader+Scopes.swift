@@ -34,7 +34,7 @@ struct ScopeLists: SectionDraft {
   ) { ScopeLists() }
 
   private static let tokens = SettingForm.list(
-    .text("scope tokens", pattern: #"^[!#-\[\]-~]+$"#), allowsSingleValue: true)
+    .text("scope tokens", pattern: ScopeRules.tokenPattern), allowsSingleValue: true)
 
   /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   fileprivate static let section = Section<ScopeLists>(
@@ -70,6 +70,7 @@ extension PolicyReader {
     }
   }
 
+  /// Reads a list of different scope tokens.
   func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
     var tokens: [ScopeLists.Token] = []
     for item in list(field, allowsSingleValue: true) {

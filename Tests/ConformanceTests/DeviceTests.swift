@@ -70,21 +70,6 @@ struct DeviceTests {
     }
   }
 
-  @Test("8628-4-metadata: the document names the endpoint and the grant exactly if a client has the grant")
-  func metadata() async throws {
-    try await GatewayFixture.run { gateway in
-      let path = "/.well-known/oauth-authorization-server"
-      let grant = "urn:ietf:params:oauth:grant-type:device_code"
-      let with = try await gateway.get(path).text
-      #expect(with.contains("\"device_authorization_endpoint\":\"https://gw.example/device_authorization\""))
-      #expect(with.contains(grant))
-      await gateway.reload { $0.remove("tv1") }
-      let without = try await gateway.get(path).text
-      #expect(without.contains("token_endpoint"))
-      #expect(!without.contains("device_authorization") && !without.contains(grant))
-    }
-  }
-
   @Test("8628-3.1-tls: the endpoint and the page refuse plain http from another machine")
   func tls() async throws {
     try await GatewayFixture.run { gateway in

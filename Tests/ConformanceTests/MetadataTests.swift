@@ -102,7 +102,7 @@ struct MetadataTests {
       ] {
         #expect(document.contains(member), "\(member) in \(document)")
       }
-      for text in ["internal", "corp", "127.0.0.1", "registration", "device", "mtls", "acr_values"] {
+      for text in ["internal", "corp", "127.0.0.1", "registration", "/device\"", "mtls", "acr_values"] {
         #expect(!document.contains(text), "\(text) in \(document)")
       }
       #expect(try await gateway.get(Self.oauth).text == document)
@@ -138,6 +138,19 @@ struct MetadataTests {
       let changed = try await gateway.get(Self.oauth).text
       #expect(
         changed.contains(#""grant_types_supported":["authorization_code","refresh_token","client_credentials"]"#))
+    }
+  }
+
+  @Test("8628-4-metadata: the device grant and its endpoint are announced exactly if a client may use the grant")
+  func deviceGrant() async throws {
+    try await GatewayFixture.run { gateway async throws in
+      let document = try await gateway.get(Self.oauth).text
+      #expect(document.contains(#""device_authorization_endpoint":"https://gw.example/device_authorization""#))
+      #expect(document.contains(#""urn:ietf:params:oauth:grant-type:device_code"]"#))
+      await gateway.reload { $0.clients[ClientID("tv1")] = nil }
+      let changed = try await gateway.get(Self.oauth).text
+      #expect(!changed.contains("device"))
+      #expect(try await gateway.post("/device_authorization", ["client_id": "tv1"]).status == 404)
     }
   }
 

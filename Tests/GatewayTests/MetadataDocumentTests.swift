@@ -36,6 +36,21 @@ struct MetadataDocumentTests {
     }
   }
 
+  @Test("The document names the scopes of the policy, with and without a document of the upstream")
+  func scopes() async throws {
+    let policy = try FixturePolicy.with { $0.gateway.supportedScopes = ["profile", "mail"] }
+    try await GatewayFixture.run(policy) { gateway async throws in
+      let expected = #""scopes_supported":["profile","mail"]"#
+      #expect(try await gateway.get(Self.path).text.contains(expected))
+      gateway.clock.advance(by: 600)
+      gateway.upstream.script { _ in
+        Response(status: 200, body: Array(#"{"token_endpoint":"/token","scopes_supported":["everything"]}"#.utf8))
+      }
+      let text = try await gateway.get(Self.path).text
+      #expect(text.contains(expected) && !text.contains("everything"))
+    }
+  }
+
   @Test("The upstream is asked once in a lifetime, and a copy is served while the upstream fails")
   func copies() async throws {
     try await GatewayFixture.run { gateway async throws in

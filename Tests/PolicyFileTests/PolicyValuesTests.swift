@@ -85,6 +85,7 @@ struct PolicyValuesTests {
     #expect(upstream.endpoints.metadata == ["/.well-known/openid-configuration"])
     #expect(policy.gateway.metadata == .aliases)
     #expect(policy.gateway.metadataLifetime == 300)
+    #expect(policy.gateway.supportedScopes == ["profile", "mail"])
     #expect(policy.gateway.corsOrigins.map(\.description) == ["https://app.example.com"])
     #expect(upstream.stateLimit == 1_024)
     #expect(upstream.codeLifetime == 120)

@@ -14,6 +14,8 @@ struct OfferedCapabilities: Sendable {
   /// The paths of each endpoint, by the name of its member. If the upstream's document names one of several paths, the
   /// gateway names the same one; otherwise it names the first.
   private(set) var endpoints: [String: [String]] = [:]
+  /// The scopes that the policy names; `nil` for those of the upstream's document.
+  let scopes: [String]?
   private(set) var grantTypes: Set<GrantType> = []
   private(set) var responseModes: Set<ResponseMode> = []
   private(set) var codeChallengeMethods: Set<CodeChallengeMethod> = [.s256]
@@ -24,6 +26,7 @@ struct OfferedCapabilities: Sendable {
   init(policy: Policy) {
     issuer = policy.gateway.issuer
     origin = policy.gateway.origin
+    scopes = policy.gateway.supportedScopes
     let clients = policy.clients.values.filter { $0.mode == .enforce }
     let paths = policy.upstream.endpoints
     offer("authorization_endpoint", at: paths.authorization)
@@ -34,7 +37,9 @@ struct OfferedCapabilities: Sendable {
     // RFC 9126, section 5.
     if clients.contains(where: { $0.pushedAuthorization != .off }), !paths.pushedAuthorization.isEmpty {
       offer("pushed_authorization_request_endpoint", at: paths.pushedAuthorization)
-      if clients.allSatisfy({ $0.pushedAuthorization == .required || !$0.grants.contains(.authorizationCode) }) {
+      // Clients that the policy does not list cannot push requests.
+      let hasUnlisted = policy.registration != nil || policy.clientDocuments != nil
+      if !hasUnlisted, clients.allSatisfy({ $0.pushedAuthorization == .required || !$0.grants.contains(.authorizationCode) }) {
         flags["require_pushed_authorization_requests"] = true
       }
     }
@@ -107,6 +112,7 @@ struct OfferedCapabilities: Sendable {
     if endpoints["revocation_endpoint"] != nil {
       members["revocation_endpoint_auth_methods_supported"] = members["token_endpoint_auth_methods_supported"]
     }
+    if let scopes { members["scopes_supported"] = OfferedCapabilities.list(scopes) }
     for (name, flag) in flags { members[name] = .bool(flag) }
     for (name, paths) in endpoints {
       guard let first = paths.first else { continue }
