@@ -54,10 +54,11 @@ deps-paths: deps
 deps-interop: deps
 	$(call install,git git-credential-oauth oidc-agent-cli python3-venv ca-certificates curl openssl)
 
-## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser
+## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser;
+##   DEMO_OPTIONS="--device --agent" adds a device and an agent
 demo: deps
 	swift build --product proofgate
-	.build/debug/proofgate demo $(if $(HEADLESS),--headless)
+	.build/debug/proofgate demo $(if $(HEADLESS),--headless) $(DEMO_OPTIONS)
 
 ## test: all tests, one at a time, because they start servers with deadlines that would pass if hundreds ran at once
 test: deps-test

@@ -14,12 +14,19 @@ struct DemoCommand: ParsableCommand {
       commandName: "demo", abstract: "Show the gateway at work, on loopback ports of this machine.",
       discussion: """
         Prints a link to a small native app, which signs in through the gateway at a legacy server that supports \
-        neither PKCE nor native apps. Control-C ends it.
+        neither PKCE nor native apps. Control-C ends it. With --device and --agent, the gateway also serves a device \
+        without a browser and an agent that registers itself; the legacy server supports neither.
         """)
   }
 
   @Flag(help: "Run the flows without a browser, print the steps, and exit.")
   var headless = false
+
+  @Flag(help: "Show a device without a browser, too (RFC 8628).")
+  var device = false
+
+  @Flag(help: "Show an agent that registers itself, too (RFC 7591).")
+  var agent = false
 
   @Option(help: ArgumentHelp("The gateway's port; 0 lets the kernel choose.", valueName: "port"))
   var port: UInt16 = 0
@@ -29,13 +36,16 @@ struct DemoCommand: ParsableCommand {
 
   func run() throws {
     let (port, log, headless) = (port, log, headless)
-    try MainLoop().run { worker, signals in
-      await DemoCommand.runDemo(worker.poller, signals, port: port, log: log, headless: headless)
+    var extras: DemoExtras = []
+    if device { extras.insert(.device) }
+    if agent { extras.insert(.agent) }
+    try MainLoop().run { [extras] worker, signals in
+      await DemoCommand.runDemo(worker.poller, signals, port: port, extras: extras, log: log, headless: headless)
     }
   }
 
   private static func runDemo(
-    _ poller: Poller, _ signals: Signals, port: UInt16, log: String?, headless: Bool
+    _ poller: Poller, _ signals: Signals, port: UInt16, extras: DemoExtras, log: String?, headless: Bool
   ) async -> ExitCode {
     let stage: DemoStage
     let writer: LogWriter?
@@ -45,7 +55,7 @@ struct DemoCommand: ParsableCommand {
       if let log { try decisions.start(LogWriter.destination(log)) }
       writer = log == nil ? nil : decisions
       let resources = GatewayResources(store: MemoryStore(), metrics: metrics, log: decisions.log)
-      stage = try await DemoStage(port: port, resources: resources)
+      stage = try await DemoStage(port: port, extras: extras, resources: resources)
     } catch let error as ServerError {
       Console.reportError("\(error); choose another one with --port, or omit it")
       return .systemFailure

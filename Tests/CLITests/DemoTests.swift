@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Foundation
+import HTTP
 import Testing
 
 @Suite("proofgate demo")
@@ -10,6 +11,32 @@ struct DemoTests {
     #expect(outcome.code == 0)
     #expect(outcome.output.hasSuffix("All 6 steps went as expected.\n"))
     #expect(outcome.errors.isEmpty)
+  }
+
+  @Test("With --device and --agent the steps of both are added, and succeed over real sockets")
+  func extras() throws {
+    let outcome = try Program.run("demo", "--headless", "--device", "--agent")
+    #expect(outcome.code == 0)
+    #expect(outcome.output.hasSuffix("All 10 steps went as expected.\n"))
+    #expect(outcome.output.contains("A device signs in at a server that has no device grant"))
+    #expect(outcome.output.contains("An agent registers itself at a server that has no registration"))
+    #expect(outcome.errors.isEmpty)
+  }
+
+  @Test("In the browser, --device shows a code that waits for the user, and --agent leads to the gateway's page")
+  func extrasInBrowser() async throws {
+    let child = try Child(["demo", "--device", "--agent"])
+    defer { child.signal(15) }
+    let link = try #require(child.outputLine(where: { $0.contains("http://127.0.0.1:") }))
+    let port = try #require(Int(link.filter(\.isNumber).dropFirst("127001".count)))
+    #expect(try await Fetch.get(port, "/device").status == 404)
+    #expect(try await Fetch.get(port, "/device/start").headers["Location"] == "/device")
+    let device = try await Fetch.get(port, "/device")
+    #expect(device.status == 200 && device.headers["Refresh"] == "5")
+    #expect(Fetch.text(device).contains("/device\""))
+    let agent = try await Fetch.get(port, "/agent")
+    #expect(agent.status == 302)
+    #expect(try #require(agent.headers["Location"]).contains("/authorize?response_type=code&client_id=pg1."))
   }
 
   @Test("With --log the demo's decisions are written, without a secret (I-secrets)")

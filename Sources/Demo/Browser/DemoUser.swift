@@ -14,6 +14,8 @@ public struct DemoUser: Sendable {
   public var password: String
   /// The decision on every consent page.
   public var answer: Answer
+  /// The decision on the page that asks to connect a device.
+  public var deviceAnswer = Answer.allow
 
   /// Creates a user, by default the user `alice` of the legacy server.
   public init(name: String = "alice", password: String = "wonderland", answer: Answer = .allow) {
@@ -24,11 +26,16 @@ public struct DemoUser: Sendable {
 
   /// Opens an address, fills in the login page and answers consent pages. Returns when the app has received the
   /// response, when a page has no form that the user can submit, when the login fails, or after eight pages.
-  public func signIn(in browser: inout DemoBrowser, from address: WebAddress) async throws -> DemoBrowser.Outcome {
+  ///
+  /// - Parameter texts: The texts that the user types into other fields, once, by the names of the fields.
+  public func signIn(
+    in browser: inout DemoBrowser, from address: WebAddress, typing texts: [String: String] = [:]
+  ) async throws -> DemoBrowser.Outcome {
     var outcome = try await browser.open(address)
     var hasSignedIn = false
-    // A sign-in has at most four pages: the gateway's consent page, the legacy server's login page and consent page,
-    // and a form_post page. If the browser has shown eight pages, the pages probably repeat.
+    var texts = texts
+    // A sign-in has at most five pages: the gateway's page for a code, the legacy server's login page and consent page,
+    // the gateway's page that asks for consent, and the last page. If the browser has shown eight pages, the pages probably repeat.
     for _ in 0..<8 {
       guard case .page(let page) = outcome, let form = page.forms.first else { return outcome }
       if let password = form.names(of: "password").first {
@@ -38,8 +45,12 @@ public struct DemoUser: Sendable {
         var values = [password: self.password]
         if let name = form.names(of: "text").first ?? form.names(of: "email").first { values[name] = self.name }
         outcome = try await browser.submit(form, on: page, values, button: form.buttons.first)
+      } else if form.names(of: "text").contains(where: { texts[$0] != nil }) {
+        outcome = try await browser.submit(form, on: page, texts, button: form.buttons.last)
+        texts = [:]
       } else if form.buttons.count > 1 {
-        guard let button = button(of: form) else { return outcome }
+        let isDevicePage = form.names(of: "hidden").contains("device_token")
+        guard let button = button(of: form, for: isDevicePage ? deviceAnswer : answer) else { return outcome }
         outcome = try await browser.submit(form, on: page, button: button)
       } else {
         outcome = try await browser.submit(form, on: page, button: form.buttons.first)
@@ -49,7 +60,7 @@ public struct DemoUser: Sendable {
   }
 
   /// Returns the button that allows or denies access, recognised by its value or label.
-  private func button(of form: HTMLForm) -> HTMLForm.Control? {
+  private func button(of form: HTMLForm, for answer: Answer) -> HTMLForm.Control? {
     let labels = answer == .allow ? ["approve", "allow", "yes", "accept"] : ["deny", "no", "cancel", "reject"]
     return form.buttons.first { labels.contains($0.value.lowercased()) }
       ?? form.buttons.first { button in labels.contains { button.label.lowercased().hasPrefix($0) } }

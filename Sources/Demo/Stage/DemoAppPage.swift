@@ -4,8 +4,22 @@ import LegacyServer
 
 /// The pages of the demo's native app. `HTML` escapes the strings that are interpolated in its literals.
 enum DemoAppPage {
-  static func start(_ app: NativeApp) -> Response {
-    page(
+  static func start(_ app: NativeApp, hasDevice: Bool, hasAgent: Bool) -> Response {
+    let device: HTML =
+      hasDevice
+      ? """
+      <h2>A device without a browser</h2>
+      <p>It uses the device grant, which the legacy server does not have.</p>
+      <p><a class="button" href="/device/start">Start the device</a></p>
+      """ : ""
+    let agent: HTML =
+      hasAgent
+      ? """
+      <h2>An agent</h2>
+      <p>No policy lists it. It reads the gateway's metadata and registers itself, at a server that has neither.</p>
+      <p><a class="button" href="/agent">Start the agent</a></p>
+      """ : ""
+    return page(
       200, "A native app",
       """
       <p>This page represents an app on your computer or phone: client <b>\(app.clientID)</b>, a public client without a
@@ -14,6 +28,7 @@ enum DemoAppPage {
       <p><a class="button" href="/start">Sign in</a></p>
       <p class="small">User name <b>alice</b>, password <b>wonderland</b>. The gateway asks you about the app, the legacy
       server asks you about the gateway.</p>
+      \(device)\(agent)
       """)
   }
 
@@ -56,11 +71,22 @@ enum DemoAppPage {
     return message(200, "Not signed in", reason)
   }
 
+  /// Returns the page for a request to the gateway that failed.
+  static func noAnswer(_ error: LoopbackClient.Failure) -> Response {
+    message(502, "No answer", "The gateway does not answer: \(error)")
+  }
+
+  /// Returns the page for a response of the gateway that an app or device cannot use.
+  static func unexpected(_ response: Response) -> Response {
+    message(
+      502, "Unexpected answer", "\(response.status) \(String(decoding: response.body.prefix(500), as: UTF8.self))")
+  }
+
   static func message(_ status: Int, _ title: String, _ text: String) -> Response {
     page(status, title, "<p>\(text)</p><p><a class=\"button\" href=\"/\">Start again</a></p>")
   }
 
-  private static func page(_ status: Int, _ title: String, _ content: HTML) -> Response {
+  static func page(_ status: Int, _ title: String, _ content: HTML) -> Response {
     let html: HTML = """
       <!DOCTYPE html>
       <html lang="en">
@@ -75,6 +101,7 @@ enum DemoAppPage {
       pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; border: 1px solid #8886; border-radius: .5rem; }
       .button { display: inline-block; padding: .6rem 1.4rem; border-radius: .5rem; background: #1a7a45; color: #fff;
         text-decoration: none; font-weight: 600; }
+      .code { font: 700 2.5rem ui-monospace, monospace; letter-spacing: .1em; }
       .small { font-size: .85rem; opacity: .8; }
       </style>
       </head>

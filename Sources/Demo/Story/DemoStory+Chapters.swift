@@ -138,7 +138,7 @@ extension DemoStory {
     participants.recorder == nil ? "" : "; no request of the thief reached the legacy server"
   }
 
-  private func browser(for app: NativeApp) -> DemoBrowser {
+  func browser(for app: NativeApp) -> DemoBrowser {
     var browser = DemoBrowser(appRedirectURI: app.redirectURI, send: send)
     browser.keepsLog = true
     return browser
@@ -146,24 +146,29 @@ extension DemoStory {
 
   /// Signs the user in with a new browser, and adds the requests to the step. Returns the code, after the app has
   /// checked the response.
-  private func signIn(
-    _ attempt: NativeApp.Attempt, by app: NativeApp, _ step: inout DemoStep
+  func signIn(
+    _ attempt: NativeApp.Attempt, by app: NativeApp, as speaker: String = "app", _ step: inout DemoStep
   ) async throws -> Secret {
     var browser = browser(for: app)
     let outcome = try await participants.user.signIn(in: &browser, from: attempt.url)
+    sayRequests(of: browser, &step)
+    guard case .app(let delivery) = outcome else { throw UnmetExpectation("the browser to return to the app") }
+    step.say(speaker, "receives " + DemoTranscript.line(address: delivery.address))
+    do {
+      return try app.code(in: delivery.parameters, for: attempt)
+    } catch {
+      throw UnmetExpectation("an answer that the app accepts, got \(error)")
+    }
+  }
+
+  /// Adds a line for each request of the browser to the step.
+  func sayRequests(of browser: DemoBrowser, _ step: inout DemoStep) {
     for entry in browser.log {
       let path = entry.request.target.prefix { $0 != "?" }
       let answer =
         entry.response.headers["Location"].map { "\(entry.response.status) to \($0.prefix { $0 != "?" })" }
         ?? DemoTranscript.line(entry.response)
       step.say("browser", "\(entry.request.method) \(path) → \(answer)")
-    }
-    guard case .app(let delivery) = outcome else { throw UnmetExpectation("the browser to return to the app") }
-    step.say("app", "receives " + DemoTranscript.line(address: delivery.address))
-    do {
-      return try app.code(in: delivery.parameters, for: attempt)
-    } catch {
-      throw UnmetExpectation("an answer that the app accepts, got \(error)")
     }
   }
 
@@ -175,7 +180,7 @@ extension DemoStory {
 
   /// Sends a token request with the client id and the redirect URI of `app` to the gateway. `speaker` is the
   /// participant that sends the request: the app, or a thief who pretends to be `app`.
-  private func redeem(
+  func redeem(
     _ code: Secret, _ verifier: Secret, by app: NativeApp, as speaker: String, _ step: inout DemoStep
   ) async throws -> Response {
     let request = app.tokenRequest(code: code, verifier: verifier)
@@ -183,11 +188,11 @@ extension DemoStory {
   }
 
   /// Requests the protected resource with the access token. Returns the response of the resource.
-  private func useToken(_ token: Secret, _ step: inout DemoStep) async throws -> Response {
-    let request = Request(
-      method: "GET", target: participants.resource.target,
-      headers: ["Host": participants.resource.authority, "Authorization": "Bearer \(token.reveal())"])
-    return try await exchange(request, at: participants.resource, from: "app", to: "legacy", &step)
+  func useToken(
+    _ token: Secret, as speaker: String = "app", _ step: inout DemoStep
+  ) async throws -> Response {
+    let request = Request(getting: participants.resource, with: token.reveal())
+    return try await exchange(request, at: participants.resource, from: speaker, to: "legacy", &step)
   }
 
   /// Uses the access token and, if there is one, the refresh token. Returns true if the legacy server refuses the
@@ -205,7 +210,7 @@ extension DemoStory {
   /// Sends a request, and adds a line for the request and a line for the response to the step. `from` is the
   /// participant that sends the request, and `to` is the participant that gives the response. If the legacy server
   /// responds through the gateway, `to` is the legacy server.
-  private func exchange(
+  func exchange(
     _ request: Request, at address: WebAddress, from: String, to: String, _ step: inout DemoStep
   ) async throws -> Response {
     let hasToken = request.headers.contains("Authorization")

@@ -11,6 +11,10 @@ public struct DemoStory {
     public var app: NativeApp
     /// Another public client of the gateway. A thief presents its client id with the code that was stolen from `app`.
     public var otherApp: NativeApp
+    /// A device without a browser; `nil` to omit its chapters.
+    public var device: DemoDevice?
+    /// An agent that the policy does not list; `nil` to omit its chapters.
+    public var agent: DemoAgent?
     /// The address of the legacy server's protected resource behind the gateway.
     public var resource: WebAddress
     /// The address of the legacy server itself, without the gateway.
@@ -25,11 +29,13 @@ public struct DemoStory {
 
     /// Creates the participants.
     public init(
-      app: NativeApp, otherApp: NativeApp, resource: WebAddress, legacy: WebAddress, legacyClient: LegacyClient,
-      user: DemoUser = DemoUser(), recorder: RequestRecorder? = nil
+      app: NativeApp, otherApp: NativeApp, device: DemoDevice? = nil, agent: DemoAgent? = nil, resource: WebAddress,
+      legacy: WebAddress, legacyClient: LegacyClient, user: DemoUser = DemoUser(), recorder: RequestRecorder? = nil
     ) {
       self.app = app
       self.otherApp = otherApp
+      self.device = device
+      self.agent = agent
       self.resource = resource
       self.legacy = legacy
       self.legacyClient = legacyClient
@@ -59,7 +65,7 @@ public struct DemoStory {
     let story = DemoStory(participants, send: send)
     let transcript = DemoTranscript(isColoured: isColoured)
     var steps: [DemoStep] = []
-    for chapter in Chapter.allCases {
+    for chapter in story.chapters {
       let step = await story.run(chapter)
       steps.append(step)
       print(transcript.text(of: step, number: steps.count))
@@ -75,6 +81,10 @@ public struct DemoStory {
     case stolenCode
     case wrongRedirectURI
     case replay
+    case device
+    case deniedDevice
+    case agent
+    case agentRedirectURI
     case withoutGateway
 
     var title: String {
@@ -84,7 +94,22 @@ public struct DemoStory {
       case .stolenCode: "A stolen code is useless"
       case .wrongRedirectURI: "An unregistered redirect URI leads to an error page"
       case .replay: "A code works once"
+      case .device: "A device signs in at a server that has no device grant"
+      case .deniedDevice: "A device that the user denies gets no token"
+      case .agent: "An agent registers itself at a server that has no registration"
+      case .agentRedirectURI: "The id of a registered agent works only with its own redirect URI"
       case .withoutGateway: "For comparison: the legacy server without the gateway"
+      }
+    }
+  }
+
+  /// The chapters for the participants.
+  var chapters: [Chapter] {
+    Chapter.allCases.filter { chapter in
+      switch chapter {
+      case .device, .deniedDevice: participants.device != nil
+      case .agent, .agentRedirectURI: participants.agent != nil
+      default: true
       }
     }
   }
@@ -99,6 +124,10 @@ public struct DemoStory {
       case .stolenCode: try await runStolenCode(&step)
       case .wrongRedirectURI: try await runWrongRedirectURI(&step)
       case .replay: try await runReplay(&step)
+      case .device: try await runDevice(&step)
+      case .deniedDevice: try await runDeniedDevice(&step)
+      case .agent: try await runAgent(&step)
+      case .agentRedirectURI: try await runAgentRedirectURI(&step)
       case .withoutGateway: try await runWithoutGateway(&step)
       }
     } catch let unmet as UnmetExpectation {

@@ -65,11 +65,18 @@ extension DemoTranscript {
   /// The names of the parameters that are secret or long.
   private static let shortened: Set<String> = [
     "code", "state", "code_challenge", "code_verifier", "access_token", "refresh_token", "client_secret",
+    "device_code",
   ]
+
+  /// The client ids that are longer than this many characters are shortened: those that contain a registration.
+  private static let longestClientID = 40
 
   /// Returns the decoded parameters on one line, with secret and long values shortened.
   static func line(_ form: Form) -> String {
-    form.fields.map { "\($0.name)=\(shortened.contains($0.name) ? short($0.value) : $0.value)" }.joined(separator: " ")
+    form.fields.map { field in
+      let isLong = field.name == "client_id" && field.value.count > longestClientID
+      return "\(field.name)=\(isLong || shortened.contains(field.name) ? short(field.value) : field.value)"
+    }.joined(separator: " ")
   }
 
   /// Returns an address on one line: the part in front of the query, and the parameters.
@@ -113,7 +120,8 @@ extension DemoTranscript {
     return "no title"
   }
 
-  private static func short(_ value: String) -> String {
+  /// Returns the first characters of a value that is secret or long.
+  static func short(_ value: String) -> String {
     value.prefix(min(6, value.count / 3)) + "…"
   }
 }

@@ -139,14 +139,7 @@ public struct NativeApp: Sendable {
     post(["grant_type": "refresh_token", "refresh_token": refreshToken.reveal(), "client_id": clientID])
   }
 
-  private func post(_ parameters: Form) -> Request {
-    Request(
-      method: "POST", target: server.tokenEndpoint.target,
-      headers: [
-        "Host": server.tokenEndpoint.authority, "Accept": "application/json",
-        "Content-Type": "application/x-www-form-urlencoded",
-      ], body: Array(parameters.encoded.utf8))
-  }
+  private func post(_ parameters: Form) -> Request { Request(posting: parameters, to: server.tokenEndpoint) }
 
   /// Returns the tokens in a token response; `nil` if the status is not 200 or the body lacks the access token or the
   /// token type.
