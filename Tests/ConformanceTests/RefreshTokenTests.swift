@@ -176,7 +176,10 @@ struct RefreshTokenTests {
       let first = try await gateway.tokens().refresh()
       let answer = try await gateway.refresh(first)
       let again = try await gateway.expectRefused(post: "/token", gateway.refreshForm(first), status: 200)
-      #expect(again.body == answer.body)
+      // `expires_in` may have become one second less.
+      let (repeated, original) = (NativeApp.tokens(in: again), NativeApp.tokens(in: answer))
+      #expect(repeated?.accessToken.reveal() == original?.accessToken.reveal() && original != nil)
+      #expect(repeated?.refreshToken?.reveal() == original?.refreshToken?.reveal())
       try await gateway.expectTokenRefusal(gateway.refreshForm(first, "n2"), "invalid_grant")
       gateway.clock.advance(by: 11)
       try await gateway.expectRefreshReuse(first)

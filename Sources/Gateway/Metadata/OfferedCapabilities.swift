@@ -39,7 +39,9 @@ struct OfferedCapabilities: Sendable {
       offer("pushed_authorization_request_endpoint", at: paths.pushedAuthorization)
       // Clients that the policy does not list cannot push requests.
       let hasUnlisted = policy.registration != nil || policy.clientDocuments != nil
-      if !hasUnlisted, clients.allSatisfy({ $0.pushedAuthorization == .required || !$0.grants.contains(.authorizationCode) }) {
+      if !hasUnlisted,
+        clients.allSatisfy({ $0.pushedAuthorization == .required || !$0.grants.contains(.authorizationCode) })
+      {
         flags["require_pushed_authorization_requests"] = true
       }
     }
