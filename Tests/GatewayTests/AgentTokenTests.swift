@@ -21,6 +21,7 @@ struct AgentTokenTests {
     return try FixturePolicy.with { fixture in
       var settings = RegistrationSettings()
       settings.rules.scopes = ["mail"]
+      settings.rules.resources = [tools]
       settings.rules.redirects.loopback = true
       settings.rules.upstream = UpstreamClient(
         clientID: ClientID("legacy-native"), clientSecret: Secret(FixturePolicy.nativeSecret), authentication: .basic,
@@ -29,6 +30,18 @@ struct AgentTokenTests {
       fixture.resources = [resource]
       fixture.upstream.endpoints.introspection = []
     }
+  }
+
+  @Test("A registered client may use only the resources that the policy names for registered clients")
+  func ceiling() throws {
+    let policy = try Self.policy()
+    let resource = try #require(policy.resources[Self.tools])
+    var rules = try #require(policy.registration).rules
+    let uri = try RedirectURI(parsing: Self.redirectURI)
+    let metadata = ClientMetadata(applicationType: .native, redirectURIs: [uri])
+    #expect(resource.permits(try #require(rules.client(ClientID("pg1.a"), metadata))))
+    rules.resources = []
+    #expect(!resource.permits(try #require(rules.client(ClientID("pg1.a"), metadata)).acting(for: resource)))
   }
 
   private func register(_ gateway: GatewayFixture, name: String) async throws -> String {
