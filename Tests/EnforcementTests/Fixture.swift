@@ -62,7 +62,7 @@ enum Fixture {
   static func policy(
     unknown: UnknownClients = .reject, mode: EnforcementMode = .enforce, callback: CallbackMode = .inPlace,
     usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [],
-    change: (inout ClientSettings) -> Void = { _ in }
+    resources: [ResourceSettings] = [], change: (inout ClientSettings) -> Void = { _ in }
   ) -> Policy {
     let listed = clients.map { client in
       var client = client
@@ -78,7 +78,18 @@ enum Fixture {
         endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), callback: callback,
         usesPKCE: usesPKCE, scopes: scopes, parameters: parameters),
       unknownClients: unknown, mode: mode,
-      clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), version: "test")
+      clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), resources: resources,
+      version: "test")
+  }
+
+  /// A resource whose server may introspect tokens.
+  static var resource: ResourceSettings {
+    guard let uri = ResourceURI(parsing: "https://api.example.com/"),
+      let alias = ResourceURI(parsing: "https://api.example.com")
+    else { preconditionFailure("URIs") }
+    var resource = ResourceSettings(uri: uri, aliases: [alias])
+    resource.introspection = ResourceServer(id: "api", secret: Secret("api-secret"))
+    return resource
   }
 
   /// The authorization request that docs/conformance.tsv calls AZ; a `nil` value omits the parameter.
