@@ -1,6 +1,9 @@
+internal import ByteText
+
 extension EndpointPaths {
   private static let openIDName = "/.well-known/openid-configuration"
   private static let oauthName = "/.well-known/oauth-authorization-server"
+  private static let resourceName = "/.well-known/oauth-protected-resource"
 
   /// The paths at which the server may have metadata documents: those that the policy names and, because the path of
   /// the server's issuer is not known, the well-known paths for each folder above an authorization or token endpoint.
@@ -34,6 +37,18 @@ extension EndpointPaths {
     [openIDName, oauthName].flatMap { name in issuer.isEmpty ? [name] : [issuer + name, name + issuer] }
   }
 
+  /// Returns true if the path begins with a well-known path of metadata and continues with plain segments. It is the
+  /// path of an issuer or resource that does not exist.
+  public static func isBelowWellKnownPath(_ path: Span<UInt8>) -> Bool {
+    let path = String(decoding: [UInt8](copying: path), as: UTF8.self)
+    guard let name = [oauthName, openIDName, resourceName].first(where: { path.hasPrefix($0 + "/") }) else {
+      return false
+    }
+    return path.dropFirst(name.count + 1).split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+      !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.allSatisfy { $0.isLetterOrDigit || "-._~".utf8.contains($0) }
+    }
+  }
+
   /// The root and the paths of all folders above an authorization or token endpoint, without a slash at the end. The
   /// root is the empty path.
   private var issuerPaths: [String] {
@@ -60,7 +75,7 @@ extension GatewaySettings {
     guard !path.isEmpty else { return metadata == .off ? [] : all }
     return switch metadata {
     case .off: []
-    case .on: all.filter { $0 != path + "/.well-known/oauth-authorization-server" }
+    case .on, .mirrored: all.filter { $0 != path + "/.well-known/oauth-authorization-server" }
     case .aliases: all + EndpointPaths.wellKnownPaths(ofIssuerPath: "")
     }
   }

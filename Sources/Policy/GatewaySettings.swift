@@ -50,6 +50,9 @@ public struct GatewaySettings: Sendable {
     /// Also the paths of an issuer without a path, and the path of the issuer followed by that of RFC 8414. Some clients
     /// try only these.
     case aliases
+    /// The same paths as `on`, for an issuer on another host than the gateway. The web server of that host serves the
+    /// gateway's document, because clients read it there.
+    case mirrored
     /// No path. Requests for a metadata document are refused.
     case off
   }
@@ -184,7 +187,8 @@ public struct GatewaySettings: Sendable {
         """
         The gateway's metadata document, from the first enforced client on. `on`: at the well-known paths of `issuer` \
         (RFC 8414, section 3; OpenID Connect Discovery, section 4). `aliases`: also at the well-known paths of the \
-        host, and at the path of the issuer followed by that of RFC 8414. `off`: at no path
+        host, and at the path of the issuer followed by that of RFC 8414. `mirrored`: as `on`, if `issuer` is on \
+        another host than `origin`, whose web server serves a copy of the document. `off`: at no path
         """
       ),
       .seconds(
@@ -196,7 +200,7 @@ public struct GatewaySettings: Sendable {
         The scopes that the gateway's metadata document names; some apps request all of them, and some refuse a document \
         without this member (RFC 8414, section 2)
         """,
-        default: "those of the server's document"),
+        default: "see [below](#metadata)"),
       .customReader(
         "cors_origins",
         .list(.text("https origins; http on loopback hosts", pattern: "^https?://[^/?#@]+$"), allowsSingleValue: true),

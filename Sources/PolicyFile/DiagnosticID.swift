@@ -19,6 +19,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
 
   // The gateway and its upstream.
   case plaintextOrigin = "plaintext-origin"
+  case issuerOrigin = "issuer-origin"
   case plaintextListener = "plaintext-listener"
   case untrustedProxy = "untrusted-proxy"
   case trustEveryone = "trust-everyone"
@@ -128,6 +129,7 @@ extension DiagnosticID {
       .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed, .documentHost:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
+    case .issuerOrigin: "RFC 8414, section 3.3"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"
     case .weakCipher: "RFC 9325, section 4.2"
     case .strictTransportOff: "RFC 9325, section 3.2"

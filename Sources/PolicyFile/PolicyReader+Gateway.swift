@@ -60,9 +60,25 @@ extension PolicyReader {
     settings.origin = origin
     settings.issuer = draft.issuer?.text ?? origin.description
     settings.listeners = draft.listeners.map(\.value)
+    lintIssuer(draft, origin, fields)
     apply(draft.sharedStore, fields, to: &settings)
     lint(settings, draft.listeners, fields, field)
     gateway = settings
+  }
+
+  /// Reports an issuer that clients cannot find at the gateway. They read the metadata under the issuer's own host, and
+  /// refuse a document that names another issuer than the URL at which they found it.
+  private func lintIssuer(_ draft: GatewayDraft, _ origin: Origin, _ fields: Fields) {
+    guard let issuer = draft.issuer, issuer.origin != origin, let field = fields["issuer"] else { return }
+    switch draft.settings.metadata {
+    case .mirrored, .off: return
+    case .on, .aliases:
+      error(
+        .issuerOrigin, field.node,
+        "`issuer` is at `\(issuer.origin)` and `origin` is `\(origin)`, so clients find no metadata of this issuer, or "
+          + "refuse it; use one host for both, or `metadata: mirrored` if the issuer's host serves the gateway's "
+          + "document")
+    }
   }
 
   private func lint(

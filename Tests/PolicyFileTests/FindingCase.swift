@@ -68,6 +68,14 @@ struct FindingCase: CustomTestStringConvertible {
     let findings = (outcome.diagnostics + outcome.unsupportedSettings).filter { !common.contains($0.id) || id == $0.id }
     return Result(policy: outcome.policy, text: folder.lines(findings), ids: findings.map(\.id))
   }
+
+  /// Reads the policy, and records an issue unless the findings are the expected ones and only errors prevent its use.
+  func check(sourceLocation: Testing.SourceLocation = #_sourceLocation) throws {
+    let outcome = try load()
+    #expect(outcome.text == expected, sourceLocation: sourceLocation)
+    #expect(outcome.ids.contains(id), sourceLocation: sourceLocation)
+    #expect((outcome.policy == nil) == hasErrors, sourceLocation: sourceLocation)
+  }
 }
 
 extension DiagnosticID {

@@ -6,10 +6,7 @@ import Testing
 struct GatewayFindings {
   @Test("One finding, in its words and at its place", arguments: cases)
   func finding(_ finding: FindingCase) throws {
-    let outcome = try finding.load()
-    #expect(outcome.text == finding.expected)
-    #expect(outcome.ids.contains(finding.id))
-    #expect((outcome.policy == nil) == finding.hasErrors)
+    try finding.check()
   }
 
   static let cases: [FindingCase] = [
@@ -393,6 +390,17 @@ struct GatewayFindings {
         policy.yaml:16:34: error: scope `basic` is in `drop` and in the server's `default`; remove it, or add a \
         `default` for the client
         policy.yaml:20:37: error: scope `openid` is in `drop` and in `default`; remove it from one
+        """),
+    FindingCase(
+      .issuerOrigin,
+      "An issuer on another host than the gateway",
+      edits: [
+        ("origin: https://id.example.com", "origin: https://id.example.com\n  issuer: https://login.example.com/a")
+      ],
+      expected: """
+        policy.yaml:4:11: error: `issuer` is at `https://login.example.com` and `origin` is `https://id.example.com`, \
+        so clients find no metadata of this issuer, or refuse it; use one host for both, or `metadata: mirrored` if \
+        the issuer's host serves the gateway's document (RFC 8414, section 3.3) [issuer-origin]
         """),
     FindingCase(
       .everythingPassed,
