@@ -1,4 +1,5 @@
 public import HTTP
+public import Reactor
 
 /// A request that the gateway itself makes and sends to the upstream, with `Upstream.send`.
 public struct OutboundRequest {
@@ -14,10 +15,14 @@ public struct OutboundRequest {
   public var isSecret: Bool
   /// The client, for the forwarding fields.
   public var peer: Peer
+  /// The time at which the response must be complete, for handlers that allow less time than the policy. The wait for a
+  /// connection has its own limit.
+  public var deadline: Deadline
 
   /// Creates a request.
   public init(
-    method: String, target: String, headers: Headers, body: [UInt8] = [], isSecret: Bool = true, peer: Peer
+    method: String, target: String, headers: Headers, body: [UInt8] = [], isSecret: Bool = true, peer: Peer,
+    deadline: Deadline = .never
   ) {
     self.method = method
     self.target = target
@@ -25,5 +30,6 @@ public struct OutboundRequest {
     self.body = body
     self.isSecret = isSecret
     self.peer = peer
+    self.deadline = deadline
   }
 }

@@ -52,7 +52,7 @@ public final class Upstream {
         let wasSentCompletely = try await send(head, request, to: upstream, client)
         return try await readHead(
           of: upstream, method: request.method == "HEAD" ? .head : .get,
-          requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), client)
+          requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), until: request.deadline, client)
       } catch {
         let hasAnswer = !upstream.input.isEmpty
         worker.pool.retire(upstream)
@@ -134,7 +134,7 @@ public final class Upstream {
     let body = request.body
     let buffer = poller.buffers.take()
     defer { if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
-    let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
+    let deadline = min(request.deadline, poller.deadline(after: worker.settings.configuration.bodyTimeout))
     var headOffset = 0
     var bodyOffset = 0
     while true {
@@ -187,10 +187,12 @@ public final class Upstream {
   /// - Parameters:
   ///   - method: `.head` for a HEAD request, `.get` for any other: only a response to HEAD has another framing.
   ///   - requestAllowsReuse: false if the connection must not be reused after the response.
+  ///   - limit: the time at which the response must be complete.
   private func readHead(
-    of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, _ client: Socket?
+    of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, until limit: Deadline,
+    _ client: Socket?
   ) async throws(UpstreamFailure) -> UpstreamResponse {
-    let deadline = poller.deadline(after: worker.settings.configuration.responseTimeout)
+    let deadline = min(limit, poller.deadline(after: worker.settings.configuration.responseTimeout))
     let began = SystemClock.monotonicNanoseconds()
     var reader = ResponseHeadReader()
     while true {
@@ -199,7 +201,8 @@ public final class Upstream {
         worker.metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
         let response = worker.response(from: head, upstream.input)
         upstream.input.consume(head.length)
-        return UpstreamResponse(response, upstream, head, requestAllowsReuse: requestAllowsReuse, connection)
+        return UpstreamResponse(
+          response, upstream, head, requestAllowsReuse: requestAllowsReuse, until: limit, connection)
       }
       try await wait(upstream.socket, .readable, client, until: deadline)
       switch upstream.receive() {

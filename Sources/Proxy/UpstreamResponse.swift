@@ -15,18 +15,21 @@ public final class UpstreamResponse {
   /// False if the upstream answered before it had the whole request, or may leave the body of the request unread. Then
   /// the connection is not reused after the response.
   let requestAllowsReuse: Bool
+  /// The time at which the body must be complete (`OutboundRequest.deadline`).
+  private let deadline: Deadline
   private let clientConnection: ServerConnection
   /// True once `collect` or the caller of `takeConnection` is responsible for the connection.
   private var isTaken = false
 
   init(
     _ head: Response, _ connection: UpstreamConnection, _ parsed: ResponseHead, requestAllowsReuse: Bool,
-    _ clientConnection: ServerConnection
+    until deadline: Deadline, _ clientConnection: ServerConnection
   ) {
     self.head = head
     self.connection = connection
     self.parsed = parsed
     self.requestAllowsReuse = requestAllowsReuse
+    self.deadline = deadline
     self.clientConnection = clientConnection
   }
 
@@ -122,7 +125,7 @@ public final class UpstreamResponse {
   private func read(into body: inout [UInt8], _ worker: ProxyWorker) async throws(UpstreamFailure) {
     var decoder = BodyDecoder(parsed.body)
     var isWithinMemory = true
-    let deadline = worker.poller.deadline(after: worker.settings.configuration.bodyTimeout)
+    let deadline = min(deadline, worker.poller.deadline(after: worker.settings.configuration.bodyTimeout))
     while !decoder.isFinished {
       let input = connection.input
       if !input.isEmpty {

@@ -1,5 +1,6 @@
 import Reactor
 import Synchronization
+import Time
 
 /// An upstream that sends arbitrary bytes or nothing: for behaviour that no HTTP server has.
 public final class RawUpstream: Sendable {
@@ -7,6 +8,8 @@ public final class RawUpstream: Sendable {
   public enum Answer: Sendable {
     /// Sends the bytes and ends the connection.
     case bytes(String)
+    /// Sends the first text at once and then one byte of the second every 20 ms.
+    case drip(String, String)
     /// Resets the connection after the whole request has arrived.
     case reset
     /// Reads and never responds.
@@ -94,14 +97,28 @@ public final class RawUpstream: Sendable {
         }
       case .bytes(let bytes):
         buffer.append(bytes)
-        while !buffer.isEmpty {
-          switch socket.send(buffer) {
-          case .moved: continue
-          case .wouldBlock: _ = await waiter.wait(socket, .writable, until: .never)
-          case .ended, .failed: return
-          }
+        _ = await send(buffer, waiter)
+      case .drip(let start, let rest):
+        buffer.append(start)
+        guard await send(buffer, waiter) else { return }
+        for character in rest {
+          await poller.pause(20)
+          buffer.append(String(character))
+          guard await send(buffer, waiter) else { return }
         }
       }
+    }
+
+    /// Sends all bytes. Returns false if the gateway has ended the connection.
+    private func send(_ buffer: Buffer, _ waiter: Waiter) async -> Bool {
+      while !buffer.isEmpty {
+        switch socket.send(buffer) {
+        case .moved: continue
+        case .wouldBlock: _ = await waiter.wait(socket, .writable, until: .never)
+        case .ended, .failed: return false
+        }
+      }
+      return true
     }
 
     /// True if the text contains a complete head and as many body bytes as its Content-Length.

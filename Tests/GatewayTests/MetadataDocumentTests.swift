@@ -2,6 +2,7 @@ import GatewayTestSupport
 import HTTP
 import LegacyServer
 import Policy
+import Reactor
 import Testing
 import Time
 
@@ -51,7 +52,7 @@ struct MetadataDocumentTests {
     }
   }
 
-  @Test("The upstream is asked once in a lifetime, and a copy is served while the upstream fails")
+  @Test("The upstream is asked once in a lifetime, and after a reload only if its address or paths changed")
   func copies() async throws {
     try await GatewayFixture.run { gateway async throws in
       gateway.upstream.script { _ in Self.document(jwks: "one") }
@@ -64,6 +65,107 @@ struct MetadataDocumentTests {
       #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
       await gateway.reload { $0.edit("n1") { $0.name = "Other" } }
       #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
+    }
+  }
+
+  @Test(
+    "While the upstream fails, the last copy is served and may be kept for 30 seconds", arguments: [true, false])
+  func staleCopy(hangs: Bool) async throws {
+    let policy = try FixturePolicy.with { $0.upstream.responseTimeout = 200 }
+    let gate = Gate()
+    try await GatewayFixture.run(policy) { gateway async throws in
+      gateway.upstream.script { _ in Self.document(jwks: "one") }
+      let first = try await gateway.get(Self.path)
+      #expect(first.headers["Cache-Control"] == "public, max-age=600")
+      gateway.clock.advance(by: 600)
+      gateway.upstream.script { _ in
+        if hangs { await gate.pass() }
+        return Response(status: 503)
+      }
+      for wait: Seconds in [0, 1, 86_400] {
+        gateway.clock.advance(by: wait)
+        let response = try await gateway.get(Self.path)
+        #expect(response.status == 200 && response.body == first.body)
+        #expect(response.headers["Cache-Control"] == "public, max-age=30")
+      }
+      #expect(gateway.logLines.contains { $0.contains("metadata-not-read") })
+      gateway.upstream.script { _ in Self.document(jwks: "two") }
+      gateway.clock.advance(by: 5)
+      #expect(try await gateway.get(Self.path).text.contains("https://gw.example/two"))
+      await gate.open()
+    }
+  }
+
+  @Test("A document of more than 128 KiB is not used")
+  func size() async throws {
+    try await GatewayFixture.run { gateway async throws in
+      let start = #"{"token_endpoint":"https://gw.example/token","jwks_uri":"https://gw.example/jwks","x":""#
+      gateway.upstream.script { _ in
+        Response(status: 200, body: Array((start + String(repeating: "x", count: 131_072) + "\"}").utf8))
+      }
+      let response = try await gateway.get(Self.path)
+      #expect(response.status == 200 && !response.text.contains("jwks_uri"))
+      gateway.clock.advance(by: 600)
+      gateway.upstream.script { _ in Response(status: 200, body: Array((start + "\"}").utf8)) }
+      #expect(try await gateway.get(Self.path).text.contains("jwks_uri"))
+    }
+  }
+
+  @Test(
+    "An upstream that sends its document or its errors byte by byte cannot exceed the time limit of the search",
+    arguments: [
+      ("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", String(repeating: " ", count: 100_000)),
+      ("HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 10\r\n\r\n", "0123456789"),
+    ])
+  func dripping(head: String, body: String) async throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.responseTimeout = 300
+      $0.upstream.endpoints.authorization = ["/a/b/c/authorize"]
+    }
+    try await GatewayFixture.run(before: .drip(head, body), policy) { gateway, upstream async throws in
+      let began = SystemClock.monotonicTime()
+      #expect(try await gateway.get(Self.path).status == 504)
+      #expect(SystemClock.monotonicTime() - began < 3_000)
+      #expect(upstream.requests.count < 4)
+    }
+  }
+
+  @Test("The document does not name scopes that are dropped from the requests of every client")
+  func droppedScopes() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.scopes = ScopeRules(drop: ["a", "b"])
+      policy.edit("n1") { $0.upstream.scopes = ScopeRules(drop: ["b", "c"]) }
+    }
+    try await GatewayFixture.run(policy) { gateway async throws in
+      gateway.upstream.script { _ in
+        Response(
+          status: 200,
+          body: Array(#"{"token_endpoint":"https://gw.example/token","scopes_supported":["a","b","c"]}"#.utf8))
+      }
+      #expect(try await gateway.get(Self.path).text.contains(#""scopes_supported":["a","c"]"#))
+      await gateway.reload { $0.gateway.supportedScopes = ["b"] }
+      #expect(try await gateway.get(Self.path).text.contains(#""scopes_supported":["b"]"#))
+    }
+  }
+
+  @Test("If only unlisted clients are enforced, the document names the scopes that they may request")
+  func scopesOfUnlistedClients() async throws {
+    let policy = try FixturePolicy.with { policy in
+      policy.clients = [:]
+      var registration = RegistrationSettings()
+      registration.rules.scopes = ["mail", "profile"]
+      policy.registration = registration
+      var documents = ClientDocumentSettings()
+      documents.rules.scopes = ["profile", "files"]
+      policy.clientDocuments = documents
+    }
+    try await GatewayFixture.run(policy) { gateway async throws in
+      gateway.upstream.script { _ in
+        Response(
+          status: 200, body: Array(#"{"token_endpoint":"https://gw.example/token","scopes_supported":["admin"]}"#.utf8))
+      }
+      let text = try await gateway.get(Self.path).text
+      #expect(text.contains(#""scopes_supported":["mail","profile","files"]"#) && !text.contains("admin"))
     }
   }
 

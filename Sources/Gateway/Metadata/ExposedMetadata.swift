@@ -52,17 +52,14 @@ struct ExposedMetadata {
       upstreamOrigins.insert(url.origin)
     }
     if let url = named["token_endpoint"], endpoints.token.contains(url.path) { upstreamOrigins.insert(url.origin) }
-    let hiddenHosts = Set(upstreamOrigins.map(\.host)).subtracting([gateway.host])
+    let hidden = HiddenHosts(hosts: Set(upstreamOrigins.map(\.host)).subtracting([gateway.host]))
 
     func exposed(_ text: String) -> String? {
-      guard let url = MetadataURL(parsing: text) else { return nil }
+      guard let url = MetadataURL(parsing: text), !hidden.areNamed(in: url.target) else { return nil }
       if url.origin == gateway || upstreamOrigins.contains(url.origin) {
         return isForwarded(url.target) ? gateway.description + url.target : nil
       }
-      return url.isPublic && !hiddenHosts.contains(url.origin.host) ? text : nil
-    }
-    func isPlain(_ text: String) -> Bool {
-      !text.isEmpty && !hiddenHosts.contains { text.lowercased().contains("//" + $0) }
+      return url.isPublic && !hidden.contains(url.origin.host) ? text : nil
     }
     var members: [String: JSONValue] = [:]
     for (name, kind) in ExposedMetadata.kinds {
@@ -71,7 +68,7 @@ struct ExposedMetadata {
       case (.url, .string(let text)): members[name] = exposed(text).map(JSONValue.string)
       case (.flag, .bool): members[name] = value
       case (.list, .array(let values)):
-        let texts = values.filter { $0.text.map(isPlain) ?? false }
+        let texts = values.filter { $0.text.map { !$0.isEmpty && !hidden.areNamed(in: $0) } ?? false }
         if !texts.isEmpty { members[name] = .array(texts) }
       default: continue
       }

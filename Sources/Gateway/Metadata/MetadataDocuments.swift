@@ -1,21 +1,6 @@
-internal import ByteText
-import Cryptography
 import PathReading
 import Policy
 import Synchronization
-
-/// The gateway's metadata document in the form in which it is served.
-struct MetadataDocument: Sendable {
-  let bytes: [UInt8]
-  /// The strong entity tag, which depends only on the bytes (RFC 9110, section 8.8.3).
-  let entityTag: String
-
-  /// - Parameter members: The members; those whose value is an empty list are omitted (RFC 8414, section 3.2).
-  init(_ members: [String: JSONValue]) {
-    bytes = JSONValue.text(of: members.filter { $0.value != .array([]) })
-    entityTag = "\"" + Base64URL.encode(Array(sha256(bytes).prefix(16))) + "\""
-  }
-}
 
 /// Makes the gateway's metadata document from the policy and the upstream's document, and keeps the latest.
 final class MetadataDocuments: Sendable {
@@ -25,7 +10,7 @@ final class MetadataDocuments: Sendable {
   private let upstream: UpstreamSettings
   private let matcher: EndpointMatcher
   /// The document for the upstream's document with this number.
-  private let latest = Mutex<(number: UInt64, document: MetadataDocument)?>(nil)
+  private let latest = Mutex<(number: UInt64, document: PublicDocument)?>(nil)
 
   init(_ policy: Policy, _ matcher: EndpointMatcher) {
     offered = OfferedCapabilities(policy: policy)
@@ -39,9 +24,9 @@ final class MetadataDocuments: Sendable {
   /// Returns the gateway's document.
   ///
   /// - Parameter copy: The upstream's document, or the fact that the upstream has none.
-  func document(for copy: UpstreamMetadataCache.Copy) -> MetadataDocument {
+  func document(for copy: UpstreamMetadataCache.Copy) -> PublicDocument {
     if let latest = latest.withLock({ $0 }), latest.number == copy.number { return latest.document }
-    let document = MetadataDocument(members(for: copy.document))
+    let document = PublicDocument(members(for: copy.document))
     latest.withLock { $0 = (copy.number, document) }
     return document
   }
@@ -51,7 +36,12 @@ final class MetadataDocuments: Sendable {
     let exposed = ExposedMetadata(
       document, gateway: offered.origin, upstream: upstream.origin, endpoints: upstream.endpoints
     ) { [matcher] in matcher.read(target: $0) == .notEndpoint }
-    return exposed.members.merging(offered.members(preferring: exposed.endpointPaths)) { _, own in own }
+    var members = exposed.members
+    if case .array(let scopes)? = members["scopes_supported"] {
+      members["scopes_supported"] = .array(
+        scopes.filter { $0.text.map { !offered.droppedScopes.contains($0) } ?? false })
+    }
+    return members.merging(offered.members(preferring: exposed.endpointPaths)) { _, own in own }
   }
 
   /// Returns true if the document was found at a path of its own choice and describes the server of the policy. A host

@@ -1,9 +1,9 @@
-internal import ByteText
 import Enforcement
 import HTTP
 import OAuth
 import Policy
 import Proxy
+import Reactor
 import Time
 
 /// The gateway's metadata document at its well-known paths (RFC 8414, section 3; OpenID Connect Discovery, section 4).
@@ -11,6 +11,10 @@ import Time
 /// The document is the same at each path. It is public, so scripts of every origin may read it. It does not depend on
 /// any field of the request, such as `Host`.
 struct MetadataEndpoint {
+  /// The maximum time for the whole search for the upstream's document, if the response timeout of the policy is not
+  /// shorter. Other requests wait for the first document, and clients wait at least 10 seconds for a response.
+  private static let timeLimit: Milliseconds = 10_000
+
   private let intercepted: InterceptedRequest
   private var cache: UpstreamMetadataCache { intercepted.gateway.resources.upstreamMetadata }
   private var documents: MetadataDocuments { intercepted.gateway.snapshot.metadata }
@@ -21,23 +25,10 @@ struct MetadataEndpoint {
   }
 
   func respond() async -> Response {
-    switch request.method {
-    case "GET", "HEAD": break
-    case "OPTIONS" where request.headers.contains("Access-Control-Request-Method"):
-      return Response(
-        status: 204,
-        headers: [
-          "Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET, HEAD",
-          "Access-Control-Allow-Headers": "*", "Access-Control-Max-Age": "3600",
-        ])
-    default:
-      intercepted.trail.recordRefusal(.methodNotAllowed)
-      var response = intercepted.pages.error(ErrorPage(.methodNotAllowed), as: ErrorForm(request.headers))
-      response.headers.set("Allow", "GET, HEAD, OPTIONS")
-      return response
-    }
+    if let response = PublicDocument.responseToOtherMethod(intercepted) { return response }
     switch await copy() {
-    case .success(let copy): return response(documents.document(for: copy), copy)
+    case .success(let copy):
+      return documents.document(for: copy).response(to: request, lifetime: lifetime(of: copy))
     case .failure(let failure):
       var response = intercepted.tokenFailure(failure)
       response.headers.append("Access-Control-Allow-Origin", "*")
@@ -45,30 +36,11 @@ struct MetadataEndpoint {
     }
   }
 
-  private func response(_ document: MetadataDocument, _ copy: UpstreamMetadataCache.Copy) -> Response {
+  /// Returns the time for which clients may keep the document: as long as the gateway uses the copy without asking the
+  /// upstream, and a short time while the upstream does not answer.
+  private func lifetime(of copy: UpstreamMetadataCache.Copy) -> Seconds {
     let rest = copy.freshUntil - intercepted.now
-    let age = max(UpstreamMetadataCache.uncertainLifetime, min(rest, intercepted.policy.gateway.metadataLifetime))
-    var response = Response(
-      status: 200,
-      headers: [
-        "Content-Type": "application/json", "Cache-Control": "public, max-age=\(age.count)",
-        "ETag": document.entityTag, "Access-Control-Allow-Origin": "*", "X-Content-Type-Options": "nosniff",
-      ])
-    if isUnchanged(document) {
-      response.status = 304
-      response.headers.remove("Content-Type")
-    } else {
-      response.body = document.bytes
-    }
-    return response
-  }
-
-  /// Returns true if the client has this document already (RFC 9110, section 13.1.2).
-  private func isUnchanged(_ document: MetadataDocument) -> Bool {
-    request.headers.all("If-None-Match").flatMap { $0.split(separator: ",") }.contains { tag in
-      let tag = tag.trimmed(while: \.isBlank)
-      return tag == "*" || (tag.hasPrefix("W/") ? tag.dropFirst(2) : tag) == document.entityTag
-    }
+    return max(UpstreamMetadataCache.uncertainLifetime, min(rest, intercepted.policy.gateway.metadataLifetime))
   }
 
   // MARK: The upstream's document
@@ -85,7 +57,7 @@ struct MetadataEndpoint {
         guard await wait.pause() else { return .failure(.responseTimeout) }
       case .read(let former):
         do throws(UpstreamFailure) {
-          return .success(try await read(source))
+          return .success(try await read(source, instead: former))
         } catch {
           var isFailure = true
           if case .clientGone = error { isFailure = false }
@@ -101,15 +73,18 @@ struct MetadataEndpoint {
   /// Reads the document from the upstream: the first one that describes the server of the policy.
   ///
   /// Throws if the upstream does not answer, if the policy names the path of the document and it is not there, or if a
-  /// path that may have the document answers with a server error while there is a former copy.
-  private func read(_ source: UpstreamMetadataCache.Source) async throws(UpstreamFailure) -> UpstreamMetadataCache.Copy
-  {
+  /// path that may have the document answers with a server error while there is a former document.
+  private func read(
+    _ source: UpstreamMetadataCache.Source, instead former: UpstreamMetadataCache.Copy?
+  ) async throws(UpstreamFailure) -> UpstreamMetadataCache.Copy {
+    let deadline = intercepted.upstream.poller.deadline(
+      after: min(MetadataEndpoint.timeLimit, intercepted.policy.upstream.responseTimeout))
     var isUncertain = false
     for path in source.paths {
       let response = try await intercepted.upstream.send(
         OutboundRequest(
           method: "GET", target: path, headers: ["Accept": "application/json", "Accept-Encoding": "identity"],
-          isSecret: false, peer: request.peer))
+          isSecret: false, peer: request.peer, deadline: deadline))
       intercepted.trail.upstreamStatus = response.head.status
       guard (response.length ?? 0) <= UpstreamMetadata.maximumLength else { continue }
       let body: [UInt8]
@@ -131,6 +106,7 @@ struct MetadataEndpoint {
         "the upstream has no metadata document at `endpoints.metadata`; correct the path or remove the setting")
       throw .malformed("no metadata document")
     }
+    if isUncertain, former?.document != nil { throw .malformed("a server error in place of the metadata document") }
     let lifetime = intercepted.policy.gateway.metadataLifetime
     return finish(nil, source, isUncertain ? min(lifetime, UpstreamMetadataCache.uncertainLifetime) : lifetime)
   }

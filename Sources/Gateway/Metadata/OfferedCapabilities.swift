@@ -14,8 +14,10 @@ struct OfferedCapabilities: Sendable {
   /// The paths of each endpoint, by the name of its member. If the upstream's document names one of several paths, the
   /// gateway names the same one; otherwise it names the first.
   private(set) var endpoints: [String: [String]] = [:]
-  /// The scopes that the policy names; `nil` for those of the upstream's document.
+  /// The scopes that clients may request, as far as the policy says; `nil` for those of the upstream's document.
   let scopes: [String]?
+  /// The scopes that the gateway removes from the requests of every enforced client, so that no client can get them.
+  let droppedScopes: Set<String>
   private(set) var grantTypes: Set<GrantType> = []
   private(set) var responseModes: Set<ResponseMode> = []
   private(set) var codeChallengeMethods: Set<CodeChallengeMethod> = [.s256]
@@ -26,8 +28,13 @@ struct OfferedCapabilities: Sendable {
   init(policy: Policy) {
     issuer = policy.gateway.issuer
     origin = policy.gateway.origin
-    scopes = policy.gateway.supportedScopes
     let clients = policy.clients.values.filter { $0.mode == .enforce }
+    let unlisted = [policy.registration?.rules, policy.clientDocuments?.rules].compactMap(\.self)
+    let dropped = OfferedCapabilities.droppedScopes(clients.map(\.upstream) + unlisted.map(\.upstream), policy)
+    droppedScopes = dropped
+    scopes =
+      policy.gateway.supportedScopes
+      ?? (clients.isEmpty ? OfferedCapabilities.scopes(of: unlisted)?.filter { !dropped.contains($0) } : nil)
     let paths = policy.upstream.endpoints
     offer("authorization_endpoint", at: paths.authorization)
     offer("token_endpoint", at: paths.token)
@@ -67,6 +74,23 @@ struct OfferedCapabilities: Sendable {
     if grantTypes.isEmpty { grantTypes = [.authorizationCode] }
     if responseModes.isEmpty { responseModes = [.query] }
     if authenticationMethods.isEmpty { authenticationMethods = ["none"] }
+  }
+
+  /// Returns the scopes that unlisted clients may request; `nil` if the policy permits no such clients.
+  private static func scopes(of rules: [UnlistedClientRules]) -> [String]? {
+    guard !rules.isEmpty else { return nil }
+    return rules.flatMap(\.scopes).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+  }
+
+  /// Returns the scopes that are dropped for each of the upstream clients.
+  private static func droppedScopes(_ clients: [UpstreamClient], _ policy: Policy) -> Set<String> {
+    let common = policy.upstream.scopes?.drop ?? []
+    guard let first = clients.first else { return common }
+    var dropped = first.scopes?.drop ?? common
+    for client in clients.dropFirst() where !dropped.isEmpty {
+      dropped.formIntersection(client.scopes?.drop ?? common)
+    }
+    return dropped
   }
 
   /// Adds an endpoint; no effect without a path.

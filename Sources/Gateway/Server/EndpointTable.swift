@@ -86,7 +86,7 @@ extension Endpoint {
     case .protectedResource:
       EndpointRow(
         label: .metadata, paths: { ProtectedResources.paths($0) },
-        handling: .answer { .response($0.gateway.snapshot.protectedResources.response(to: $0.request)) })
+        handling: .answer { .response($0.gateway.snapshot.protectedResources.response(to: $0)) })
     case .start:
       // A restart continues as an authorization request, so the log and the metrics count it as one.
       EndpointRow(
@@ -139,8 +139,11 @@ extension Endpoint {
       EndpointRow(
         label: .otherPath,
         paths: { policy in
-          let others = policy.upstream.notEndpoints + policy.gateway.metadataPaths
-          return policy.upstream.endpoints.metadataPaths.filter { !others.contains($0) }
+          let resources = ProtectedResources.paths(policy)
+          let others = policy.upstream.notEndpoints + policy.gateway.metadataPaths + resources
+          // A policy that lists resources lists all of them, so the upstream has no metadata of another one.
+          let closed = policy.resources.all.isEmpty ? [] : [ProtectedResources.wellKnownPath]
+          return (policy.upstream.endpoints.metadataPaths + closed).filter { !others.contains($0) }
         },
         handling: .refuse(.metadataBypassesGateway))
     }

@@ -63,15 +63,24 @@ public final class Gateway: RequestHandler {
       return refuseOrPass(
         .pathNotPassed, client, ErrorForm(bytes, fields), path: EndpointMatcher.redacted(bytes.extracting(head.path)))
     // Some server may read the path or the query as the path of an endpoint, or there are too many readings to compare.
-    case .ambiguous: return refuseOrPass(.pathAmbiguous, client, ErrorForm(bytes, fields))
+    case .ambiguous:
+      return refuseOrPass(
+        isMetadataOfOthers(head, bytes) ? .metadataBypassesGateway : .pathAmbiguous, client, ErrorForm(bytes, fields))
     // The path begins with the path of an endpoint, but is longer. The log gets the entry of `upstream.not_endpoints`
     // that would permit the path.
     case .resembling:
       return refuseOrPass(
-        .pathResemblesEndpoint, client, ErrorForm(bytes, fields),
+        isMetadataOfOthers(head, bytes) ? .metadataBypassesGateway : .pathResemblesEndpoint, client,
+        ErrorForm(bytes, fields),
         path: snapshot.matcher.suggestedNotEndpointsEntry(for: bytes.extracting(head.path)))
     case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
     }
+  }
+
+  /// Returns true if the path is that of the metadata of another issuer or resource. Clients try several such paths and
+  /// expect 404 if there is no document (RFC 8414, section 3.2).
+  private func isMetadataOfOthers(_ head: RequestHead, _ bytes: Span<UInt8>) -> Bool {
+    EndpointPaths.isBelowWellKnownPath(bytes.extracting(head.path))
   }
 
   private func route(
