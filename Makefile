@@ -2,9 +2,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-paths deps-stores demo test reference conformance mutation lint build bench \
+.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-paths deps-stores demo test reference conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults store-crash stores stores-long path-gate clean
+  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -47,6 +47,10 @@ deps-load: deps
 
 deps-stores: deps
 	$(call install,redis-server redis-sentinel haproxy nginx wrk strace util-linux python3)
+
+# The package also enables a service, which the test does not use.
+deps-monitoring: deps
+	$(call install,prometheus python3 python3-yaml)
 
 deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
@@ -211,6 +215,11 @@ stores-long: deps-stores build
 path-gate: deps-paths
 	swift build --product proofgate
 	Tests/Paths/run --proofgate .build/debug/proofgate $(PATHS_OPTIONS)
+
+## monitoring: the alerts and the dashboard of deploy/ with a gateway and a Prometheus server
+monitoring: deps-monitoring
+	swift build --product proofgate
+	Tests/Operations/monitoring --proofgate .build/debug/proofgate $(MONITORING_OPTIONS)
 
 clean:
 	rm -rf .build
