@@ -1,0 +1,140 @@
+import OAuth
+import Policy
+import Testing
+import Time
+
+@testable import Enforcement
+
+/// The rules for device authorization requests and polls (RFC 8628, sections 3.1 and 3.4).
+@Suite("Device requests")
+struct DeviceRuleTests {
+  private static let grant = "urn:ietf:params:oauth:grant-type:device_code"
+  private static let deviceCode = DeviceCode(
+    flow: Fixture.transactionID, clientID: ClientID("tv1"), expiry: Fixture.now + 600)
+
+  private func start(
+    _ body: String = "client_id=tv1&scope=read", authorization: [String] = [], query: Substring? = nil,
+    method: String = "POST", contentType: String = "application/x-www-form-urlencoded", hasDPoPProof: Bool = false,
+    hasClientCertificate: Bool = false, policy: Policy = Fixture.policy()
+  ) -> DecisionWithFindings<DeviceAuthorizationPermit> {
+    let request = TokenRequest(
+      method: method, query: query, contentTypes: [contentType], authorization: authorization,
+      body: Array(body.utf8), definedParameters: .atDeviceAuthorization, hasDPoPProof: hasDPoPProof,
+      hasClientCertificate: hasClientCertificate)
+    return Enforcement.decideDeviceAuthorization(request, policy: policy)
+  }
+
+  private func poll(
+    _ client: String = "tv1", _ opened: Opened<DeviceCode> = .value(deviceCode), now: UnixTime = Fixture.now
+  ) throws -> DecisionWithFindings<DevicePollPermit> {
+    let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
+    let request = Fixture.tokenRequest([
+      "grant_type": Self.grant, "client_id": client, "device_code": "sealed", "code": nil, "redirect_uri": nil,
+      "code_verifier": nil,
+    ])
+    guard case .device(let poll) = Enforcement.decideToken(request, policy: policy).permit else { throw NotAPoll() }
+    return Enforcement.decideDevicePoll(poll, opened: opened, now: now)
+  }
+
+  private struct NotAPoll: Error {}
+
+  @Test("8628-3.1-request: a client with the grant may start a flow, with or without a scope")
+  func permitted() throws {
+    let permit = try #require(start().permit)
+    #expect(permit.client.id == ClientID("tv1"))
+    #expect(permit.scope?.text == "read")
+    #expect(try #require(start("client_id=tv1").permit).scope == nil)
+    // HTTP Basic with an empty secret, as some libraries send it.
+    #expect(start("scope=read", authorization: ["Basic dHYxOg=="]).permit != nil)
+  }
+
+  @Test("8628-3.1-allowed: a client without the grant may not start a flow")
+  func grantNotAllowed() {
+    #expect(start("client_id=n1&scope=read").rejection == .grantNotAllowed)
+    #expect(start("client_id=n1").refusal?.errorCode == .unauthorizedClient)
+    let policy = Fixture.policy { $0.grants.remove(.deviceCode) }
+    #expect(start(policy: policy).rejection == .grantNotAllowed)
+  }
+
+  @Test("8628-3.1-client: an unknown client and wrong or ambiguous credentials are refused")
+  func client() {
+    #expect(start("scope=read").rejection == .clientUnidentified)
+    #expect(start("client_id=nobody").rejection == .clientNotKnownAtToken)
+    #expect(start("client_id=legacy-tv1").rejection == .clientIDOfUpstreamAtToken)
+    #expect(start("client_id=n1", authorization: ["Basic dHYxOg=="]).rejection == .multipleAuthenticationMethods)
+    #expect(start(authorization: ["Basic %%%"]).rejection == .clientAuthenticationMalformed)
+    let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
+    #expect(start("client_id=w1", policy: policy).rejection == .clientUnauthenticated)
+    #expect(start("client_id=w1&client_secret=wrong", policy: policy).rejection == .clientAuthenticationFailed)
+    #expect(start("client_id=w1&client_secret=w1secret", policy: policy).permit != nil)
+  }
+
+  @Test("8628-3.1-params: a request that can be read in two ways is refused")
+  func oneReading() {
+    #expect(start(method: "GET").rejection == .methodNotAllowed)
+    #expect(start(query: "client_id=tv1").rejection == .tokenParametersInQuery)
+    #expect(start(contentType: "application/json").rejection == .bodyNotForm)
+    #expect(start("client_id=tv1&client_id=tv1").rejection == .parameterRepeated)
+    #expect(start("client_id=tv1&Scope=admin").rejection == .parameterSpelling)
+    #expect(start("client_id=tv1&scope=%zz").rejection == .parameterMalformed)
+    #expect(start("client_id=tv1&scope=%22").rejection == .scopeMalformed)
+  }
+
+  @Test("A device that asks for a token bound to its key is refused, and a client certificate is noted")
+  func boundTokens() {
+    #expect(start(hasDPoPProof: true).rejection == .dpopUnsupported)
+    let certified = start(hasClientCertificate: true)
+    #expect(certified.permit != nil)
+    #expect(certified.findings == [.note(.clientCertificateDropped)])
+  }
+
+  @Test("Parameters of a device that do not go to the server are noted")
+  func dropped() {
+    let scopes = Fixture.policy(scopes: ScopeRules(drop: ["openid"]))
+    #expect(start("client_id=tv1&scope=openid+read", policy: scopes).findings == [.note(.scopeDropped)])
+    #expect(start("client_id=tv1&resource=https%3A%2F%2Fapi.example").findings == [.note(.resourceDropped)])
+    let details = start("client_id=tv1&authorization_details=%5B%5D")
+    #expect(details.findings == [.note(.authorizationDetailsDropped)])
+  }
+
+  @Test("8628-3.4-client-binding: only the client that started the flow may poll")
+  func clientBinding() throws {
+    let permit = try #require(try poll().permit)
+    #expect(permit.client.id == ClientID("tv1"))
+    #expect(permit.deviceCode == Self.deviceCode)
+    let other = try poll("n1")
+    #expect(other.rejection == .deviceCodeIssuedToOtherClient)
+    #expect(other.refusal?.errorCode == .invalidGrant)
+  }
+
+  @Test("8628-3.5-expired: a device code can be used until it expires, and not at that second")
+  func expiry() throws {
+    #expect(try poll(now: Fixture.now + 599).permit != nil)
+    let expired = try poll(now: Self.deviceCode.expiry)
+    #expect(expired.rejection == .deviceCodeExpired)
+    #expect(expired.refusal?.errorCode == .expiredToken)
+  }
+
+  @Test("8628-3.4-params: a device code that the gateway cannot open is refused, with 503 if a key is missing")
+  func unknown() throws {
+    #expect(try poll("tv1", .invalid).rejection == .deviceCodeUnknown)
+    #expect(try poll("tv1", .keyUnknown).rejection?.status == 503)
+  }
+
+  @Test("I-credentials: an approved code is redeemed with the gateway's credentials, and only for its client")
+  func redemption() throws {
+    var code = Fixture.code
+    let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
+    let request = Fixture.tokenRequest([
+      "grant_type": Self.grant, "device_code": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
+    ])
+    guard case .device(let poll) = Enforcement.decideToken(request, policy: policy).permit else { throw NotAPoll() }
+    let permit = try #require(Enforcement.decideDeviceRedemption(poll, code: code, policy: policy).permit)
+    #expect(permit.isDeviceFlow)
+    #expect(permit.sealsRefreshToken)
+    #expect(permit.upstream.authorization != nil)
+    #expect(permit.upstream.body.reveal().contains("code=upstream-code"))
+    code.upstreamClientID = ClientID("legacy-other")
+    #expect(Enforcement.decideDeviceRedemption(poll, code: code, policy: policy).rejection == .codeOutdated)
+  }
+}
