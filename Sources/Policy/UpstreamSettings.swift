@@ -152,7 +152,10 @@ public struct UpstreamSettings: Sendable {
         default: "none"),
       .customReader(
         "parameters", .list(.text("names"), allowsSingleValue: true),
-        "Authorization request parameters that are forwarded in addition to those of OAuth and OpenID Connect Core",
+        """
+        Authorization request parameters that are forwarded in addition to those of OAuth and OpenID Connect Core; not \
+        for registered clients and clients with a metadata document
+        """,
         default: "none"),
       .number(
         "max_connections", \.maxConnections, .number(1...1_000_000),

@@ -106,6 +106,13 @@ extension PolicyReader {
       lint(draft.settings, fields)
       if draft.hasURI { resources.append(draft.settings) }
     }
+    if let upstream, upstream.parameters.contains("audience"),
+      resources.contains(where: { $0.upstream.audience != nil })
+    {
+      error(
+        .conflict, field.key,
+        "`resources` decides what the server gets as `audience`; remove `audience` from `parameters` of `upstream`")
+    }
     reportEmpty(field)
   }
 

@@ -238,6 +238,20 @@ struct RegistrationTests {
     }
   }
 
+  @Test(
+    "Metadata that two readers could read in different ways, or that are nested deeply, are refused",
+    arguments: [
+      #""redirect_uris":["https://a.example/cb"],"redirect_uris":["https://b.example/cb"]"#,
+      #""redirect_uris":["https://a.example/cb"],"x":"# + String(repeating: "[", count: 500) + "null"
+        + String(repeating: ",null", count: 2_000) + String(repeating: "]", count: 500),
+      #""redirect_uris":["https://a.example/cb"],"#,
+    ])
+  func strictReading(_ members: String) async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway async throws in
+      gateway.expectRegistrationError(try await gateway.register(json: "{\(members)}"), "invalid_client_metadata")
+    }
+  }
+
   @Test("7591-3.2.1-response: the response is 201 with no-store, the id and the metadata in force")
   func response() async throws {
     try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in

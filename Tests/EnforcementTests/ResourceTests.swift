@@ -52,13 +52,41 @@ struct ResourceTests {
     }
   }
 
-  @Test("A client that the policy does not list may request only the scopes and resources of such clients")
-  func unlisted() throws {
+  @Test("The policy's resources determine the audience, and a client that the policy does not list adds no parameters")
+  func parameters() throws {
+    let adding = "&audience=admin&authorization_details=%5B%5D&tenant=t"
+    let names: Set<String> = ["audience", "resource", "authorization_details", "tenant"]
+    let limited = Fixture.policy(parameters: names, resources: [Fixture.resource])
+    func sent(_ policy: Policy, id: String = "n1", unlisted: Client? = nil) throws -> [String] {
+      let query = Fixture.query(["client_id": id], adding: adding)
+      let permit = Enforcement.decideAuthorization(
+        AuthorizationRequest(method: "GET", query: query[...]), policy: policy, stateIsSealed: false,
+        unlisted: unlisted
+      ).permit
+      return try #require(permit).parameters.map(\.name).filter { names.contains($0) }
+    }
+    #expect(try sent(Fixture.policy(parameters: names)) == ["audience", "authorization_details", "tenant"])
+    #expect(try sent(limited) == ["authorization_details", "tenant"])
+    for policy in [limited, Fixture.policy(parameters: names)] {
+      #expect(try sent(policy, id: "pg1.registered", unlisted: registered()) == [])
+    }
+    let form = "grant_type=refresh_token&client_id=pg1.registered&refresh_token=x" + adding
+    for (client, expected) in [(try registered(), 0), (try #require(limited.clients[ClientID("n1")]), 2)] {
+      #expect(limited.allowListed(try #require(FormParameters(parsing: form)), for: client).count == expected)
+    }
+  }
+
+  private func registered() throws -> Client {
     var rules = UnlistedClientRules()
     rules.scopes = ["read"]
     rules.redirects.anyScheme = true
     let metadata = ClientMetadata(applicationType: .native, redirectURIs: [Fixture.uri("com.example.app:/cb")])
-    let client = try #require(rules.client(ClientID("pg1.registered"), metadata))
+    return try #require(rules.client(ClientID("pg1.registered"), metadata))
+  }
+
+  @Test("A client that the policy does not list may request only the scopes and resources of such clients")
+  func unlisted() throws {
+    let client = try registered()
     let refresh = "grant_type=refresh_token&client_id=pg1.registered&refresh_token=x&scope="
     #expect(token(refresh + "read", unlisted: client) == nil)
     #expect(token(refresh + "read+admin", unlisted: client) == .scopeNotAllowed)

@@ -38,6 +38,14 @@ struct ScopeTests {
     #expect(try sent(asked, policy) == expected)
   }
 
+  @Test("A dropped scope does not go upstream as a default either")
+  func droppedDefault() throws {
+    let policy = Self.policy(
+      ScopeRules(drop: ["offline_access"]), client: ScopeRules(default: ["read", "offline_access"]))
+    #expect(try sent(nil, policy) == "read")
+    #expect(try sent("offline_access", policy) == "read")
+  }
+
   @Test("Each list of a client replaces the same list of the server, even if it is empty")
   func client() throws {
     let server = ScopeRules(drop: ["openid"], default: ["basic"])

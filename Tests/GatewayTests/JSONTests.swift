@@ -5,43 +5,81 @@ import Testing
 @Suite("JSON of token responses")
 struct JSONTests {
   @Test(
-    "The reader gives the same result as Foundation",
+    "Every kind of value is read",
     arguments: [
-      "{}", "{ \"a\" : 1 }\n\t\r ", "{\"a\":-0}", "{\"a\":0}", "{\"a\":01}", "{\"a\":1.0}", "{\"a\":1e3}", "{\"a\":-}",
-      "{\"a\":123456789012345678}", "{\"a\":9223372036854775807}", "{\"a\":9223372036854775808}", "{\"a\":0.1}",
-      "{\"a\":true,\"a\":false}", "{\"e\u{301}\":1,\"\u{e9}\":2}", "{\"a\":[1,{\"b\":null}],\"c\":[]}", "{\"a\":1,}",
-      "{\"a\":[1,]}", "{\"a\":\"\u{7f}\u{1f600}\"}", "{\"a\":\"\\\"\\u0041\"}", "{\"a\":\"x\u{1}\"}", "{\"a\":tru}",
-      "{\"a\":truex}", "{\"a\":1} x", "{\"a\":1}\u{0}", "[1]", "\u{feff}{\"a\":1}", "{\"a\" 1}", "{\"a\":1 \"b\":2}",
-      "{\"a\":{}}", "{a:1}", "", "{", "{\"", "{\"a\":\"", "{\"a\":12", "\"a\"", "{\"\":\"\"}",
+      ("{}", [:]), ("{ \"a\" : 1 }\n\t\r ", ["a": .integer(1)]), ("{\"a\":-0}", ["a": .integer(0)]),
+      ("{\"a\":1.0}", ["a": .integer(1)]), ("{\"a\":1e3}", ["a": .integer(1_000)]),
+      ("{\"a\":0.1}", ["a": .number(0.1)]), ("{\"a\":-1.5E-2}", ["a": .number(-0.015)]),
+      ("{\"a\":9223372036854775807}", ["a": .integer(Int64.max)]),
+      ("{\"a\":9223372036854775808}", ["a": .number(9_223_372_036_854_775_808)]),
+      ("{\"a\":[1,{\"b\":null}],\"c\":[]}", ["a": .array([.integer(1), .object(["b": .null])]), "c": .array([])]),
+      ("{\"a\":\"\u{7f}\u{1f600}\"}", ["a": .string("\u{7f}\u{1f600}")]),
+      ("\u{feff}{\"a\":{}}", ["a": .object([:])]), ("{\"\":\"\"}", ["": .string("")]),
+      ("{\"a\":true,\"b\":false}", ["a": .bool(true), "b": .bool(false)]),
+    ] as [(String, [String: JSONValue])])
+  func reading(_ text: String, _ members: [String: JSONValue]) {
+    #expect(JSONValue.members(of: Array(text.utf8)) == members)
+  }
+
+  @Test(
+    "Malformed text is refused",
+    arguments: [
+      "{\"a\":01}", "{\"a\":-}", "{\"a\":1.}", "{\"a\":.5}", "{\"a\":1e}", "{\"a\":+1}", "{\"a\":1e999}", "{\"a\":0x1}",
+      "{\"a\":tru}", "{\"a\":truex}", "{\"a\":1} x", "{\"a\":1}\u{0}", "[1]", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{a:1}",
+      "{\"a\":\"x\u{1}\"}", "", "{", "{\"", "{\"a\":\"", "{\"a\":12", "\"a\"", "{\"a\":\"\\", "{,}", "{\"a\":'b'}",
     ])
-  func reading(_ text: String) {
-    let bytes = Array(text.utf8)
-    #expect(JSONValue.members(of: bytes) == JSONValue.decoded(bytes))
+  func malformed(_ text: String) {
+    #expect(JSONValue.members(of: Array(text.utf8)) == nil)
   }
 
-  @Test("Text that is not UTF-8 or is nested too deeply is refused")
-  func refused() {
-    #expect(JSONValue.members(of: Array("{\"a\":\"".utf8) + [0xff] + Array("\"}".utf8)) == nil)
-    let deep = "{\"a\":" + String(repeating: "[", count: 600) + String(repeating: "]", count: 600) + "}"
-    #expect(JSONValue.members(of: Array(deep.utf8)) == nil)
+  @Test("A comma behind the last item is refused, as RFC 8259 demands", arguments: ["{\"a\":1,}", "{\"a\":[1,]}"])
+  func comma(_ text: String) {
+    #expect(JSONValue.members(of: Array(text.utf8)) == nil)
   }
 
-  @Test("A common token response is read and written without Foundation")
+  @Test("Escapes and surrogate pairs are read; half a pair is refused")
+  func escapes() {
+    func value(_ text: String) -> String? { JSONValue.members(of: Array("{\"a\":\"\(text)\"}".utf8))?["a"]?.text }
+    #expect(value(#"\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00"#) == "\"\\/\u{8}\u{c}\n\r\t\u{e9}\u{1f600}")
+    for text in [#"\ud83d"#, #"\ude00"#, #"\ud83dx"#, #"\ud83d\u0041"#, #"\u12"#, #"\u+123"#, #"\x"#] {
+      #expect(value(text) == nil, "\(text)")
+    }
+  }
+
+  @Test("If several members have the same name, the first counts, or the text is refused")
+  func duplicates() {
+    let bytes = Array(#"{"a":1,"b":{"c":1,"\u0063":2}}"#.utf8)
+    #expect(JSONValue.members(of: bytes)?["b"] == .object(["c": .integer(1)]))
+    #expect(JSONValue.members(of: bytes, duplicates: .refuse) == nil)
+  }
+
+  @Test("A common token response is read and written unchanged")
   func common() {
     let text =
       "{\"access_token\":\"x.y\",\"expires_in\":3600,\"scope\":\"a b\",\"token_type\":\"Bearer\",\"x\":[true,null]}"
-    let members = PlainJSON.members(of: text.utf8.span)
+    let members = JSONValue.members(of: Array(text.utf8))
     #expect(members?["expires_in"] == .integer(3600))
-    #expect(members.flatMap { PlainJSON.text(of: $0) } == Array(text.utf8))
+    #expect(members.map { JSONValue.text(of: $0) } == Array(text.utf8))
   }
 
-  @Test("The writer gives the same text as Foundation")
+  @Test("Members are written in the order of the bytes of their names, with escapes only where they are needed")
   func writing() {
-    let members: [[String: JSONValue]] = [
-      [:], ["a": .string("/\u{e9}\u{2028}")], ["a": .string("\"\\\n\u{7f}\u{1}")], ["a": .number(0.5)],
-      ["b": .bool(true), "B": .bool(false), "a10": .null, "a2": .integer(-1), "\u{e9}": .array([]), "z": .object([:])],
-      ["\"": .integer(Int64.min)],
+    let members: [([String: JSONValue], String)] = [
+      ([:], "{}"), (["a": .string("/\u{e9}\u{2028}\u{7f}")], "{\"a\":\"/\u{e9}\u{2028}\u{7f}\"}"),
+      (["a": .string("\"\\\n\u{1}\u{1f}")], #"{"a":"\"\\\n\u0001\u001f"}"#),
+      (["a": .number(0.5), "b": .number(1e20)], "{\"a\":0.5,\"b\":1e+20}"),
+      (
+        [
+          "b": .bool(true), "B": .bool(false), "a10": .null, "a2": .integer(-1), "\u{e9}": .array([]),
+          "z": .object([:]),
+        ],
+        "{\"B\":false,\"a10\":null,\"a2\":-1,\"b\":true,\"z\":{},\"\u{e9}\":[]}"
+      ),
+      (["\"": .integer(Int64.min)], #"{"\"":-9223372036854775808}"#),
     ]
-    for each in members { #expect(JSONValue.text(of: each) == JSONValue.encoded(each)) }
+    for (value, text) in members {
+      #expect(JSONValue.text(of: value) == Array(text.utf8))
+      #expect(JSONValue.members(of: Array(text.utf8)) == value)
+    }
   }
 }

@@ -87,6 +87,19 @@ struct ResourceFindings {
         policy.yaml:12:1: error: `resources` decides what the server gets for a `resource`; remove `resource` from \
         `parameters` of `upstream`
         """),
+    FindingCase(
+      .conflict,
+      "An audience that is forwarded and mapped",
+      edits: [("token: /token }", "token: /token }\n  parameters: audience")],
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+            upstream: { audience: api }
+        """,
+      expected: """
+        policy.yaml:12:1: error: `resources` decides what the server gets as `audience`; remove `audience` from \
+        `parameters` of `upstream`
+        """),
   ]
 
   @Test("A complete resource reaches the policy")

@@ -97,7 +97,7 @@ public final class AuthorizationPermit: Sendable {
     entries.append(FormParameters.Entry(.redirectURI, redirectURI))
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     if let resource = context.requestedResource.resource { entries += resource.upstreamEntries(sendsAudience: true) }
-    let allowed = context.policy.upstream.parameters
+    let forwardsOthers = !context.policy.upstream.parameters.isEmpty
     // The consent page does not show `claims` (OpenID Connect Core, section 5.5), so the user cannot approve them. If
     // the user must consent, and the identity of the client is not proven, `claims` is therefore not forwarded.
     let dropsClaims = context.needsConsent && !client.identityIsProven(by: context.redirect.verified)
@@ -106,10 +106,9 @@ public final class AuthorizationPermit: Sendable {
     for index in requested.indices where !requested[index].value.isEmpty {
       let isForwarded =
         ParameterNames.openIDConnect.contains(requested[index].parameter)
-        || !allowed.isEmpty && allowed.contains(requested[index].name)
-          && !ParameterNames.reservedForGateway.contains(requested[index].parameter)
+        || forwardsOthers && !ParameterNames.reservedForGateway.contains(requested[index].parameter)
+          && context.policy.forwards(requested[index], for: client)
       if dropsClaims, requested[index].parameter == .claims { continue }
-      if requested[index].parameter == .resource, !context.policy.resources.isEmpty { continue }
       if isForwarded { entries.append(requested[index]) }
     }
     return entries

@@ -112,12 +112,10 @@ struct UpstreamScope {
       return
     }
     let drop = clientRules?.drop ?? commonRules?.drop ?? []
-    let tokens = requested?.text.split(separator: " ") ?? []
-    let kept = tokens.filter { !drop.contains(String($0)) }
-    isNarrowed = kept.count < tokens.count
-    let rest = isNarrowed ? Scope(parsing: kept.joined(separator: " ")) : requested
+    let rest = requested?.removing(drop)
+    isNarrowed = rest?.text.utf8.count != requested?.text.utf8.count
     let rulesWithDefault = clientRules?.hasDefault == true ? clientRules : commonRules
-    scope = rest ?? (appliesDefault ? rulesWithDefault?.defaultScope : nil)
+    scope = rest ?? (appliesDefault ? rulesWithDefault?.defaultScope?.removing(drop) : nil)
   }
 
   /// Returns the scope for the upstream with the scope tokens that the resource adds.
@@ -126,5 +124,14 @@ struct UpstreamScope {
     guard let scope else { return added }
     let missing = added.text.split(separator: " ").filter { !scope.tokens.contains($0) }
     return Scope(parsing: ([scope.text[...]] + missing).joined(separator: " "))
+  }
+}
+
+extension Scope {
+  /// Returns the scope without these tokens, in the same order; `nil` if none is left.
+  fileprivate func removing(_ dropped: Set<String>) -> Scope? {
+    let tokens = text.split(separator: " ")
+    let kept = tokens.filter { !dropped.contains(String($0)) }
+    return kept.count == tokens.count ? self : Scope(parsing: kept.joined(separator: " "))
   }
 }

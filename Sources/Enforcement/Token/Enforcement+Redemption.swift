@@ -107,7 +107,7 @@ public final class RedemptionPermit: Sendable {
     let upstreamVerifier = code.upstreamVerifier?.secret
     if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
     if let resource { entries += resource.upstreamEntries(sendsAudience: false) }
-    entries += policy.allowListed(parameters)
+    entries += policy.allowListed(parameters, for: client)
     upstream = UpstreamTokenRequest(
       credentials, parameters: parameters, entries: entries,
       hiding: [code.upstreamCode, upstreamVerifier].compactMap(\.self), sealsRefreshToken: sealsRefreshToken)

@@ -147,7 +147,7 @@ extension Enforcement {
       entries.append(FormParameters.Entry(.scope, scope.text))
     }
     if let resource { entries += resource.upstreamEntries(sendsAudience: false) }
-    entries += policy.allowListed(request.parameters)
+    entries += policy.allowListed(request.parameters, for: request.client)
     let sealsRefreshToken =
       (grant != nil || !request.client.keepsUpstreamRefreshTokens)
       && !request.client.canRefreshAtUpstream(with: request.authentication)

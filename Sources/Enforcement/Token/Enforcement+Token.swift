@@ -188,7 +188,7 @@ extension Enforcement {
       let scope = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true)
       if let scope = scope.scope(for: resource) { entries.append(FormParameters.Entry(.scope, scope.text)) }
       if let resource { entries += resource.upstreamEntries(sendsAudience: true) }
-      entries += context.policy.allowListed(parameters)
+      entries += context.policy.allowListed(parameters, for: client)
       return .sendUpstream(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),
         verifiedClient: secretIsVerified ? client : nil,
@@ -229,16 +229,25 @@ extension TokenRequest {
 }
 
 extension Policy {
-  /// Returns the parameters that have a value and that `upstream.parameters` lists. Parameters that are defined for the
-  /// token endpoint are omitted, except `resource`. It is omitted too if the policy lists resources.
-  func allowListed(_ parameters: FormParameters) -> [FormParameters.Entry] {
+  /// Returns the parameters of a token request that `upstream.parameters` permits to the client and that have a value.
+  /// Parameters that are defined for the token endpoint are omitted, except `resource`.
+  func allowListed(_ parameters: FormParameters, for client: Client) -> [FormParameters.Entry] {
     guard !upstream.parameters.isEmpty else { return [] }
     return parameters.entries.filter { entry in
       let isReserved =
         ParameterNames.atToken.contains(entry.parameter) && !ParameterNames.repeatable.contains(entry.parameter)
-      if entry.parameter == .resource, !resources.isEmpty { return false }
-      return upstream.parameters.contains(entry.name) && !isReserved && !entry.value.isEmpty
+      return !isReserved && !entry.value.isEmpty && forwards(entry, for: client)
     }
+  }
+
+  /// Returns true if `upstream.parameters` permits the parameter to the client.
+  ///
+  /// A client that the policy does not list may send none of them: the policy limits its scopes and resources, and a
+  /// parameter such as `audience` or `authorization_details` could ask the upstream for more. If the policy lists
+  /// resources, these determine `resource` and `audience`.
+  func forwards(_ entry: FormParameters.Entry, for client: Client) -> Bool {
+    guard !client.isUnlisted, upstream.parameters.contains(entry.name) else { return false }
+    return resources.isEmpty || entry.parameter != .resource && entry.name != "audience"
   }
 }
 

@@ -30,8 +30,12 @@ extension ClientMetadata {
   init(
     json bytes: [UInt8], permits: (RedirectURI, ApplicationType) -> Bool
   ) throws(MetadataProblem) {
-    guard bytes.count <= ClientMetadata.maximumJSONLength, let members = JSONValue.members(of: bytes) else {
-      throw .metadata("the body is not a JSON object of at most \(ClientMetadata.maximumJSONLength) bytes")
+    guard bytes.count <= ClientMetadata.maximumJSONLength,
+      let members = JSONValue.members(of: bytes, duplicates: .refuse)
+    else {
+      throw .metadata(
+        "the body is not a JSON object in UTF-8 of at most \(ClientMetadata.maximumJSONLength) bytes, or repeats a member"
+      )
     }
     let given = try ClientMetadata.redirectURIs(members["redirect_uris"])
     let type = try ClientMetadata.applicationType(members["application_type"], given.valid)
