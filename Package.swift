@@ -108,6 +108,9 @@ let package = Package(
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "Time"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
+    // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
+    module("Evaluation", ["Gateway", "Enforcement", "PathReading", "Policy", "OAuth", "YAML", "ByteText"]),
+
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
     module(
@@ -119,7 +122,8 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "PolicyFile", "Enforcement", "Demo", "Proxy", "Reactor", "TLS", "HTTP", "HTTP2", "Policy",
+        "Gateway", "Admin", "Evaluation", "PolicyFile", "Enforcement", "Demo", "Proxy", "Reactor", "TLS", "HTTP",
+        "HTTP2", "Policy",
         "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry", "Cryptography", "Time", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
@@ -133,6 +137,7 @@ let package = Package(
     tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "Time", "YAML"]),
     tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText", "Time"]),
+    tests("EvaluationTests", ["Evaluation", "PolicyFile", "Enforcement", "Policy", "OAuth"]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",

@@ -11,6 +11,8 @@ struct ArgumentTests {
       (["check", "--format", "xml", "x"], "xml"), (["keys", "retire", "XYZ"], "`XYZ` is not a key id"),
       (["rules", "pkce-require"], "did you mean `pkce-required`?"),
       (["rules", "x"], "`proofgate rules` lists all rules"),
+      (["explain", "p.yaml"], "no request is given"), (["explain", "p.yaml", "x"], "begins neither with `curl`"),
+      (["explain", "p.yaml", "/x", "--file", "y"], "given twice"),
       (["demo", "--no-such-option"], "--no-such-option"), (["demo", "--port", "70000"], "70000"),
     ])
   func wrongArguments(_ arguments: [String], _ said: String) throws {

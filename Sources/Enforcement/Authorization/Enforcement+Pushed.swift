@@ -63,13 +63,7 @@ extension Enforcement {
     guard let client = context.client else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
-    var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
-    // A client that uses HTTP Basic may omit `client_id` from the body, or send it with an empty value.
-    if request.parameters[.clientID] == nil {
-      entries.removeAll { $0.parameter == .clientID }
-      entries.append(FormParameters.Entry(.clientID, client.id.rawValue))
-    }
-    let query = FormEncoding.serialise(entries)
+    let query = pushedQuery(request, of: client)
     let outcome = decideAuthorization(
       AuthorizationRequest(method: "GET", query: Substring(query)), policy: policy, stateIsSealed: stateIsSealed,
       isPushed: true, unlisted: unlisted)
@@ -86,6 +80,17 @@ extension Enforcement {
     case .pass:
       return DecisionWithFindings(decision: .reject(RejectionResponse(.pushedNotAllowed)), findings: findings)
     }
+  }
+
+  /// Returns the pushed authorization request as a query, without the credentials of the client.
+  static func pushedQuery(_ request: TokenRequest, of client: Client) -> String {
+    var entries = request.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
+    // A client that uses HTTP Basic may omit `client_id` from the body, or send it with an empty value.
+    if request.parameters[.clientID] == nil {
+      entries.removeAll { $0.parameter == .clientID }
+      entries.append(FormParameters.Entry(.clientID, client.id.rawValue))
+    }
+    return FormEncoding.serialise(entries)
   }
 
   /// Decides an authorization request that refers to a pushed request. Such a request has a `request_uri` that begins

@@ -9,7 +9,16 @@ import Policy
 struct Rule<Context>: Sendable {
   /// The condition that holds when the rule passes, in a few words.
   let name: String
+  /// The section of the specification, or the invariant of the threat model, from which the rule comes; `nil` if there is
+  /// none.
+  let source: String?
   let check: @Sendable (Context) -> Verdict
+
+  init(name: String, source: String? = nil, check: @escaping @Sendable (Context) -> Verdict) {
+    self.name = name
+    self.source = source
+    self.check = check
+  }
 
   /// The type of the context and the name, for example `TokenContext: the client is registered`. This text is unique in
   /// `RuleTable`.
@@ -30,6 +39,9 @@ public enum Verdict: Sendable {
 public struct TraceStep: Sendable {
   /// The name of the rule: the condition that holds when the rule passes.
   public let rule: String
+  /// The section of the specification, or the invariant of the threat model, from which the rule comes; `nil` if there is
+  /// none.
+  public let source: String?
   /// The result of the rule.
   public let verdict: Verdict
 }
@@ -75,7 +87,7 @@ struct RuleRun {
     for index in rules.indices {
       if RuleRun.isSkippedByMutationTest(rules[index]) { continue }
       let verdict = rules[index].check(context)
-      if keepsTrace { trace.append(TraceStep(rule: rules[index].name, verdict: verdict)) }
+      if keepsTrace { trace.append(TraceStep(rule: rules[index].name, source: rules[index].source, verdict: verdict)) }
       switch verdict {
       case .pass: continue
       case .note(let note): findings.append(.note(note))

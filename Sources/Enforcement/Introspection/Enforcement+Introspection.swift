@@ -44,7 +44,7 @@ struct IntrospectionContext: FormContext {
 extension Rule where Context == IntrospectionContext {
   /// RFC 6749, section 2.3.
   static var oneResourceServerAuthentication: Rule {
-    Rule(name: "the resource server uses one authentication method") { context in
+    Rule(name: "the resource server uses one authentication method", source: "RFC 6749, section 2.3") { context in
       switch context.authenticationError {
       case .severalMethods, .severalIdentifiers: .refuse(.multipleAuthenticationMethods)
       case .malformedHeader: .refuse(.clientAuthenticationMalformed)
@@ -55,7 +55,7 @@ extension Rule where Context == IntrospectionContext {
 
   /// RFC 7662, section 2.1. Without authentication, a program could find out whose token it has found.
   static var resourceServerAuthenticated: Rule {
-    Rule(name: "a resource server is authenticated") { context in
+    Rule(name: "a resource server is authenticated", source: "RFC 7662, section 2.1") { context in
       guard context.authentication?.secret != nil else { return .refuse(.clientUnauthenticated) }
       return context.secretIsRight ? .pass : .refuse(.clientAuthenticationFailed)
     }
@@ -63,7 +63,7 @@ extension Rule where Context == IntrospectionContext {
 
   /// RFC 7662, section 2.1.
   static var introspectedTokenPresent: Rule {
-    Rule(name: "the token is present") { context in
+    Rule(name: "the token is present", source: "RFC 7662, section 2.1") { context in
       context.parameters[.token] == nil ? .refuse(.introspectionTokenMissing) : .pass
     }
   }

@@ -20,7 +20,7 @@ extension Rule where Context == AuthorizationContext {
   /// trusted. Client ids are printable ASCII (appendix A.1), so that two different ids are never equal under Unicode
   /// equivalence.
   static var clientIDOnce: Rule {
-    Rule(name: "client_id occurs once") { context in
+    Rule(name: "client_id occurs once", source: "RFC 6749, sections 3.1 and 4.1.2.1") { context in
       switch context.parameters.lookUp(.clientID) {
       case .repeated: .refuse(.clientIDRepeated)
       case .malformed: .refuse(.clientIDMalformed)
@@ -34,7 +34,7 @@ extension Rule where Context == AuthorizationContext {
   /// for which the gateway holds a secret. A program that sends this id tries to act as the gateway itself, so the log
   /// shows its request under a separate rejection.
   static var clientKnown: Rule {
-    Rule(name: "the client is registered") { context in
+    Rule(name: "the client is registered", source: "RFC 6749, section 4.1.2.1") { context in
       guard context.client == nil else { return .pass }
       guard let id = context.parameters[.clientID] else { return .refuse(.clientIDMissing) }
       return .refuse(
@@ -47,7 +47,7 @@ extension Rule where Context == TokenContext {
   /// RFC 6749, sections 3.2.1 and 5.2. As at the authorization endpoint (`clientKnown`), an upstream id for which the
   /// gateway holds a secret has a separate rejection.
   static var tokenClientKnown: Rule {
-    Rule(name: "the client is registered") { context in
+    Rule(name: "the client is registered", source: "RFC 6749, sections 3.2.1 and 5.2") { context in
       guard context.client == nil, context.authenticationError == nil else { return .pass }
       guard let id = context.authentication?.clientID else { return .refuse(.clientUnidentified) }
       let isUpstreamID = context.policy.upstreamIDsWithHeldSecret.contains(id)
@@ -57,7 +57,7 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, section 2.3.
   static var oneAuthenticationMethod: Rule {
-    Rule(name: "the client uses one authentication method") { context in
+    Rule(name: "the client uses one authentication method", source: "RFC 6749, section 2.3") { context in
       switch context.authenticationError {
       case .severalMethods, .severalIdentifiers: .refuse(.multipleAuthenticationMethods)
       case .malformedHeader: .refuse(.clientAuthenticationMalformed)
@@ -70,7 +70,7 @@ extension Rule where Context == TokenContext {
   /// so it would prove nothing (RFC 8252, section 8.5). If a public client sends a secret, it is not compared.
   /// Credentials that only the upstream can verify pass this rule.
   static var clientAuthenticated: Rule {
-    Rule(name: "a confidential client is authenticated") { context in
+    Rule(name: "a confidential client is authenticated", source: "RFC 6749, sections 2.3 and 2.3.1") { context in
       guard let client = context.client else { return .pass }
       if client.kind == .public {
         return context.authentication?.secret == nil ? .pass : .note(.publicClientSecret)
@@ -86,7 +86,7 @@ extension Rule where Context == TokenContext {
   /// RFC 9449, section 5. The client requests a token that is bound to its key. The gateway's token request has no DPoP
   /// proof, so the upstream would issue a bearer token, which is weaker, and the client would not notice.
   static var noDPoPProof: Rule {
-    Rule(name: "the client does not request a token bound to its key") { context in
+    Rule(name: "the client does not request a token bound to its key", source: "RFC 9449, section 5") { context in
       context.request.hasDPoPProof ? .refuse(.dpopUnsupported) : .pass
     }
   }
@@ -94,7 +94,7 @@ extension Rule where Context == TokenContext {
   /// RFC 8705, section 3. A client that has sent a certificate may expect a token that is bound to it. The gateway
   /// cannot know this, so the operator gets a finding.
   static var clientCertificateNoted: Rule {
-    Rule(name: "a client certificate is noted, because it is not forwarded") { context in
+    Rule(name: "a client certificate is noted, because it is not forwarded", source: "RFC 8705, section 3") { context in
       context.request.hasClientCertificate ? .note(.clientCertificateDropped) : .pass
     }
   }
@@ -105,7 +105,7 @@ extension Rule where Context == TokenContext {
 extension Rule where Context == AuthorizationContext {
   /// RFC 6749, section 4.1.2.1. A device client does not use this endpoint (RFC 8628, section 3.1).
   static var authorizationCodeGrantAllowed: Rule {
-    Rule(name: "the client may use the authorization code grant") { context in
+    Rule(name: "the client may use the authorization code grant", source: "RFC 6749, section 4.1.2.1") { context in
       guard let client = context.client else { return .pass }
       let isAllowed = client.grants.contains(.authorizationCode) && client.application != .device
       return isAllowed ? .pass : .refuse(.grantNotAllowed)
@@ -116,7 +116,7 @@ extension Rule where Context == AuthorizationContext {
 extension Rule where Context == TokenContext {
   /// RFC 6749, sections 4.1.3 and 5.2. In enforce mode, the gateway never forwards a grant type that it does not know.
   static var grantTypeKnown: Rule {
-    Rule(name: "the grant type is known") { context in
+    Rule(name: "the grant type is known", source: "RFC 6749, sections 4.1.3 and 5.2") { context in
       guard let text = context.parameters[.grantType] else { return .refuse(.grantTypeMissing) }
       return GrantType(rawValue: text) == nil ? .refuse(.grantTypeUnsupported) : .pass
     }
@@ -127,7 +127,7 @@ extension Rule where Context == TokenContext {
   /// and never forwards the secret with which a client authenticates to the gateway. The rule `noPasswordGrant` decides
   /// the password grant.
   static var grantAllowed: Rule {
-    Rule(name: "the client may use the grant") { context in
+    Rule(name: "the client may use the grant", source: "RFC 6749, section 5.2") { context in
       guard let client = context.client, let grant = context.grant, grant != .password else { return .pass }
       guard client.grants.contains(grant) else { return .refuse(.grantNotAllowed) }
       let lacksCredentials = grant == .clientCredentials && !client.presentsUpstreamCredentials
@@ -137,7 +137,10 @@ extension Rule where Context == TokenContext {
 
   /// RFC 6749, sections 4.1.3 and 6; RFC 8628, section 3.4.
   static var requiredGrantParameterPresent: Rule {
-    Rule(name: "the parameter that the grant requires is present") { context in
+    Rule(
+      name: "the parameter that the grant requires is present",
+      source: "RFC 6749, sections 4.1.3 and 6"
+    ) { context in
       switch context.grant {
       case .authorizationCode: context.parameters[.code] == nil ? .refuse(.codeMissing) : .pass
       case .refreshToken: context.parameters[.refreshToken] == nil ? .refuse(.refreshTokenMissing) : .pass
@@ -149,14 +152,14 @@ extension Rule where Context == TokenContext {
 
   /// RFC 9700, section 2.4. In enforce mode, the password grant is refused for every client.
   static var noPasswordGrant: Rule {
-    Rule(name: "the grant is not the password grant") { context in
+    Rule(name: "the grant is not the password grant", source: "RFC 9700, section 2.4") { context in
       context.parameters[.grantType] == GrantType.password.rawValue ? .refuse(.passwordGrant) : .pass
     }
   }
 
   /// RFC 6749, section 4.4.
   static var noClientCredentialsForPublic: Rule {
-    Rule(name: "a public client does not use client credentials") { context in
+    Rule(name: "a public client does not use client credentials", source: "RFC 6749, section 4.4") { context in
       guard context.grant == .clientCredentials, context.client?.kind == .public else { return .pass }
       return .refuse(.clientCredentialsPublic)
     }

@@ -7,7 +7,7 @@ import Time
 extension Rule where Context == TokenContext {
   /// RFC 8628, section 3.2, with RFC 6749, section 5.2.
   static var deviceGrantAllowed: Rule {
-    Rule(name: "the client may use the device grant") { context in
+    Rule(name: "the client may use the device grant", source: "RFC 8628, section 3.2") { context in
       guard let client = context.client else { return .pass }
       return client.grants.contains(.deviceCode) ? .pass : .refuse(.grantNotAllowed)
     }
@@ -17,14 +17,14 @@ extension Rule where Context == TokenContext {
 extension Rule where Context == DevicePollContext {
   /// RFC 8628, section 3.4, with RFC 6749, section 5.2.
   static var deviceCodeIssuedToThisClient: Rule {
-    Rule(name: "the device code was issued to this client") { context in
+    Rule(name: "the device code was issued to this client", source: "RFC 8628, section 3.4") { context in
       context.deviceCode.clientID == context.poll.client.id ? .pass : .refuse(.deviceCodeIssuedToOtherClient)
     }
   }
 
   /// RFC 8628, section 3.5.
   static var deviceCodeNotExpired: Rule {
-    Rule(name: "the device code has not expired") { context in
+    Rule(name: "the device code has not expired", source: "RFC 8628, section 3.5") { context in
       context.now < context.deviceCode.expiry ? .pass : .refuse(.deviceCodeExpired)
     }
   }

@@ -43,7 +43,7 @@ extension Rule where Context == AuthorizationContext {
   /// the OAuth 2.1 profile, a policy can permit this only to a confidential client that checks the `nonce` of OpenID
   /// Connect, and only for requests with a `nonce` (OAuth 2.1, section 7.5.1.1).
   static var challengePresent: Rule {
-    Rule(name: "a code challenge is present") { context in
+    Rule(name: "a code challenge is present", source: "RFC 7636, section 4.4.1") { context in
       guard let client = context.client, case .absent = context.challenge else { return .pass }
       switch client.profile {
       case .standard:
@@ -58,7 +58,7 @@ extension Rule where Context == AuthorizationContext {
 
   /// RFC 7636, sections 4.3 and 4.4.1.
   static var challengeMethodAllowed: Rule {
-    Rule(name: "the challenge method is allowed") { context in
+    Rule(name: "the challenge method is allowed", source: "RFC 7636, sections 4.3 and 4.4.1") { context in
       switch context.challenge {
       case .unsupportedMethod: .refuse(.challengeMethodUnsupported)
       case .value(let challenge): challenge.method == .plain ? .note(.plainChallenge) : .pass
@@ -69,7 +69,7 @@ extension Rule where Context == AuthorizationContext {
 
   /// RFC 7636, section 4.2. A challenge must be well-formed even if the policy does not require one.
   static var challengeWellFormed: Rule {
-    Rule(name: "the challenge can match a verifier") { context in
+    Rule(name: "the challenge can match a verifier", source: "RFC 7636, section 4.2") { context in
       guard case .malformed = context.challenge else { return .pass }
       return .refuse(.challengeMalformed)
     }
@@ -79,7 +79,7 @@ extension Rule where Context == AuthorizationContext {
 extension Rule where Context == TokenContext {
   /// RFC 7636, section 4.1. The verifier is form-decoded once, and no character is removed from it.
   static var verifierWellFormed: Rule {
-    Rule(name: "the code verifier is well-formed") { context in
+    Rule(name: "the code verifier is well-formed", source: "RFC 7636, section 4.1") { context in
       guard let client = context.client, context.grant == .authorizationCode,
         let text = context.parameters[.codeVerifier]
       else { return .pass }
@@ -93,7 +93,7 @@ extension Rule where Context == RedemptionContext {
   /// match any challenge. A verifier for a code without a challenge is refused, because an attacker may have removed
   /// the challenge from the authorization request (RFC 9700, section 4.8.2).
   static var verifierMatches: Rule {
-    Rule(name: "the verifier matches the challenge") { context in
+    Rule(name: "the verifier matches the challenge", source: "RFC 7636, section 4.6") { context in
       switch (context.code.challenge, context.request.verifier) {
       case (.some(let challenge), .some(let verifier)):
         challenge.matches(verifier) ? .pass : .refuse(.verifierMismatch)

@@ -99,7 +99,7 @@ extension Rule where Context == AuthorizationContext {
   /// RFC 6749, sections 3.1 and 4.1.2.1. If there are several URIs, none can be trusted. A request without a URI passes
   /// this rule.
   static var redirectURIOnce: Rule {
-    Rule(name: "redirect_uri occurs once") { context in
+    Rule(name: "redirect_uri occurs once", source: "RFC 6749, sections 3.1 and 4.1.2.1") { context in
       switch context.parameters.lookUp(.redirectURI) {
       case .repeated: .refuse(.redirectURIRepeated)
       case .malformed: .refuse(.redirectURIMalformed)
@@ -111,7 +111,7 @@ extension Rule where Context == AuthorizationContext {
   /// RFC 8252, sections 7.3, 8.3 and 8.4. The URI must equal a registered one. For a native app, the port of a loopback
   /// literal may differ, and also the port of `localhost` if the policy permits it.
   static var redirectURIVerified: Rule {
-    Rule(name: "the redirect URI is registered") { context in
+    Rule(name: "the redirect URI is registered", source: "RFC 8252, sections 7.3, 8.3 and 8.4") { context in
       guard context.client != nil else { return .pass }
       switch context.redirect {
       case .refused(let rejection, let detail): return .refuse(rejection, detail)
@@ -128,7 +128,7 @@ extension Rule where Context == RedemptionContext {
   /// request may omit it if the authorization request omitted it or, under the OAuth 2.1 profile, if the code has a
   /// challenge (OAuth 2.1 draft, section 10.2).
   static var redirectURIMatchesAuthorizationRequest: Rule {
-    Rule(name: "redirect_uri equals that of the authorization request") { context in
+    Rule(name: "redirect_uri equals that of the authorization request", source: "RFC 6749, section 4.1.3") { context in
       switch context.request.redirectURI {
       case .some(let text) where text.utf8.span.isEqual(to: context.code.redirectURI.text.utf8.span): .pass
       case .none where !context.code.redirectURIWasSent: .pass

@@ -30,7 +30,7 @@ extension Rule where Context == ReentryContext {
   /// A page of the upstream has no reason to send an authorization response with a code. If a re-entry contains one, an
   /// open redirect of the upstream could send this response to the client as a real one (invariant `I-completion`).
   static var reentryContainsNoResponse: Rule {
-    Rule(name: "the request contains no response with a code") { context in
+    Rule(name: "the request contains no response with a code", source: "invariant I-completion") { context in
       let content = ReflectedCodeScanner(texts: context.request.queryAndBody)
       return content.containsResponse(to: context.addresses) ? .refuse(.codeReflectedFromRequest) : .pass
     }
@@ -40,7 +40,7 @@ extension Rule where Context == ReentryContext {
   /// may also be absent or empty, because an empty one counts as omitted (RFC 6749, section 3.1; invariant
   /// `I-reentry`).
   static var reentryUnchanged: Rule {
-    Rule(name: "the parameters that went upstream come back unchanged") { context in
+    Rule(name: "the parameters that went upstream come back unchanged", source: "RFC 6749, section 3.1") { context in
       for (parameter, value) in context.expectedValues where context.request.contains(parameter) {
         for found in context.request.all(parameter) where !found.utf8.span.isEqual(to: value.utf8.span) {
           return .refuse(.reentryChanged, .parameter(parameter.text))

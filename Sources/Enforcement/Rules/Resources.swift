@@ -54,7 +54,7 @@ enum RequestedResource: Sendable {
 extension Rule where Context == AuthorizationContext {
   /// RFC 8707, section 2.
   static var resourceListed: Rule {
-    Rule(name: "the resource is listed") { context in
+    Rule(name: "the resource is listed", source: "RFC 8707, section 2") { context in
       // `context.client` already has the upstream client of the resource.
       context.requestedResource.verdict(for: context.registeredClient)
     }
@@ -65,7 +65,7 @@ extension Rule where Context == TokenContext {
   /// RFC 8707, section 2.2. The upstream client of a resource is never used for the client credentials grant (invariant
   /// `I-credentials`).
   static var tokenResourceListed: Rule {
-    Rule(name: "the resource is listed") { context in
+    Rule(name: "the resource is listed", source: "RFC 8707, section 2.2") { context in
       if case .listed(let resource) = context.requestedResource, resource.upstream.client != nil,
         context.grant == .clientCredentials
       {
@@ -94,7 +94,7 @@ extension Rule where Context: ResourceContext {
   /// RFC 8707, section 2.2. A grant without a resource is for no listed resource, so that an app cannot choose one that
   /// the user has not seen.
   static var resourceGranted: Rule {
-    Rule(name: "resource is that of the authorization request") { context in
+    Rule(name: "resource is that of the authorization request", source: "RFC 8707, section 2.2") { context in
       guard let requested = context.requestedResource.resource else { return .pass }
       return requested.uri.text == context.resource?.uri.text ? .pass : .refuse(.resourceNotGranted)
     }

@@ -7,7 +7,7 @@ extension Rule where Context == AuthorizationContext {
   /// RFC 6749, section 3.1.1; RFC 8252, section 8.2; RFC 9700, section 2.1.2. Hybrid types are refused for every
   /// client: the ID token would contain a hash of the upstream code (`c_hash`), which the sealed code does not match.
   static var responseTypeIsCode: Rule {
-    Rule(name: "response_type is code") { context in
+    Rule(name: "response_type is code", source: "RFC 6749, section 3.1.1") { context in
       guard let type = context.responseType else {
         return .refuse(context.parameters[.responseType] == nil ? .responseTypeMissing : .responseTypeMalformed)
       }
@@ -43,7 +43,7 @@ extension Rule where Context == AuthorizationContext {
   /// RFC 8252, section 8.9. The RFC only recommends `state`, and PKCE also binds the response to the client. So a
   /// request without `state` is refused only if the client's policy says `state: require`.
   static var statePresent: Rule {
-    Rule(name: "state is present") { context in
+    Rule(name: "state is present", source: "RFC 8252, section 8.9") { context in
       guard let client = context.client, client.state != .off, context.parameters[.state] == nil else { return .pass }
       return client.state == .require ? .refuse(.stateMissing) : .note(.stateMissing)
     }

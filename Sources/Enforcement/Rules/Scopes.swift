@@ -6,7 +6,7 @@ import Policy
 extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3.
   static var scopeWellFormed: Rule {
-    Rule(name: "scope is a list of scope tokens") { context in
+    Rule(name: "scope is a list of scope tokens", source: "RFC 6749, section 3.3") { context in
       guard let scope = context.parameters[.scope], Scope(parsing: scope) == nil else { return .pass }
       return .refuse(.scopeMalformed)
     }
@@ -15,7 +15,7 @@ extension Rule where Context: FormContext {
   /// RFC 6749, section 3.3. A client that the policy does not list may request only the scope tokens that the policy
   /// permits to it.
   static var scopeAllowed: Rule {
-    Rule(name: "the client may request the scope") { context in
+    Rule(name: "the client may request the scope", source: "RFC 6749, section 3.3") { context in
       guard let allowed = context.client?.allowedScopes, let scope = context.requestedScope else { return .pass }
       return scope.tokens.allSatisfy { allowed.contains(String($0)) } ? .pass : .refuse(.scopeNotAllowed)
     }
@@ -25,7 +25,7 @@ extension Rule where Context: FormContext {
   /// finding. The redemption of a code gives no finding, because `scope` has no meaning in the token request that
   /// redeems a code.
   static var droppedScopeNoted: Rule {
-    Rule(name: "a scope that is not forwarded is noted") { context in
+    Rule(name: "a scope that is not forwarded is noted", source: "RFC 6749, section 3.3") { context in
       guard let client = context.client, client.upstream.scopes != nil || context.policy.upstream.scopes != nil else {
         return .pass
       }
@@ -37,14 +37,17 @@ extension Rule where Context: FormContext {
   /// RFC 8707, section 2. Without `resource`, the token may be valid at more resources than the client requested. If the
   /// policy lists resources, the gateway itself limits the token to one of them.
   static var droppedResourceNoted: Rule {
-    Rule(name: "a resource that is not forwarded is noted") { context in
+    Rule(name: "a resource that is not forwarded is noted", source: "RFC 8707, section 2") { context in
       context.policy.resources.isEmpty && context.drops(.resource) ? .note(.resourceDropped) : .pass
     }
   }
 
   /// RFC 9396, sections 2 and 6. Without the details, the token may permit more than the client requested.
   static var droppedAuthorizationDetailsNoted: Rule {
-    Rule(name: "authorization details that are not forwarded are noted") { context in
+    Rule(
+      name: "authorization details that are not forwarded are noted",
+      source: "RFC 9396, sections 2 and 6"
+    ) { context in
       context.drops(.authorizationDetails) ? .note(.authorizationDetailsDropped) : .pass
     }
   }
@@ -64,7 +67,7 @@ extension Rule where Context == RefreshContext {
   /// the authorization request nor the upstream's response contained a scope, only the upstream knows the granted
   /// scope, and the rule passes.
   static var refreshScopeNotWidened: Rule {
-    Rule(name: "scope is not widened") { context in
+    Rule(name: "scope is not widened", source: "RFC 6749, section 6") { context in
       guard let requested = context.upstreamScope, let granted = context.grant.scope else { return .pass }
       return requested.isWithin(granted) ? .pass : .refuse(.refreshScopeWider)
     }
@@ -76,7 +79,7 @@ extension Rule where Context == ReentryContext {
   /// no scope was sent upstream, any scope passes: the upstream chooses a default (RFC 6749, section 3.3), which the
   /// form may contain.
   static var reentryScopeNotWidened: Rule {
-    Rule(name: "scope is only narrowed") { context in
+    Rule(name: "scope is only narrowed", source: "invariant I-reentry") { context in
       guard let sent = context.upstreamScope else { return .pass }
       let tokens = sent.tokens
       for text in context.request.all(.scope) {

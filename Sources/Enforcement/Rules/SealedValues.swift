@@ -9,7 +9,7 @@ extension Rule where Context == TransactionContext {
   /// A transaction continues and ends only in the browser in which it began (invariant `I-browser`; RFC 6749, section
   /// 10.12).
   static var transactionBegunByThisBrowser: Rule {
-    Rule(name: "the browser is the one that began the transaction") { context in
+    Rule(name: "the browser is the one that began the transaction", source: "invariant I-browser") { context in
       context.browserMatches ? .pass : .refuse(.browserMismatch)
     }
   }
@@ -24,7 +24,7 @@ extension Rule where Context == TransactionContext {
   /// The policy may have changed since the transaction began (invariant `I-completion`). `context.redirect` is `nil` if
   /// the current policy does not permit the response.
   static var transactionStillAuthorized: Rule {
-    Rule(name: "the current policy still permits the response") { context in
+    Rule(name: "the current policy still permits the response", source: "invariant I-completion") { context in
       context.redirect == nil ? .refuse(.transactionNoLongerValid) : .pass
     }
   }
@@ -33,7 +33,7 @@ extension Rule where Context == TransactionContext {
 extension Rule where Context == RedemptionContext {
   /// RFC 6749, section 4.1.3. A code that was issued to another client is refused, even with the right verifier.
   static var codeIssuedToThisClient: Rule {
-    Rule(name: "the code was issued to this client") { context in
+    Rule(name: "the code was issued to this client", source: "RFC 6749, section 4.1.3") { context in
       context.code.clientID == context.request.client.id ? .pass : .refuse(.codeIssuedToOtherClient)
     }
   }
@@ -41,7 +41,7 @@ extension Rule where Context == RedemptionContext {
   /// RFC 6749, section 4.1.2. No tolerance for differences between clocks is added to the expiry, because such a
   /// tolerance would be long in comparison with the default lifetime of a minute.
   static var codeNotExpired: Rule {
-    Rule(name: "the code has not expired") { context in
+    Rule(name: "the code has not expired", source: "RFC 6749, section 4.1.2") { context in
       context.now < context.code.expiry ? .pass : .refuse(.codeExpired)
     }
   }
@@ -49,7 +49,7 @@ extension Rule where Context == RedemptionContext {
   /// The gateway uses an upstream secret only for codes that were issued to the upstream id that the client has now
   /// (invariant `I-credentials`).
   static var codeStillAuthorized: Rule {
-    Rule(name: "the policy still gives the client these credentials") { context in
+    Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
       guard context.code.upstreamClientID == context.request.client.upstream.clientID else {
         return .refuse(.codeOutdated)
       }
@@ -65,14 +65,14 @@ extension Rule where Context == RedemptionContext {
 extension Rule where Context == RefreshContext {
   /// RFC 6749, sections 6 and 10.4.
   static var refreshTokenIssuedToThisClient: Rule {
-    Rule(name: "the refresh token was issued to this client") { context in
+    Rule(name: "the refresh token was issued to this client", source: "RFC 6749, sections 6 and 10.4") { context in
       context.grant.clientID == context.request.client.id ? .pass : .refuse(.refreshTokenIssuedToOtherClient)
     }
   }
 
   /// RFC 9700, section 4.14.2. Each refresh issues a new sealed token, so the age of the token is the time without use.
   static var refreshTokenNotExpired: Rule {
-    Rule(name: "the refresh token was used recently") { context in
+    Rule(name: "the refresh token was used recently", source: "RFC 9700, section 4.14.2") { context in
       let end = context.grant.issuedAt + context.request.client.refreshIdle
       return context.now < end ? .pass : .refuse(.refreshTokenExpired)
     }
@@ -81,7 +81,7 @@ extension Rule where Context == RefreshContext {
   /// The gateway uses an upstream secret only for refresh tokens that were issued to the upstream id that the client
   /// has now (invariant `I-credentials`).
   static var refreshTokenStillAuthorized: Rule {
-    Rule(name: "the policy still gives the client these credentials") { context in
+    Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
       let upstreamClientID = context.request.client.upstream.clientID
       return context.grant.upstreamClientID == upstreamClientID ? .pass : .refuse(.refreshTokenOutdated)
     }

@@ -7,7 +7,7 @@ extension Rule where Context == AuthorizationContext {
   /// OpenID Connect Core, section 3.1.2.1; RFC 8252, section 8.6. A request with `prompt=none` cannot succeed if the
   /// gateway must ask the user for consent.
   static var promptAllowed: Rule {
-    Rule(name: "prompt does not skip the consent page") { context in
+    Rule(name: "prompt does not skip the consent page", source: "OpenID Connect Core, section 3.1.2.1") { context in
       let prompts = context.parameters[.prompt]?.split(separator: " ") ?? []
       guard prompts.contains("none") else { return .pass }
       guard prompts.count == 1 else { return .refuse(.promptNoneCombined) }
@@ -20,7 +20,7 @@ extension Rule where Context == AuthorizationContext {
   /// URI. If the redirect URI is that of the Windows Web Authentication Broker, the broker does not count as embedded
   /// (appendix B.3).
   static var userAgentExternal: Rule {
-    Rule(name: "the user agent does not look embedded") { context in
+    Rule(name: "the user agent does not look embedded", source: "RFC 8252, section 8.12") { context in
       guard let client = context.client, client.embeddedUserAgents != .off else { return .pass }
       let usesBroker = context.redirect.verified?.kind == .windowsBroker
       guard UserAgent.looksEmbedded(context.request.userAgent ?? "", usesBroker: usesBroker) else { return .pass }
@@ -32,7 +32,7 @@ extension Rule where Context == AuthorizationContext {
 extension Rule where Context == ReentryContext {
   /// RFC 8252, section 8.12. If the policy blocks embedded user agents, they are blocked at every step of the sign-in.
   static var reentryUserAgentExternal: Rule {
-    Rule(name: "the user agent of a re-entry does not look embedded") { context in
+    Rule(name: "the user agent of a re-entry does not look embedded", source: "RFC 8252, section 8.12") { context in
       guard let client = context.client, client.mode == .enforce, client.embeddedUserAgents == .block else {
         return .pass
       }
@@ -46,7 +46,10 @@ extension Rule where Context == ReentryContext {
 extension Rule where Context == InteractionContext {
   /// RFC 8252, section 8.12. If the policy blocks embedded user agents, they are blocked at every step of the sign-in.
   static var interactionUserAgentExternal: Rule {
-    Rule(name: "the user agent of an upstream page does not look embedded") { context in
+    Rule(
+      name: "the user agent of an upstream page does not look embedded",
+      source: "RFC 8252, section 8.12"
+    ) { context in
       guard context.userAgentGuard.blocks else { return .pass }
       let isEmbedded = UserAgent.looksEmbedded(context.userAgent, usesBroker: context.userAgentGuard.usesBroker)
       return isEmbedded ? .refuse(.userAgentEmbedded) : .pass

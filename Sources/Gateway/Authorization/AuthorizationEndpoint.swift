@@ -1,4 +1,4 @@
-import Enforcement
+public import Enforcement
 import HTTP
 import OAuth
 import Policy
@@ -288,7 +288,7 @@ extension AuthorizationPermit {
   private static let maximumScopeLength = 4096
 
   /// The name of the parameter, `state` or `scope`, that is too long; `nil` if neither is.
-  var overlongParameter: String? {
+  public var overlongParameter: String? {
     if state?.utf8.count ?? 0 > AuthorizationPermit.maximumStateLength { return "state" }
     if scope?.text.utf8.count ?? 0 > AuthorizationPermit.maximumScopeLength { return "scope" }
     return nil

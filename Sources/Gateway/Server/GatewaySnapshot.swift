@@ -41,9 +41,7 @@ public final class GatewaySnapshot: Sendable {
   public init(policy: Policy, keyRing: KeyRing) {
     self.policy = policy
     self.keyRing = keyRing
-    matcher = EndpointMatcher(
-      ownPath: GatewaySettings.ownPath, paths: { $0.row.paths(policy) }, passPrefixes: policy.upstream.passPrefixes,
-      notEndpoints: policy.upstream.notEndpoints)
+    matcher = EndpointMatcher(policy)
     pages = Pages(branding: policy.gateway.branding)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)

@@ -1,0 +1,102 @@
+import Enforcement
+internal import Gateway
+import OAuth
+internal import PathReading
+public import Policy
+
+/// Decides requests under a policy as a gateway would, without a gateway, keys, a store or an upstream.
+public struct Evaluator: Sendable {
+  /// The policy.
+  public let policy: Policy
+  private let matcher: EndpointMatcher
+  let identifiers: GuardedIdentifiers
+  let identifiersIfEnforced: GuardedIdentifiers
+  private let unreadSecret: Secret?
+
+  /// Prepares the evaluation of requests. This takes time in proportion to the number of clients.
+  ///
+  /// - Parameter unreadSecret: The placeholder that the policy has as each secret if the secrets were not read. A client
+  ///   secret in a request then counts as the right one, unless it is the text `wrong`.
+  public init(_ policy: Policy, unreadSecret: Secret? = nil) {
+    self.policy = policy
+    self.unreadSecret = unreadSecret
+    matcher = EndpointMatcher(policy)
+    identifiers = GuardedIdentifiers(policy)
+    identifiersIfEnforced = GuardedIdentifiers(policy, asIfEnforced: true)
+  }
+
+  /// Decides a request. The request is treated as one that came over TLS, from a browser or program that has no
+  /// sign-in in progress.
+  public func evaluate(_ request: TriedRequest) -> Evaluation {
+    if let authority = request.authority, !isServed(authority) {
+      var evaluation = Evaluation(.reject(.withoutRedirect(.hostUnknown)))
+      evaluation.notes.append(
+        "the request is for `\(authority)`; the policy's `gateway.origin` is `\(policy.gateway.origin)`")
+      return evaluation
+    }
+    let request = unreadSecret.map { request.replacingSecrets(by: $0) } ?? request
+    switch matcher.read(path: request.path, query: request.query ?? "") {
+    case .notEndpoint: return isUnlistedForm(request) ? unlisted() : Evaluation(.pass)
+    case .unlisted: return unlisted()
+    case .notPassed: return refuseOrPass(.pathNotPassed)
+    case .ambiguous: return refuseOrPass(.pathAmbiguous)
+    case .resembling: return refuseOrPass(.pathResemblesEndpoint)
+    case .exact(let endpoint):
+      var evaluation = evaluate(request, at: endpoint)
+      evaluation.endpoint = endpoint.nameInLog
+      return evaluation
+    }
+  }
+
+  private func isServed(_ authority: String) -> Bool {
+    let origin = policy.gateway.origin
+    let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
+    return [origin.authority.lowercased(), "\(host):\(origin.port)".lowercased()].contains(authority.lowercased())
+  }
+
+  private func evaluate(_ request: TriedRequest, at endpoint: Endpoint) -> Evaluation {
+    if let rejection = endpoint.closedWith { return refuseOrPass(rejection) }
+    switch endpoint {
+    case .authorization: return authorization(request)
+    case .token: return token(request)
+    case .revocation: return revocation(request)
+    case .introspection: return upstreamIntrospection(request)
+    case .pushedAuthorization: return pushed(request)
+    case .deviceAuthorization: return deviceAuthorization(request)
+    case .resourceIntrospection: return resourceIntrospection(request)
+    case .metadata: return policy.isEnforcing ? Evaluation(.forward) : observed(.metadataBypassesGateway)
+    case .protectedResource: return Evaluation(.forward)
+    case .callback, .consent, .start, .deviceVerification:
+      return Evaluation(.undetermined("the answer depends on a sign-in in progress"))
+    case .registration: return Evaluation(.undetermined("the metadata in a registration request are not evaluated"))
+    case .otherOwnPath: return Evaluation(.reject(.withoutRedirect(.pathNotPassed)))
+    case .closed, .upstreamMetadata: return Evaluation(.pass)
+    }
+  }
+
+  // MARK: Paths
+
+  private func refuseOrPass(_ rejection: Rejection) -> Evaluation {
+    policy.isEnforcing ? Evaluation(.reject(.withoutRedirect(rejection))) : observed(rejection)
+  }
+
+  private func observed(_ rejection: Rejection) -> Evaluation {
+    var evaluation = Evaluation(.pass)
+    evaluation.mode = .observe
+    evaluation.findings = [.wouldReject(rejection)]
+    return evaluation
+  }
+
+  private func unlisted() -> Evaluation {
+    policy.isEnforcing && policy.unlistedOAuth == .reject
+      ? Evaluation(.reject(.withoutRedirect(.unlistedOAuth))) : observed(.unlistedOAuth)
+  }
+
+  private func isUnlistedForm(_ request: TriedRequest) -> Bool {
+    guard request.method == "POST", FormContent.isForm(types: request.all("Content-Type"), encodings: []) else {
+      return false
+    }
+    return OAuthNames(form: Array((request.query ?? "").utf8)).union(OAuthNames(form: request.body))
+      .indicateOAuthRequest
+  }
+}
