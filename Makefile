@@ -43,7 +43,7 @@ deps-faults: deps
 	$(call install,strace python3)
 
 deps-load: deps
-	$(call install,nginx haproxy util-linux python3)
+	$(call install,nginx haproxy wrk util-linux python3)
 
 deps-stores: deps
 	$(call install,redis-server redis-sentinel haproxy nginx wrk strace util-linux python3)

@@ -55,6 +55,11 @@ public struct LimitSettings: Sendable, Equatable {
   /// The maximum number of token and revocation requests of one IPv4 address or one IPv6 /64 per minute, and also in
   /// one burst; 0 for no limit. Default: 3,000.
   public var tokenRequestsPerAddress = 3_000
+  /// The maximum number of client registrations from one network (/24 or /48) per minute, and also in one burst; 0 for
+  /// no limit. Default: 1,000.
+  public var registrationsPerNetwork = 1_000
+  /// The maximum number of client registrations per minute, and also in one burst; 0 for no limit. Default: 10,000.
+  public var registrations = 10_000
 
   /// Creates the defaults.
   public init() {}
@@ -202,6 +207,14 @@ public struct LimitSettings: Sendable, Equatable {
           """,
           "429",
         ]),
+      .number(
+        "registrations_per_network", \.registrationsPerNetwork, .word("off", or: .number(1...10_000_000)),
+        "Client registrations (RFC 7591) from one network, /24 or /48, a minute, and in one burst",
+        notes: ["a web application registers a client for each of its users from a few addresses", "429"]),
+      .number(
+        "registrations", \.registrations, .word("off", or: .number(1...10_000_000)),
+        "Client registrations from all networks a minute, and in one burst",
+        notes: ["a registration costs less than a token request, and nothing is stored for it", "429"]),
     ]
   ) { LimitSettings() }
 }

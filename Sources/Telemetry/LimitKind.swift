@@ -52,6 +52,10 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case tokenRequestsPerClient = "token_requests_per_client"
   /// The rate of token requests from one address.
   case tokenRequestsPerAddress = "token_requests_per_address"
+  /// The rate of client registrations from one network.
+  case registrationsPerNetwork = "registrations_per_network"
+  /// The rate of client registrations from all networks.
+  case registrations = "registrations"
 
   /// The position in `allCases`.
   var index: Int { LimitKind.allCases.firstIndex(of: self) ?? 0 }

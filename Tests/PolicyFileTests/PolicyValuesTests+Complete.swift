@@ -59,6 +59,8 @@ extension PolicyValuesTests {
         max_buffer_memory: 64MiB
         token_requests_per_client: 600
         token_requests_per_address: off
+        registrations_per_network: 50000
+        registrations: off
     upstream:
       url: https://legacy.example.com
       endpoints:

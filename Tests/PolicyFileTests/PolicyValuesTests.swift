@@ -142,6 +142,8 @@ struct PolicyValuesTests {
     expected.maxBufferMemory = 67_108_864
     expected.tokenRequestsPerClient = 600
     expected.tokenRequestsPerAddress = 0
+    expected.registrationsPerNetwork = 50_000
+    expected.registrations = 0
     #expect(policy.gateway.limits == expected)
     #expect(policy.upstream.reservedConnections == 4)
   }

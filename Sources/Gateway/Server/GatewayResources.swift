@@ -50,9 +50,9 @@ public struct GatewayResources: Sendable {
   /// Limits requests to the token and revocation endpoints by client. Counts a request only if it contains a sealed
   /// value or a verified secret of the client. The policy sets the rate.
   let clientTokenRequests: RateLimiter
-  /// Limits registrations by network.
+  /// Limits registrations by network; the policy sets the rate.
   let registrationsPerNetwork: RateLimiter
-  /// Limits all registrations together.
+  /// Limits all registrations together; the policy sets the rate.
   let registrations: RateLimiter
   /// The default of `max_buffer_memory`, in bytes.
   let bufferMemory: Int
@@ -123,11 +123,9 @@ public struct GatewayResources: Sendable {
     // docs/threat-model.md computes the probability of a right guess from these two rates. Tests send six wrong codes.
     userCodeAttempts = RateLimiter(TokenBucket.Rate(burst: 6, perMinute: 1))
     userCodeNetworkAttempts = RateLimiter(TokenBucket.Rate(burst: 30, perMinute: 3))
-    // The rates of these two limiters are not used to count requests: each request is counted at the policy's rate.
+    // The rates of these limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))
-    // A web application may register a client for each of its users at once. An id costs the gateway less than a
-    // token request, and nothing is stored.
     registrationsPerNetwork = RateLimiter(TokenBucket.Rate(burst: 1_000, perMinute: 1_000))
     registrations = RateLimiter(TokenBucket.Rate(burst: 10_000, perMinute: 10_000), maximumKeys: 128)
   }

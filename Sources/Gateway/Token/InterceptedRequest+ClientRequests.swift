@@ -103,7 +103,7 @@ extension InterceptedRequest {
   /// the limit.
   ///
   /// - Parameter perMinute: The number of requests per minute, which is also the capacity of the bucket.
-  private func throttled(
+  func throttled(
     _ key: RateKey, by limiter: RateLimiter, perMinute: Int, _ limit: LimitKind
   ) -> Response? {
     let rate = TokenBucket.Rate(burst: perMinute, perMinute: perMinute)
