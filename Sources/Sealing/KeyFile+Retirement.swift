@@ -39,6 +39,13 @@ extension KeyFile {
     return RegistrationRetirement(retirement: retirement, quarters: last.number - first.number + 1)
   }
 
+  /// Returns the number of quarters whose ids end if the key is retired; 0 for a key that has sealed none, that is
+  /// retired already, or that is no registration key.
+  public func quartersOfIDs(of id: KeyID, now: UnixTime) -> Int {
+    guard let retirement = registrationRetirement(of: id, now: now), retirement.retirement != .retired else { return 0 }
+    return retirement.quarters
+  }
+
   /// The time after a rotation within which every replica has to load the file. A replica seals with the old key until
   /// it has loaded the file. The file does not record when each replica loaded it; a day is enough for a restart in a
   /// maintenance window.

@@ -21,9 +21,13 @@ public struct KeyFile: Sendable {
 
   /// Returns a new file with one key in the state `seals`.
   ///
-  /// - Parameter now: the current time.
-  public static func generate(now: UnixTime) -> KeyFile {
-    KeyFile(keys: [SealingKey.generate(created: now, state: .seals)])
+  /// - Parameters:
+  ///   - now: the current time.
+  ///   - withRegistrationKey: true to add a key for the ids of registered clients.
+  public static func generate(now: UnixTime, withRegistrationKey: Bool = false) -> KeyFile {
+    var file = KeyFile(keys: [SealingKey.generate(created: now, state: .seals)])
+    if withRegistrationKey { _ = file.rotateRegistration(now: now) }
+    return file
   }
 
   init(keys: [SealingKey], registrationKeys: [SealingKey] = []) {

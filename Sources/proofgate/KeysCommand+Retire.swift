@@ -78,7 +78,7 @@ extension KeysCommand {
     private func retire(
       _ key: KeyID, _ registration: KeyFile.RegistrationRetirement, in keys: inout KeyFile
     ) throws {
-      let quarters = registration.quarters == 1 ? "one quarter" : "\(registration.quarters) quarters"
+      let quarters = Retire.quarters(registration.quarters)
       let sentence: String
       switch registration.retirement {
       case .unknownKey, .sealingKey:
@@ -97,6 +97,8 @@ extension KeysCommand {
       try source.write(keys)
       Console.inform(sentence)
     }
+
+    static func quarters(_ count: Int) -> String { count == 1 ? "one quarter" : "\(count) quarters" }
 
     private func longestLifetime() throws -> SealedLifetime {
       guard let policy else { return .ofAnyPolicy }

@@ -24,8 +24,11 @@ struct KeysCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The file to create, for its owner only; default: standard output.", valueName: "file"))
     var file: String?
 
+    @Flag(help: "Add a key for the ids of registered clients, which a policy with `registration` needs.")
+    var registration = false
+
     func run() throws {
-      let keys = KeyFile.generate(now: SystemClock.unixTime())
+      let keys = KeyFile.generate(now: SystemClock.unixTime(), withRegistrationKey: registration)
       guard let file else {
         Console.writeOutput(keys.render())
         return
@@ -74,7 +77,8 @@ extension KeysCommand {
   struct List: ParsableCommand {
     static var configuration: CommandConfiguration {
       CommandConfiguration(
-        abstract: "List the keys with id, creation time, state and the end of sealing. Never shows a secret.")
+        abstract: "List the keys with id, creation time, state and the end of sealing. Never shows a secret.",
+        discussion: "For a registration key, also shows in how many quarters it sealed ids, which end with it.")
     }
 
     @Option(help: ArgumentHelp("The file to read; default: standard input.", valueName: "file"))
@@ -85,12 +89,17 @@ extension KeysCommand {
       source.file = file
       let keys = try source.read()
       for key in keys.keys { Console.writeOutput(List.line(key)) }
-      for key in keys.registrationKeys { Console.writeOutput("registration  " + List.line(key)) }
+      let now = SystemClock.unixTime()
+      for key in keys.registrationKeys {
+        Console.writeOutput("registration  " + List.line(key, quarters: keys.quartersOfIDs(of: key.id, now: now)))
+      }
     }
 
-    private static func line(_ key: SealingKey) -> String {
-      let end = key.sealedUntilText.map { "  sealed until \($0)" } ?? ""
-      return "\(key.id)  \(key.createdText)  \(key.state.rawValue)\(end)\n"
+    private static func line(_ key: SealingKey, quarters: Int = 0) -> String {
+      var line = "\(key.id)  \(key.createdText)  \(key.state.rawValue)"
+      if let end = key.sealedUntilText { line += "  sealed until \(end)" }
+      if quarters > 0 { line += "  ids of \(Retire.quarters(quarters))" }
+      return line + "\n"
     }
   }
 }

@@ -30,6 +30,24 @@ struct KeysTests {
     #expect(rows.joined().allSatisfy { text.contains($0) })
   }
 
+  @Test("A new file can have a registration key, and `keys list` says in how many quarters it sealed ids")
+  func registration() throws {
+    let folder = try Folder()
+    let path = folder.path("keys")
+    #expect(try Program.run("keys", "generate", "--registration", "--file", path).code == 0)
+    let rows = try Program.run("keys", "list", "--file", path).output.split(separator: "\n")
+    #expect(rows.count == 2)
+    #expect(rows.last?.hasPrefix("registration  ") == true)
+    #expect(rows.last?.hasSuffix("  seals  ids of one quarter") == true, "\(rows)")
+    let id = try #require(rows.last?.split(separator: " ").dropFirst().first.map(String.init))
+    for _ in 0..<2 { _ = try Program.run("keys", "rotate", "--registration", "--file", path) }
+    let refused = try Program.run("keys", "retire", id, "--file", path)
+    #expect(refused.code == 1)
+    #expect(refused.errors.contains("the client ids of one quarter end with registration key \(id)"))
+    #expect(try Program.run("keys", "retire", id, "--now", "--file", path).code == 0)
+    #expect(try Program.run("keys", "list", "--file", path).output.contains("  retired"))
+  }
+
   @Test("A file in a missing folder gives one line and ends with 2")
   func noFolder() throws {
     let outcome = try Program.run("keys", "generate", "--file", "/no/such/folder/keys")
