@@ -105,10 +105,6 @@ extension Client {
   /// True if the client is not listed in the policy, so that its metadata come from itself (`UnlistedClientRules`).
   public var isUnlisted: Bool { allowedScopes != nil }
 
-  /// True if a `localhost` redirect URI that is registered without a port matches any port, like a loopback literal. An
-  /// app that registers itself does so before it knows its port.
-  public var acceptsAnyPortOfPortlessLocalhost: Bool { isUnlisted }
-
   /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the
   /// gateway at most logs and counts them.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }
@@ -180,6 +176,9 @@ public enum LocalhostPolicy: String, Sendable, CaseIterable {
   case reject
   /// A redirect URI matches only with the listed port.
   case exact
+  /// A redirect URI of a native app that is listed without a port matches with any port. One with a port matches only
+  /// with this port.
+  case portless
   /// A redirect URI of a native app matches with any port, as with a loopback literal.
   case anyPort = "any_port"
 }

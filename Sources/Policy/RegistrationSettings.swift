@@ -74,9 +74,15 @@ extension UnlistedRedirects {
       .flag(
         "loopback", \.loopback,
         """
-        `true`: native apps may have redirect URIs on loopback addresses and `localhost`; those without a port match any \
-        port
+        `true`: native apps may have redirect URIs on loopback addresses, which match on any port, and on `localhost`
         """),
+      .choice(
+        "localhost", \.localhost,
+        """
+        The rule for the name `localhost` (RFC 8252, section 8.3): `portless` lets a URI without a port match any port, \
+        because such an app registers before it knows its port
+        """,
+        default: "`portless`, or the value of `enforcement.localhost` unless that is `exact`"),
       .customReader(
         "schemes", .word("any", or: .list(.text("private-use schemes"), allowsSingleValue: true)),
         """

@@ -56,7 +56,7 @@ extension UnlistedClientRules {
     switch uri.kind {
     case .https(let host): return redirects.permits(host: host)
     case .loopback: return type == .native && redirects.loopback
-    case .localhost: return type == .native && redirects.loopback && enforcement.localhost != .reject
+    case .localhost: return type == .native && redirects.loopback && localhost != .reject
     case .privateUse(let scheme):
       guard type == .native else { return false }
       // A scheme without a period could belong to any program, so it must be listed.
@@ -64,6 +64,12 @@ extension UnlistedClientRules {
       return redirects.lists(scheme: scheme) || redirects.anyScheme && uri.schemeProblem(profile) == nil
     case .windowsBroker: return type == .native && (redirects.anyScheme || redirects.lists(scheme: "msapp"))
     }
+  }
+
+  /// The rule for redirect URIs with the name `localhost`. An app that registers itself does so before it knows its
+  /// port, so `exact` applies only if it is set for these clients (docs/adr/0033).
+  public var localhost: LocalhostPolicy {
+    redirects.localhost ?? (enforcement.localhost == .exact ? .portless : enforcement.localhost)
   }
 
   /// Returns the client that these rules make from metadata; `nil` if the client is denied or nothing of its metadata
@@ -94,6 +100,7 @@ extension UnlistedClientRules {
       redirectURIs: permitted.redirectURIs, pkce: .required, consent: .gateway, upstream: upstream,
       registration: .untrusted)
     settings.enforcement = enforcement
+    settings.enforcement.localhost = localhost
     settings.enforcement.mode = .enforce
     settings.enforcement.pushedAuthorization = .off
     settings.enforcement.rawRefreshUntil = nil
@@ -110,6 +117,8 @@ public struct UnlistedRedirects: Sendable {
   public var hosts: [String] = []
   /// True if a native app may have redirect URIs on loopback addresses and `localhost`.
   public var loopback = false
+  /// The rule for redirect URIs with the name `localhost`; `nil` for the default (`UnlistedClientRules.localhost`).
+  public var localhost: LocalhostPolicy?
   /// True if a native app may have any private-use scheme that satisfies `enforcement.schemes`.
   public var anyScheme = false
   /// The private-use schemes that native apps may have, also those without a period.

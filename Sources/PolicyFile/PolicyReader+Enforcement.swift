@@ -44,10 +44,11 @@ extension PolicyReader {
     if rules.state == .off, let field = fields.valid("state") {
       warn(.stateOff, field.node, "`state: off` does not even log requests without state; use `report` or `require`")
     }
-    if rules.localhost == .anyPort, let field = fields.valid("localhost") {
+    if rules.localhost == .anyPort || rules.localhost == .portless, let field = fields.valid("localhost") {
       warn(
         .localhostAnyPort, field.node,
-        "`localhost: any_port` trusts name resolution on the user's machine; have apps use `127.0.0.1` and `[::1]`")
+        "`localhost: \(rules.localhost.rawValue)` trusts name resolution on the user's machine; have apps use `127.0.0.1` and `[::1]`"
+      )
     }
     if rules.schemes == .minimum, let field = fields.valid("schemes") {
       warn(

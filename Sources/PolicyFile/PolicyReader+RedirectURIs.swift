@@ -131,7 +131,8 @@ extension PolicyReader {
       error(
         .localhostRedirect, uri.node,
         "\(quoted(uri.value.text)) is refused by `localhost: reject`; use `127.0.0.1` and `[::1]`")
-    case .exact:
+    case .exact, .portless:
+      if draft.rules.localhost == .portless, uri.value.kind == .localhost(port: nil) { break }
       warn(
         .localhostRedirect, uri.node,
         "\(quoted(uri.value.text)) depends on name resolution and matches on this port only; use `127.0.0.1` and "

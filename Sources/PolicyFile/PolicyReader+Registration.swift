@@ -120,7 +120,20 @@ extension PolicyReader {
   /// Reads the redirect URIs that clients may have which the policy does not list.
   func unlistedRedirects(_ field: Field) -> UnlistedRedirects {
     var redirects = UnlistedRedirects()
-    read(field.node, UnlistedRedirects.section, named: field.name, into: &redirects)
+    let fields = read(field.node, UnlistedRedirects.section, named: field.name, into: &redirects)
+    guard let node = fields?["localhost"]?.node else { return redirects }
+    switch redirects.localhost {
+    case .anyPort:
+      warn(
+        .localhostAnyPort, node,
+        "`localhost: any_port` ignores also the port that an app has registered; use `portless`")
+    case .exact:
+      note(
+        .localhostRedirect, node,
+        "`localhost: exact` refuses each app that registers a `localhost` URI without a port and then listens on one, "
+          + "as many command-line apps do; `portless` permits them")
+    case .portless, .reject, nil: break
+    }
     return redirects
   }
 

@@ -75,8 +75,11 @@ extension Client {
   /// (section 8.3).
   var allowedVariance: RedirectURI.AllowedVariance {
     guard self.application == .native else { return [] }
-    if self.localhost == .anyPort { return [.loopbackPort, .localhostPort] }
-    return self.acceptsAnyPortOfPortlessLocalhost ? [.loopbackPort, .omittedLocalhostPort] : .loopbackPort
+    return switch self.localhost {
+    case .reject, .exact: .loopbackPort
+    case .portless: [.loopbackPort, .omittedLocalhostPort]
+    case .anyPort: [.loopbackPort, .localhostPort]
+    }
   }
 
   /// True if the URI matches a registered one, except for the permitted differences.
