@@ -2,18 +2,25 @@ public import Time
 
 /// The content of a `client_id` that the gateway issued (RFC 7591): the metadata in force, and the quarter of issue.
 ///
-/// The gateway keeps no list of registered clients. The same metadata gives the same id within a quarter, so a client
-/// that registers again and again has one id.
+/// The gateway keeps no list of registered clients. The same metadata gives the same id within a quarter, so a public
+/// client that registers again and again has one id.
 public struct ClientRegistration: Hashable, Sendable {
   /// The metadata in force.
   public let metadata: ClientMetadata
   /// The quarter in which the id was issued.
   public let quarter: CalendarQuarter
+  /// Random bytes that only this registration has; `nil` for a public client. A client with a secret has them, so that
+  /// the same metadata never gives the same id and secret to two programs.
+  public let instance: [UInt8]?
+
+  /// The length of `instance` in bytes.
+  public static let instanceLength = 16
 
   /// Creates a registration.
-  public init(metadata: ClientMetadata, quarter: CalendarQuarter) {
+  public init(metadata: ClientMetadata, quarter: CalendarQuarter, instance: [UInt8]? = nil) {
     self.metadata = metadata
     self.quarter = quarter
+    self.instance = instance
   }
 }
 

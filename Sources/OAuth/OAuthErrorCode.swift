@@ -29,6 +29,8 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   /// This code and the next one are from RFC 7591, section 3.2.2.
   case invalidRedirectURI = "invalid_redirect_uri"
   case invalidClientMetadata = "invalid_client_metadata"
+  /// RFC 6750, section 3.1.
+  case invalidToken = "invalid_token"
 
   /// Creates the code for the error in an authorization response of the upstream. A known code is kept. A non-standard
   /// code for a denial by the user becomes `access_denied`, and any other text `server_error`.

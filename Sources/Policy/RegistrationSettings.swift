@@ -10,6 +10,9 @@ public struct RegistrationSettings: Sendable {
   public var path = "/register"
   /// The token that a registration request must contain (RFC 7591, section 1.2); `nil` if anyone may register.
   public var initialAccessToken: Secret?
+  /// True if a client that requests a method of authentication with a secret gets a secret; false if every registered
+  /// client is public.
+  public var issuesSecrets = false
   /// The end of the day before which no id is accepted. An id contains the quarter of its issue, so the ids of the
   /// quarter of this day are accepted; `nil` (default) for no limit.
   public var notBefore: UnixTime?
@@ -49,6 +52,12 @@ public struct RegistrationSettings: Sendable {
         "initial_access_token", .section("secret"),
         "The token that a registration request must contain (RFC 7591, section 1.2), at least 128 random bits",
         default: "none, anyone may register"),
+      .flag(
+        "secrets", \.issuesSecrets,
+        """
+        `true`: a client gets a secret, unless it requests the authentication method `none` or one that is not offered; \
+        each registration gets an id and a secret of its own
+        """),
       .date(
         "not_before", \.notBefore,
         """

@@ -3,8 +3,8 @@ public import OAuth
 /// The limits for clients that the policy does not list, and the template from which they are made. A source of such
 /// clients, for example dynamic registration, has one value of this type.
 ///
-/// A client's metadata can only narrow these limits. Every such client is public, needs PKCE, and gets the gateway's
-/// consent page.
+/// A client's metadata can only narrow these limits. Every such client needs PKCE and gets the gateway's consent page.
+/// All are public, except registered clients with a secret.
 public struct UnlistedClientRules: Sendable {
   /// The client of the gateway at the upstream, which all of these clients share.
   public var upstream: UpstreamClient
@@ -80,9 +80,10 @@ extension UnlistedClientRules {
   /// - Parameters:
   ///   - id: The `client_id` that the client sends.
   ///   - metadata: The validated metadata of the client.
-  public func client(_ id: ClientID, _ metadata: ClientMetadata) -> Client? {
+  ///   - secret: The secret that the gateway issued to the client; `nil` for a public client.
+  public func client(_ id: ClientID, _ metadata: ClientMetadata, secret: Secret? = nil) -> Client? {
     guard !denied.contains(id, metadata), let permitted = permitted(metadata) else { return nil }
-    return makeClient(id, permitted)
+    return makeClient(id, permitted, secret: secret)
   }
 
   /// Returns a client without redirect URIs, so that no authorization request of it can pass. Other requests of the
@@ -91,14 +92,14 @@ extension UnlistedClientRules {
     makeClient(id, ClientMetadata(applicationType: .native, redirectURIs: []))
   }
 
-  private func makeClient(_ id: ClientID, _ permitted: ClientMetadata) -> Client {
+  private func makeClient(_ id: ClientID, _ permitted: ClientMetadata, secret: Secret? = nil) -> Client {
     let tokens = permitted.scope?.text.split(separator: " ").map(String.init) ?? scopes
     var upstream = upstream
     upstream.scopes = ScopeRules(drop: upstream.scopes?.drop, default: tokens)
     var settings = ClientSettings(
-      id: id, name: permitted.name, kind: .public, application: permitted.applicationType == .web ? .web : .native,
-      redirectURIs: permitted.redirectURIs, pkce: .required, consent: .gateway, upstream: upstream,
-      registration: .untrusted)
+      id: id, name: permitted.name, kind: secret == nil ? .public : .confidential,
+      application: permitted.applicationType == .web ? .web : .native, redirectURIs: permitted.redirectURIs,
+      pkce: .required, consent: .gateway, secret: secret, upstream: upstream, registration: .untrusted)
     settings.enforcement = enforcement
     settings.enforcement.localhost = localhost
     settings.enforcement.mode = .enforce

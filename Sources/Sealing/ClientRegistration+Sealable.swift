@@ -8,7 +8,8 @@ private struct Flags: OptionSet {
   static let hasName = Flags(rawValue: 2)
   static let hasScope = Flags(rawValue: 4)
   static let usesRefreshTokens = Flags(rawValue: 8)
-  static let all: Flags = [isWeb, hasName, hasScope, usesRefreshTokens]
+  static let hasInstance = Flags(rawValue: 16)
+  static let all: Flags = [isWeb, hasName, hasScope, usesRefreshTokens, hasInstance]
 }
 
 extension ClientRegistration: Sealable {
@@ -25,6 +26,7 @@ extension ClientRegistration: Sealable {
     if metadata.name != nil { flags.insert(.hasName) }
     if metadata.scope != nil { flags.insert(.hasScope) }
     if metadata.usesRefreshTokens { flags.insert(.usesRefreshTokens) }
+    if instance != nil { flags.insert(.hasInstance) }
     payload.writeByte(ClientRegistration.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeNumber(UInt64(clamping: quarter.number))
@@ -32,6 +34,7 @@ extension ClientRegistration: Sealable {
     for uri in metadata.redirectURIs { payload.writeText(uri.text) }
     if let name = metadata.name { payload.writeText(name) }
     if let scope = metadata.scope { payload.writeText(scope.text) }
+    if let instance { payload.writeBytes(withoutLength: instance) }
   }
 
   /// Reads the current format version. Throws `PayloadError` for any other form.
@@ -45,10 +48,12 @@ extension ClientRegistration: Sealable {
     for _ in 0..<count { uris.append(try payload.readRedirectURI()) }
     let name = flags.contains(.hasName) ? try payload.readText() : nil
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
+    let instance =
+      flags.contains(.hasInstance) ? try payload.readBytes(count: ClientRegistration.instanceLength) : nil
     self.init(
       metadata: ClientMetadata(
         name: name, applicationType: flags.contains(.isWeb) ? .web : .native, redirectURIs: uris, scope: scope,
         usesRefreshTokens: flags.contains(.usesRefreshTokens)),
-      quarter: quarter)
+      quarter: quarter, instance: instance)
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 internal import Cryptography
 public import OAuth
 
@@ -12,5 +13,14 @@ extension Sealer {
     var writer = PayloadWriter()
     registration.write(to: &writer)
     return seal(writer.bytes, for: .registration, in: nil, salt: syntheticSalt(of: writer.bytes))
+  }
+
+  /// Returns the secret of a registered client: an HMAC-SHA256 of its sealed registration, under a key that is derived
+  /// for this alone from the key that sealed it (docs/adr/0032). Throws `OpenError` if `text` was not sealed with a key
+  /// of the ring.
+  public func clientSecret(of text: String) throws(OpenError) -> Secret {
+    var key = try sealingHKDF(of: text).expand(info: Array("proofgate client secret".utf8), length: 32)
+    defer { wipe(&key) }
+    return Secret(Base64URL.encode(hmacSHA256(key: key, message: Array(text.utf8))))
   }
 }

@@ -96,12 +96,7 @@ public final class Sealer {
   public func open(
     _ text: String, as purpose: Purpose, in binding: SealBinding? = nil
   ) throws(OpenError) -> [UInt8] {
-    // Most `state` values that clients choose are shorter than any sealed value, so checking the length first saves
-    // work.
-    let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.maximumLength
-    guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
-      envelope[1..<Sealer.keyIDOffset].elementsEqual(Sealer.magic)
-    else { throw .malformed }
+    let envelope = try Sealer.envelope(of: text)
     let saltOffset = Sealer.keyIDOffset + KeyID.byteCount
     let key = try keyRing.key(envelope[Sealer.keyIDOffset..<saltOffset])
     let salt = envelope.span.extracting(saltOffset..<Sealer.headerLength)
@@ -112,6 +107,23 @@ public final class Sealer {
       authenticating: associatedData(key.id, purpose, binding))
     guard let payload else { throw .notAuthentic }
     return payload
+  }
+
+  private static func envelope(of text: String) throws(OpenError) -> [UInt8] {
+    // Most `state` values that clients choose are shorter than any sealed value, so checking the length first saves
+    // work.
+    let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.maximumLength
+    guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
+      envelope[1..<Sealer.keyIDOffset].elementsEqual(Sealer.magic)
+    else { throw .malformed }
+    return envelope
+  }
+
+  /// Returns the extracted key of the key that sealed `text`. Does not verify that the text is authentic.
+  func sealingHKDF(of text: String) throws(OpenError) -> HKDFSHA256 {
+    let envelope = try Sealer.envelope(of: text)
+    let key = try keyRing.key(envelope[Sealer.keyIDOffset..<Sealer.keyIDOffset + KeyID.byteCount])
+    return Sealer.extractedKey(key.id, in: extractedKeys)
   }
 
   /// Returns the salt of a registration: the first 16 bytes of an HMAC-SHA256 of the purpose, the issuer and the

@@ -47,6 +47,21 @@ extension GatewayFixture {
     return try response.registration().clientID
   }
 
+  /// Posts a form as a client that authenticates with a secret, or without one.
+  func post(
+    _ target: String, _ form: Form, as client: String, secret: String?, _ method: String
+  ) async throws -> Response {
+    guard let secret else { return try await post(target, form) }
+    var form = form
+    if method == "client_secret_post" {
+      form.append("client_secret", secret)
+      return try await post(target, form)
+    }
+    form.remove("client_id")
+    let credentials = BasicCredentials(user: client, password: Secret(secret))
+    return try await post(target, form, ["Authorization": credentials.header.reveal()])
+  }
+
   func expectRegistrationError(
     _ response: Response, _ error: String, sourceLocation: SourceLocation = #_sourceLocation
   ) {

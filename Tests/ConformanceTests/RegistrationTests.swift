@@ -49,16 +49,24 @@ struct RegistrationTests {
     }
   }
 
-  @Test("8252-8.3-localhost: a localhost URI with a port matches this port only, one without a port any port")
+  @Test("8252-8.3-localhost: exact matching refuses another port than the registered one, and a setting frees the port")
   func localhost() async throws {
-    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
-      let exact = try await gateway.registeredID(["http://localhost:8080/cb"])
-      _ = try await gateway.expectErrorPage(gateway.authorizationTarget(exact, "http://localhost:5000/cb"))
-      let free = try await gateway.registeredID(["http://localhost/cb"])
-      let response = try await gateway.get(gateway.authorizationTarget(free, "http://localhost:5000/cb"))
-      #expect(response.status == 200)
-      _ = try await gateway.expectErrorPage(gateway.authorizationTarget(free, "http://127.0.0.1:5000/cb"))
-      await gateway.reload { $0.registration?.rules.enforcement.localhost = .reject }
+    let policy = try GatewayFixture.registering { $0.rules.redirects.localhost = .exact }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await gateway.registeredID(["http://localhost/cb"])
+      let target = gateway.authorizationTarget(id, "http://localhost:5000/cb")
+      _ = try await gateway.expectErrorPage(target)
+      // The default for registered clients (docs/adr/0033).
+      await gateway.reload { $0.registration?.rules.redirects.localhost = nil }
+      #expect(try await gateway.get(target).status == 200)
+      _ = try await gateway.expectErrorPage(gateway.authorizationTarget(id, "http://127.0.0.1:5000/cb"))
+      let other = try await gateway.registeredID(["http://localhost:8080/cb"])
+      let otherPort = gateway.authorizationTarget(other, "http://localhost:5000/cb")
+      _ = try await gateway.expectErrorPage(otherPort)
+      await gateway.reload { $0.registration?.rules.redirects.localhost = .anyPort }
+      #expect(try await gateway.get(otherPort).status == 200)
+      await gateway.reload { $0.registration?.rules.redirects.localhost = .reject }
+      _ = try await gateway.expectErrorPage(target)
       gateway.expectRegistrationError(try await gateway.register(["http://localhost/cb"]), "invalid_redirect_uri")
     }
   }
@@ -159,6 +167,19 @@ struct RegistrationTests {
       #expect(asked.status == 201)
       #expect(try asked.registration().method == "none")
     }
+    let policy = try GatewayFixture.registering { $0.issuesSecrets = true }
+    try await GatewayFixture.run(policy) { gateway in
+      let client = try await gateway.register(["https://web3.example.com/cb"]).registration()
+      #expect(client.method == "client_secret_basic")
+      #expect(client.secret != nil)
+      for method in ["none", "private_key_jwt", "client_secret_jwt"] {
+        let client = try await gateway.register(
+          ["https://web3.example.com/cb"], "\"token_endpoint_auth_method\":\"\(method)\""
+        ).registration()
+        #expect(client.method == "none")
+        #expect(client.secret == nil)
+      }
+    }
   }
 
   @Test("7591-2-ignore-unknown, 7591-5-no-upstream-leak: unknown members and a proposed client_id are ignored")
@@ -214,9 +235,14 @@ struct RegistrationTests {
     try await GatewayFixture.run(closed) { gateway in
       let refused = try await gateway.register([Self.native])
       #expect(refused.status == 401)
-      #expect(refused.headers["WWW-Authenticate"]?.hasPrefix("Bearer") == true)
+      #expect(refused.headers["WWW-Authenticate"] == "Bearer realm=\"proofgate\"")
       let json = "{\"redirect_uris\":[\"\(Self.native)\"]}"
-      #expect(try await gateway.register(json: json, ["Authorization": "Bearer wrong"]).status == 401)
+      let wrong = try await gateway.register(json: json, ["Authorization": "Bearer wrong"])
+      #expect(wrong.status == 401)
+      #expect(wrong.headers["WWW-Authenticate"] == "Bearer realm=\"proofgate\", error=\"invalid_token\"")
+      for response in [refused, wrong] {
+        #expect(response.text.contains("\"error\":\"invalid_token\""), "\(response.text)")
+      }
       #expect(try await gateway.register(json: json, ["Authorization": "Bearer \(token)"]).status == 201)
     }
     try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in

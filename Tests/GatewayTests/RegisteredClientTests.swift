@@ -11,11 +11,11 @@ import Time
 /// Clients that registered themselves, after their registration.
 @Suite("Registered clients")
 struct RegisteredClientTests {
-  private static let uri = "http://127.0.0.1/cb"
-  private static let usedURI = "http://127.0.0.1:51004/cb"
-  private static let refreshing = "\"grant_types\":[\"authorization_code\",\"refresh_token\"]"
+  static let uri = "http://127.0.0.1/cb"
+  static let usedURI = "http://127.0.0.1:51004/cb"
+  static let refreshing = "\"grant_types\":[\"authorization_code\",\"refresh_token\"]"
 
-  private static func policy(_ adjust: (inout RegistrationSettings) -> Void = { _ in }) throws -> Policy {
+  static func policy(_ adjust: (inout RegistrationSettings) -> Void = { _ in }) throws -> Policy {
     try FixturePolicy.with { fixture in
       var settings = RegistrationSettings()
       settings.rules.scopes = ["mail", "openid"]
@@ -29,8 +29,7 @@ struct RegisteredClientTests {
     }
   }
 
-  private func id(_ gateway: GatewayFixture, _ uri: String = uri, _ members: String = refreshing) async throws -> String
-  {
+  func id(_ gateway: GatewayFixture, _ uri: String = uri, _ members: String = refreshing) async throws -> String {
     let body = "{\"redirect_uris\":[\"\(uri)\"],\(members)}"
     let response = try await gateway.send(
       Request(
@@ -139,6 +138,67 @@ struct RegisteredClientTests {
       for refused in [try await gateway.redeem(code, id, Self.usedURI), try await refresh(gateway, token, id)] {
         #expect(refused.status == 400, "\(refused.text)")
         #expect(refused.text.contains("invalid_client"))
+      }
+    }
+  }
+
+  @Test(
+    "A raw code that an observed request sends to the redirect URI of a registered client is worthless to the client")
+  func rawCodeOfObservedRequest() async throws {
+    let policy = try FixturePolicy.with { fixture in
+      fixture.registration = try? Self.policy().registration
+      fixture.unknownClients = .observe
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let uri = "https://other.example.net/cb"
+      let id = try await id(gateway, uri)
+      gateway.upstream.script { request in
+        request.path == "/authorize"
+          ? Response(status: 302, headers: ["Location": uri + "?code=raw-code&state=s1"]) : nil
+      }
+      // The gateway keeps no list of registered clients, so it cannot know that the URI belongs to one.
+      let observed = try await gateway.get(
+        "/authorize?response_type=code&client_id=old-app&redirect_uri=https%3A%2F%2Fother.example.net%2Fcb&state=s1")
+      #expect(observed.location?.contains("code=raw-code") == true, "\(observed.text)")
+      gateway.upstream.script(nil)
+      try await gateway.expectRefused(post: "/token", gateway.tokenForm("raw-code", id, uri))
+        .expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("The metadata names methods with a secret exactly if registered clients can get one")
+  func secretMethods() async throws {
+    let policy = try FixturePolicy.with { fixture in
+      fixture.registration = try? Self.policy().registration
+      for id in ["w1", "web:2", "w3"] { fixture.remove(id) }
+    }
+    try await GatewayFixture.run(policy) { gateway async throws in
+      let path = "/.well-known/oauth-authorization-server"
+      #expect(try await gateway.get(path).text.contains("\"token_endpoint_auth_methods_supported\":[\"none\"]"))
+      await gateway.reload { $0.registration?.issuesSecrets = true }
+      #expect(
+        try await gateway.get(path).text.contains(
+          "\"token_endpoint_auth_methods_supported\":[\"client_secret_basic\",\"client_secret_post\",\"none\"]"))
+    }
+  }
+
+  @Test("The limits of registrations are those of the policy, for each network and for all")
+  func registrationLimits() async throws {
+    for key in [\LimitSettings.registrationsPerNetwork, \LimitSettings.registrations] {
+      let policy = try FixturePolicy.with { fixture in
+        fixture.registration = try? Self.policy().registration
+        fixture.gateway.limits[keyPath: key] = 3
+      }
+      try await GatewayFixture.run(policy) { gateway in
+        for _ in 0..<3 { _ = try await id(gateway) }
+        let body = Array("{\"redirect_uris\":[\"\(Self.uri)\"]}".utf8)
+        let request = Request(
+          method: "POST", target: "/register", headers: ["Content-Type": "application/json"], body: body)
+        let refused = try await gateway.send(request)
+        #expect(refused.status == 429)
+        #expect(refused.headers["Retry-After"] != nil)
+        await gateway.reload { $0.gateway.limits[keyPath: key] = 0 }
+        #expect(try await gateway.send(request).status == 201)
       }
     }
   }

@@ -12,7 +12,7 @@ import stage
 REGISTRATIONS = 1_000_000
 WARM_UP = 50_000  # buffers and allocator reach a stable size
 ROUND = 10  # seconds of one run of wrk
-ROUNDS = 60  # more than the slowest machine needs
+ROUNDS = 120  # more than the slowest machine needs
 CONNECTIONS = 32
 # The usual variation of a process. Four bytes per registration would be twice as much.
 MEMORY = 2.0  # MiB

@@ -14,7 +14,8 @@ struct RegistrationPolicyTests {
         registration:
           path: /oauth/register
           scopes: [mail, openid]
-          redirects: { https: [app.example.com, .example.net], loopback: true, schemes: [com.example.app] }
+          redirects: { https: [app.example.com, .example.net], loopback: true, localhost: reject, schemes: [com.example.app] }
+          secrets: true
           upstream: { client_id: legacy, client_secret: { env: LEGACY_SECRET } }
           initial_access_token: { env: STRONG_SECRET }
           not_before: 2027-03-31
@@ -27,6 +28,8 @@ struct RegistrationPolicyTests {
     #expect(registration.scopes == ["mail", "openid"])
     #expect(registration.redirects.hosts == ["app.example.com", ".example.net"])
     #expect(registration.redirects.loopback)
+    #expect(registration.redirects.localhost == .reject)
+    #expect(registration.issuesSecrets)
     #expect(registration.redirects.schemes == ["com.example.app"])
     #expect(registration.upstream.clientID == ClientID("legacy"))
     #expect(registration.upstream.redirectURI == .callback)
@@ -34,6 +37,28 @@ struct RegistrationPolicyTests {
     #expect(registration.notBefore != nil)
     #expect(registration.denied.ids == ["pg1.x"])
     #expect(registration.denied.names == ["*bank*"])
+  }
+
+  @Test(
+    "A portless `localhost` URI of a registered client matches any port unless the policy says otherwise",
+    arguments: [
+      ("", "", LocalhostPolicy.portless, ""), ("", "reject", .reject, ""), ("", "any_port", .anyPort, "any_port"),
+      ("reject", "", .reject, ""), ("reject", "portless", .portless, ""), ("any_port", "", .anyPort, "any_port"),
+      ("", "exact", .exact, "as many command-line apps do"), ("any_port", "exact", .exact, "any_port"),
+    ])
+  func localhost(general: String, own: String, expected: LocalhostPolicy, finding: String) throws {
+    let outcome = try FindingCase(
+      .invalidValue, "localhost",
+      edits: general.isEmpty ? [] : [("mode: enforce", "mode: enforce\n  localhost: \(general)")],
+      clients: """
+        registration:
+          scopes: [mail]
+          redirects: { loopback: true\(own.isEmpty ? "" : ", localhost: \(own)") }
+          upstream: { client_id: legacy }
+        """, expected: ""
+    ).load()
+    #expect(outcome.policy?.registration?.rules.localhost == expected)
+    #expect(finding.isEmpty ? outcome.text.isEmpty : outcome.text.contains(finding), "\(outcome.text)")
   }
 
   @Test("A registration without limits, an id of a registered client and wrong values are errors")

@@ -40,6 +40,32 @@ struct RegistrationSealingTests {
     #expect(sealer.seal(payload(try registration("App")), for: .code) != code)
   }
 
+  @Test("The secret of a client depends on its id and on the key that sealed the id, and stays the same in a rotation")
+  func secrets() throws {
+    var file = KeyFile.generate(now: Self.now, withRegistrationKey: true)
+    let metadata = try registration("App").metadata
+    let ids = try [1, 2].map { (byte: UInt8) -> String in
+      let instance = [UInt8](repeating: byte, count: ClientRegistration.instanceLength)
+      let value = ClientRegistration(metadata: metadata, quarter: CalendarQuarter(number: 227), instance: instance)
+      let sealer = Sealer(keyRing: try #require(file.ring?.registration), issuer: "i")
+      let id = sealer.seal(idempotently: value)
+      #expect(try sealer.open(ClientRegistration.self, from: id) == value)
+      return id
+    }
+    let first = Sealer(keyRing: try #require(file.ring?.registration), issuer: "i")
+    let secrets = try ids.map { try first.clientSecret(of: $0).reveal() }
+    #expect(Set(secrets).count == 2)
+    #expect(secrets.allSatisfy { $0.utf8.count == 43 })
+    for _ in 0..<2 { _ = file.rotateRegistration(now: Self.now + 100) }
+    let rotated = Sealer(keyRing: try #require(file.ring?.registration), issuer: "i")
+    #expect(try ids.map { try rotated.clientSecret(of: $0).reveal() } == secrets)
+    let key = try #require(file.registrationKeys.first?.id)
+    let isRetired = file.retire(key)
+    #expect(isRetired)
+    let without = Sealer(keyRing: try #require(file.ring?.registration), issuer: "i")
+    #expect(throws: OpenError.retiredKey(key)) { try without.clientSecret(of: ids[0]) }
+  }
+
   @Test("A registration key rotates and retires apart from the others, and its retirement counts quarters")
   func keys() throws {
     var file = KeyFile.generate(now: Self.now)
@@ -61,8 +87,10 @@ struct RegistrationSealingTests {
     let both = Sealer(keyRing: try #require(again.ring?.registration), issuer: "i")
     #expect(try both.open(ClientRegistration.self, from: text) == value)
     #expect(file.registrationRetirement(of: first, now: later)?.quarters == 4)
+    #expect(file.quartersOfIDs(of: first, now: later) == 4)
     let isRetired = file.retire(first)
     #expect(isRetired)
+    #expect(file.quartersOfIDs(of: first, now: later) == 0)
     let without = Sealer(keyRing: try #require(file.ring?.registration), issuer: "i")
     #expect(throws: OpenError.retiredKey(first)) { try without.open(ClientRegistration.self, from: text) }
   }

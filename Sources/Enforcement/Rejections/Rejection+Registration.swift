@@ -13,8 +13,8 @@ extension Rejection {
     source: "RFC 7591, section 3.2.2",
     refused: "A registration request was not JSON, had a member with a value that is not accepted, or was too long.",
     why: """
-      The metadata becomes part of the `client_id`, and its name is shown to users. Registered clients are public and \
-      use the authorization code grant.
+      The metadata becomes part of the `client_id`, and its name is shown to users. Registered clients use the \
+      authorization code grant.
       """,
     remedy: "Read `error_description` in the response, and correct the metadata.")
 
@@ -26,8 +26,8 @@ extension Rejection {
     remedy: "Read `error_description` in the response. The operator permits more in `registration.redirects`.")
 
   package static let registrationUnauthorized = Rejection(
-    "registration-unauthorized", .invalidClient, 401, .noRedirect, "an initial access token is required",
-    source: "RFC 7591, section 3",
+    "registration-unauthorized", .invalidToken, 401, .noRedirect, "an initial access token is required",
+    source: "RFC 7591, section 3; RFC 6750, section 3.1",
     refused: "A registration request had no initial access token, or a wrong one.",
     why: "The policy limits registration to those that have the token (`registration.initial_access_token`).",
     remedy: "Send the token that the operator gave you: `Authorization: Bearer TOKEN`.")

@@ -95,7 +95,7 @@ public final class RedemptionPermit: Sendable {
     family = TransactionID(ofLoginWith: digest, in: code.transactionID)
     target = AccessTokenTarget(client: client.id, resource: resource, scope: code.scope, family: family)
     sealsRefreshToken =
-      (client.kind == .public || credentials.isHeld || resource != nil)
+      (client.kind == .public || client.isUnlisted || credentials.isHeld || resource != nil)
       && !client.canRefreshAtUpstream(with: authentication)
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),

@@ -55,6 +55,7 @@ struct OfferedCapabilities: Sendable {
     if let registration = policy.registration {
       offer("registration_endpoint", at: [registration.path])
       addUnlistedClients()
+      if registration.issuesSecrets { authenticationMethods.formUnion(OfferedCapabilities.secretMethods) }
     }
     if policy.clientDocuments != nil {
       flags["client_id_metadata_document_supported"] = true
@@ -116,9 +117,12 @@ struct OfferedCapabilities: Sendable {
     case .public: authenticationMethods.insert("none")
     // Credentials that only the upstream can verify may have other forms, such as assertions. An assertion names the
     // upstream as its audience, so a client cannot learn from this document how to make it.
-    case .confidential: authenticationMethods.formUnion(["client_secret_basic", "client_secret_post"])
+    case .confidential: authenticationMethods.formUnion(OfferedCapabilities.secretMethods)
     }
   }
+
+  /// The methods of authentication with a secret that the gateway compares (RFC 7591, section 2).
+  static let secretMethods = ["client_secret_basic", "client_secret_post"]
 
   /// Returns the members of the document. No value is an empty list (RFC 8414, section 3.2).
   ///

@@ -28,15 +28,8 @@ extension ClientMetadata {
   /// - Parameter permits: Returns true if the policy permits the redirect URI to a client of the type. The others are
   ///   left out (section 3.2.1: the server may replace values).
   init(
-    json bytes: [UInt8], permits: (RedirectURI, ApplicationType) -> Bool
+    _ members: [String: JSONValue], permits: (RedirectURI, ApplicationType) -> Bool
   ) throws(MetadataProblem) {
-    guard bytes.count <= ClientMetadata.maximumJSONLength,
-      let members = JSONValue.members(of: bytes, duplicates: .refuse)
-    else {
-      throw .metadata(
-        "the body is not a JSON object in UTF-8 of at most \(ClientMetadata.maximumJSONLength) bytes, or repeats a member"
-      )
-    }
     let given = try ClientMetadata.redirectURIs(members["redirect_uris"])
     let type = try ClientMetadata.applicationType(members["application_type"], given.valid)
     let permitted = given.valid.filter { permits($0, type) }
@@ -44,13 +37,28 @@ extension ClientMetadata {
       throw .redirectURI(given.problem?.description ?? "the policy permits none of the redirect URIs")
     }
     let usesRefreshTokens = try ClientMetadata.usesRefreshTokens(members)
-    // The method in force is always `none` (section 3.2.1), so only the type of the value matters.
-    if let method = members["token_endpoint_auth_method"], method.text == nil {
-      throw .metadata("token_endpoint_auth_method is not a string")
-    }
+    // A method that is not offered is replaced (section 3.2.1), so only the type of the value matters.
+    _ = try ClientMetadata.secretMethod(members)
     self.init(
       name: try ClientMetadata.name(members["client_name"]), applicationType: type, redirectURIs: permitted,
       scope: try ClientMetadata.scope(members["scope"]), usesRefreshTokens: usesRefreshTokens)
+  }
+
+  /// Returns the members of a JSON object.
+  static func members(json bytes: [UInt8]) throws(MetadataProblem) -> [String: JSONValue] {
+    guard bytes.count <= maximumJSONLength, let members = JSONValue.members(of: bytes, duplicates: .refuse) else {
+      throw .metadata(
+        "the body is not a JSON object in UTF-8 of at most \(maximumJSONLength) bytes, or repeats a member")
+    }
+    return members
+  }
+
+  /// Returns the method of authentication with a secret that the client requests; `nil` if it requests none or one that
+  /// is not offered. The default is `client_secret_basic` (section 2).
+  static func secretMethod(_ members: [String: JSONValue]) throws(MetadataProblem) -> String? {
+    guard let value = members["token_endpoint_auth_method"] else { return OfferedCapabilities.secretMethods.first }
+    guard let method = value.text else { throw .metadata("token_endpoint_auth_method is not a string") }
+    return OfferedCapabilities.secretMethods.contains(method) ? method : nil
   }
 
   /// The metadata in the form that is sealed: equal for equal content, whatever the order of its lists.

@@ -4,8 +4,8 @@ import HTTP
 import OAuth
 import Policy
 import Proxy
-import Reactor
 import Stores
+import Telemetry
 import Time
 
 /// The client registration endpoint (RFC 7591). The gateway stores nothing: the `client_id` in the response contains
@@ -35,22 +35,25 @@ struct RegistrationEndpoint {
     }
     do throws(MetadataProblem) {
       let rules = ids.settings.rules
-      let requested = try ClientMetadata(json: request.body) { rules.permits($0, $1) }
+      let members = try ClientMetadata.members(json: request.body)
+      let requested = try ClientMetadata(members) { rules.permits($0, $1) }
       guard let metadata = rules.permitted(requested) else {
         return refuse(.metadata("the policy permits none of the requested scopes"))
       }
-      guard let id = ids.issue(metadata.canonical, now: intercepted.now) else {
+      let method = ids.settings.issuesSecrets ? try ClientMetadata.secretMethod(members) : nil
+      let instance = method == nil ? nil : intercepted.gateway.random.take(ClientRegistration.instanceLength)
+      guard let id = ids.issue(metadata.canonical, instance: instance, now: intercepted.now) else {
         return refuse(.metadata("the metadata is too long"))
       }
       // A denied client does not learn that the policy names it.
-      guard let client = rules.client(id, metadata.canonical) else {
+      guard let client = ids.client(id.rawValue) else {
         return refuse(.metadata("the policy does not permit this client"))
       }
       intercepted.recordClient(id: id.rawValue)
       if metadata.redirectURIs.contains(where: \.isLocalhost) {
         intercepted.trail.findings.append("localhost-redirect")
       }
-      return intercepted.registrationResponse(client, metadata)
+      return intercepted.registrationResponse(client, metadata, method: method)
     } catch {
       return refuse(error)
     }
@@ -73,7 +76,9 @@ struct RegistrationEndpoint {
 
   private func refuseUnauthorized() -> Response {
     var response = intercepted.tokenRejection(.withoutRedirect(.registrationUnauthorized))
-    response.headers.set("WWW-Authenticate", "Bearer realm=\"proofgate\"")
+    // RFC 6750, section 3.1: the field has no error code if the request has no token.
+    let error = request.headers.contains("Authorization") ? ", error=\"invalid_token\"" : ""
+    response.headers.set("WWW-Authenticate", "Bearer realm=\"proofgate\"" + error)
     return response
   }
 
@@ -93,25 +98,24 @@ extension InterceptedRequest {
   /// The limits are for networks, not for addresses: a web application registers clients for all its users from a few
   /// addresses.
   func throttledRegistration() -> Response? {
-    let now = SystemClock.monotonicTime()
+    let limits = policy.gateway.limits
     let resources = gateway.resources
-    let key = RateKey(network: request.peer.address)
-    if !resources.registrationsPerNetwork.take(key, now: now) {
-      return throttled(after: resources.registrationsPerNetwork.retryAfter(key, now: now))
+    if limits.registrationsPerNetwork > 0,
+      let response = throttled(
+        RateKey(network: request.peer.address), by: resources.registrationsPerNetwork,
+        perMinute: limits.registrationsPerNetwork, .registrationsPerNetwork)
+    {
+      return response
     }
-    if !resources.registrations.take(RateKey(), now: now) {
-      return throttled(after: resources.registrations.retryAfter(RateKey(), now: now))
-    }
-    return nil
+    guard limits.registrations > 0 else { return nil }
+    return throttled(RateKey(), by: resources.registrations, perMinute: limits.registrations, .registrations)
   }
 
-  private func throttled(after wait: Seconds?) -> Response {
-    trail.recordRefusal(.tooManyRequests)
-    return tokenThrottled("too many registrations", retryAfter: wait ?? 1)
-  }
-
-  /// Returns the response to a registration: the id and the metadata in force (RFC 7591, section 3.2.1).
-  func registrationResponse(_ client: Client, _ metadata: ClientMetadata) -> Response {
+  /// Returns the response to a registration: the id, the secret if there is one, and the metadata in force (RFC 7591,
+  /// section 3.2.1).
+  ///
+  /// - Parameter method: The authentication method of a client with a secret; `nil` for a public client.
+  func registrationResponse(_ client: Client, _ metadata: ClientMetadata, method: String?) -> Response {
     let grants: [GrantType] = [.authorizationCode] + (metadata.usesRefreshTokens ? [.refreshToken] : [])
     var members: [String: JSONValue] = [
       "client_id": .string(client.id.rawValue),
@@ -119,9 +123,14 @@ extension InterceptedRequest {
       "redirect_uris": .array(metadata.redirectURIs.map { .string($0.text) }),
       "grant_types": .array(grants.map { .string($0.rawValue) }),
       "response_types": .array([.string("code")]),
-      "token_endpoint_auth_method": .string("none"),
+      "token_endpoint_auth_method": .string(method ?? "none"),
       "application_type": .string(metadata.applicationType.rawValue),
     ]
+    if let secret = client.secret {
+      members["client_secret"] = .string(secret.reveal())
+      // The secret does not expire. It ends with the id.
+      members["client_secret_expires_at"] = .integer(0)
+    }
     if let name = metadata.name { members["client_name"] = .string(name) }
     if let scope = metadata.scope ?? client.upstream.scopes?.defaultScope { members["scope"] = .string(scope.text) }
     return json(201, members)

@@ -16,8 +16,11 @@ struct RegistrationIDs {
   }
 
   /// Returns the id of a client with this metadata; `nil` if the id would be too long.
-  func issue(_ metadata: ClientMetadata, now: UnixTime) -> ClientID? {
-    let registration = ClientRegistration(metadata: metadata, quarter: CalendarQuarter(containing: now))
+  ///
+  /// - Parameter instance: The random bytes of a client with a secret; `nil` for a public client.
+  func issue(_ metadata: ClientMetadata, instance: [UInt8]? = nil, now: UnixTime) -> ClientID? {
+    let registration = ClientRegistration(
+      metadata: metadata, quarter: CalendarQuarter(containing: now), instance: instance)
     let id = ClientID.issuedPrefix + sealer.seal(idempotently: registration)
     return id.utf8.count <= ClientID.maximumIssuedLength ? ClientID(id) : nil
   }
@@ -25,13 +28,16 @@ struct RegistrationIDs {
   /// Returns the client with this id; `nil` if the gateway did not issue the id, or if the id ended: its key is
   /// retired, its quarter is before `not_before`, or the policy denies the client or nothing that it registered is
   /// permitted any more.
+  ///
+  /// A client with a secret stays confidential if `secrets` is switched off later.
   func client(_ id: String) -> Client? {
-    guard ClientID.isIssued(id), id.utf8.count <= ClientID.maximumIssuedLength,
-      let registration = try? sealer.open(
-        ClientRegistration.self, from: String(id.dropFirst(ClientID.issuedPrefix.utf8.count))),
-      isAccepted(registration.quarter)
+    guard ClientID.isIssued(id), id.utf8.count <= ClientID.maximumIssuedLength else { return nil }
+    let sealed = String(id.dropFirst(ClientID.issuedPrefix.utf8.count))
+    guard let registration = try? sealer.open(ClientRegistration.self, from: sealed), isAccepted(registration.quarter)
     else { return nil }
-    return settings.rules.client(ClientID(id), registration.metadata)
+    guard registration.instance != nil else { return settings.rules.client(ClientID(id), registration.metadata) }
+    guard let secret = try? sealer.clientSecret(of: sealed) else { return nil }
+    return settings.rules.client(ClientID(id), registration.metadata, secret: secret)
   }
 
   private func isAccepted(_ quarter: CalendarQuarter) -> Bool {
