@@ -69,6 +69,11 @@ public final class ProcessStatus: Sendable {
 
   var current: State { state.withLock { $0 } }
 
+  /// Returns true if an event loop is stalled: its current turn has taken longer than `stallThreshold`.
+  public func hasStalledLoop(at now: MonotonicTime) -> Bool {
+    current.loops.contains { $0.turnDuration(at: now) > ProcessStatus.stallThreshold }
+  }
+
   /// Records in the metrics which event loops are stalled: their current turn has taken longer than `stallThreshold`.
   /// Returns the number of these loops.
   ///

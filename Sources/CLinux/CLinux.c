@@ -167,26 +167,43 @@ int32_t cl_connect(int32_t fd, const cl_address *address) {
   return result(connect(fd, &system.any, length));
 }
 
-int32_t cl_connect_unix(const char *path) {
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
+// Returns the size of the address of a Unix socket, or -ENAMETOOLONG.
+static int32_t to_unix(const char *path, struct sockaddr_un *address) {
+  *address = (struct sockaddr_un){.sun_family = AF_UNIX};
   size_t length = strlen(path);
-  if (length >= sizeof address.sun_path) return -ENAMETOOLONG;
-  memcpy(address.sun_path, path, length);
-  socklen_t size = sizeof address;
-  if (path[0] == '@') {
-    // A name in the abstract namespace begins with a zero byte and has no zero byte at its end.
-    address.sun_path[0] = 0;
-    size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length);
-  }
+  if (length >= sizeof address->sun_path) return -ENAMETOOLONG;
+  memcpy(address->sun_path, path, length);
+  if (path[0] != '@') return sizeof *address;
+  // A name in the abstract namespace begins with a zero byte and has no zero byte at its end.
+  address->sun_path[0] = 0;
+  return (int32_t)(offsetof(struct sockaddr_un, sun_path) + length);
+}
+
+int32_t cl_connect_unix(const char *path) {
+  struct sockaddr_un address;
+  int32_t size = to_unix(path, &address);
+  if (size < 0) return size;
   int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   // The connect of a Unix socket succeeds or fails immediately.
-  if (connect(fd, (struct sockaddr *)&address, size) < 0) {
+  if (connect(fd, (struct sockaddr *)&address, (socklen_t)size) < 0) {
     int error = errno;
     close(fd);
     return -error;
   }
   return fd;
+}
+
+int32_t cl_send_datagram_unix(const char *path, const void *bytes, size_t count) {
+  struct sockaddr_un address;
+  int32_t size = to_unix(path, &address);
+  if (size < 0) return size;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  ssize_t sent = sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, (socklen_t)size);
+  int error = sent < 0 ? errno : 0;
+  close(fd);
+  return -error;
 }
 
 int32_t cl_local_address(int32_t fd, cl_address *address) {

@@ -11,7 +11,7 @@ struct Proofgate: ParsableCommand {
       version: Version.text,
       subcommands: [
         ServeCommand.self, CheckCommand.self, ExplainCommand.self, KeysCommand.self, StoreCommand.self,
-        RulesCommand.self, DemoCommand.self,
+        RulesCommand.self, HealthcheckCommand.self, DemoCommand.self,
       ])
   }
 

@@ -16,6 +16,7 @@ final class Service {
   let poller: Poller
   private let source: PolicySource
   private let logDestination: LogFile.Destination
+  private let manager: ServiceManager
   /// The configuration in force.
   private var configuration: Configuration
   /// The keys of TLS session tickets. A reload keeps them, so that clients can resume their sessions.
@@ -47,6 +48,7 @@ final class Service {
     self.source = source
     self.configuration = configuration
     logDestination = log
+    manager = ServiceManager(environment: source.environment, process: ProcessControl.identifier)
     waiter = Waiter(poller)
   }
 
@@ -75,6 +77,10 @@ final class Service {
     // From here on, this thread handles signals. A blocked write to standard error must not delay the signals.
     Console.writeInBackground()
     announce(parts)
+    reportReady()
+    if let interval = manager.watchdogInterval {
+      poller.start(Watchdog(poller, manager, parts.status, every: interval))
+    }
     poller.start(
       UpstreamNotice(
         poller, configuration.policy.upstream, upstreamTLS.client.withLock { $0 }, parts.upstreamWatch))
@@ -84,6 +90,7 @@ final class Service {
       if wantsReload, !isReloading {
         wantsReload = false
         isReloading = true
+        manager.reportReloading(at: SystemClock.monotonicTime())
         // The reload is a separate activity, so that the service can end while a large policy is being read.
         poller.start(Reload(self, parts))
       } else {
@@ -163,6 +170,14 @@ final class Service {
         + "policy \(policy.version) with \(Service.counted(policy.clients.count, "client"))")
   }
 
+  /// Informs the service manager that the gateway serves, at the start and after each reload.
+  private func reportReady() {
+    let policy = configuration.policy
+    let status = "policy \(policy.version) with \(Service.counted(policy.clients.count, "client"))"
+    guard let error = manager.reportReady(status) else { return }
+    Console.warn("the service manager cannot be informed: \(error)")
+  }
+
   private static func counted(_ count: Int, _ noun: String) -> String {
     "\(count) \(noun)\(count == 1 ? "" : "s")"
   }
@@ -199,6 +214,7 @@ final class Service {
     func run() async {
       await service.reload(parts)
       service.isReloading = false
+      if !service.isEnding { service.reportReady() }
       service.waiter.resume(.ready)
     }
   }
@@ -290,6 +306,7 @@ final class Service {
 
   private func end(_ parts: Parts) async {
     let gateway = configuration.policy.gateway
+    manager.reportStopping(within: gateway.drainTimeout)
     Console.inform("draining, for at most \(gateway.drainTimeout.count) ms")
     let closedCount = await parts.gateway.server.drain(
       delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)

@@ -57,6 +57,8 @@ int32_t cl_connect(int32_t fd, const cl_address *_Nonnull address);
 /// Returns a descriptor that is connected to the Unix socket at `path`, or -errno: -EAGAIN if the queue of the server is
 /// full. `@` at the start means a name in the abstract namespace.
 int32_t cl_connect_unix(const char *_Nonnull path);
+/// Sends one datagram to the Unix socket at `path`, whose name cl_connect_unix describes, without blocking.
+int32_t cl_send_datagram_unix(const char *_Nonnull path, const void *_Nonnull bytes, size_t count);
 int32_t cl_local_address(int32_t fd, cl_address *_Nonnull address);
 int32_t cl_peer_address(int32_t fd, cl_address *_Nonnull address);
 /// Returns and clears the pending error of the socket: -errno, or 0 without an error.

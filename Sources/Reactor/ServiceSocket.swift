@@ -1,0 +1,23 @@
+import CLinux
+
+/// The socket on which a service manager receives the state of a service, as `sd_notify(3)` describes it.
+public struct ServiceSocket: Sendable {
+  private let path: String
+
+  /// Creates a socket from the value of `NOTIFY_SOCKET`: a path, or `@` and a name in the abstract namespace. Returns
+  /// `nil` for any other value.
+  public init?(path: String) {
+    guard path.hasPrefix("/") || path.hasPrefix("@"), path.utf8.count > 1 else { return nil }
+    self.path = path
+  }
+
+  /// Sends one message without blocking.
+  public func send(_ message: String) throws(IOError) {
+    let bytes = Array(message.utf8)
+    let result = unsafe bytes.withUnsafeBytes { buffer -> Int32 in
+      guard let base = buffer.baseAddress else { return 0 }
+      return unsafe cl_send_datagram_unix(path, base, buffer.count)
+    }
+    _ = try IOError.check(result)
+  }
+}

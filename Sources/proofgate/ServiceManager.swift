@@ -1,0 +1,77 @@
+import Admin
+import Reactor
+import Time
+
+/// The service manager that has started this process, such as systemd for a unit with `Type=notify`. It receives the
+/// state of the process (`sd_notify(3)`). Without a service manager, the functions do nothing.
+struct ServiceManager: Sendable {
+  private let socket: ServiceSocket?
+  /// The time between two signs of life, a third of the time after which the service manager restarts the process;
+  /// `nil` if it expects none.
+  let watchdogInterval: Milliseconds?
+
+  /// - Parameters:
+  ///   - environment: The variables that the service manager sets.
+  ///   - process: The id of this process. Signs of life are expected only of the process in `WATCHDOG_PID`.
+  init(environment: [String: String], process: Int) {
+    socket = environment["NOTIFY_SOCKET"].flatMap { ServiceSocket(path: $0) }
+    let isMeant = environment["WATCHDOG_PID"].map { $0 == "\(process)" } ?? true
+    let microseconds = environment["WATCHDOG_USEC"].flatMap { Int($0) } ?? 0
+    watchdogInterval =
+      socket != nil && isMeant && microseconds > 0 ? Milliseconds(max(1, microseconds / 3_000)) : nil
+  }
+
+  /// Reports that the process serves. Returns the reason why this failed: without the report, systemd ends the process
+  /// after `TimeoutStartSec`.
+  ///
+  /// - Parameter status: One line for the operator.
+  func reportReady(_ status: String) -> IOError? {
+    do throws(IOError) {
+      try socket?.send("READY=1\nSTATUS=\(status)")
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Reports that a reload has begun. Its end is reported with `reportReady`.
+  func reportReloading(at time: MonotonicTime) {
+    try? socket?.send("RELOADING=1\nMONOTONIC_USEC=\(time.milliseconds * 1_000)")
+  }
+
+  /// Reports that the process ends, and asks for the time that a drain may take.
+  func reportStopping(within time: Milliseconds) {
+    // The time after the drain in which the log and the store are closed.
+    let closing: Milliseconds = 10_000
+    try? socket?.send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\((time + closing).count * 1_000)")
+  }
+
+  /// Sends a sign of life.
+  func keepAlive() {
+    try? socket?.send("WATCHDOG=1")
+  }
+}
+
+/// Sends signs of life to the service manager while no event loop is stalled. The main loop, on which it runs, shows that
+/// it turns itself. Only a process with a watchdog wakes up for this.
+final class Watchdog: Activity {
+  private let poller: Poller
+  private let manager: ServiceManager
+  private let status: ProcessStatus
+  private let interval: Milliseconds
+
+  init(_ poller: Poller, _ manager: ServiceManager, _ status: ProcessStatus, every interval: Milliseconds) {
+    self.poller = poller
+    self.manager = manager
+    self.status = status
+    self.interval = interval
+  }
+
+  func run() async {
+    let waiter = Waiter(poller)
+    while true {
+      if !status.hasStalledLoop(at: SystemClock.monotonicTime()) { manager.keepAlive() }
+      _ = await waiter.sleep(until: poller.deadline(after: interval))
+    }
+  }
+}

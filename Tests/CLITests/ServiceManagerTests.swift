@@ -1,0 +1,116 @@
+import Foundation
+import Testing
+
+@Suite("A service manager that starts the gateway")
+struct ServiceManagerTests {
+  /// A service manager in Python, which prints each message that it receives on one line.
+  private static let program = """
+    import socket, sys
+    name = sys.argv[1]
+    receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    receiver.bind("\\0" + name[1:] if name[0] == "@" else name)
+    receiver.settimeout(60)
+    print("listening", flush=True)
+    while True:
+        print(receiver.recv(4096).decode().replace("\\n", " "), flush=True)
+    """
+
+  private final class Manager {
+    private let process = Process()
+    private let output = Pipe()
+    private var unread = ""
+
+    init(_ name: String) throws {
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = ["python3", "-c", ServiceManagerTests.program, name]
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      try #require(message() == "listening")
+    }
+
+    deinit { process.terminate() }
+
+    /// The next message; `nil` if the service manager has ended, because it received nothing for a minute.
+    func message() -> String? {
+      while true {
+        if let end = unread.firstIndex(of: "\n") {
+          defer { unread.removeSubrange(...end) }
+          return String(unread[..<end])
+        }
+        let data = output.fileHandleForReading.availableData
+        if data.isEmpty { return nil }
+        unread += String(decoding: data, as: UTF8.self)
+      }
+    }
+  }
+
+  private static func serve(_ folder: Folder, _ environment: [String: String]) throws -> Child {
+    try folder.write("policy.yaml", try ServedPolicy().text)
+    return try Child(
+      ["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")], environment: environment)
+  }
+
+  @Test(
+    "Start, reload, refused reload and drain are reported to a socket at a path or at an abstract name",
+    arguments: ["/", "@"])
+  func life(kind: String) throws {
+    let folder = try Folder()
+    let name = kind == "/" ? folder.path("n") : "@proofgate-\(UUID().uuidString)"
+    let manager = try Manager(name)
+    let child = try Self.serve(folder, ["NOTIFY_SOCKET": name])
+    let start = try #require(manager.message())
+    #expect(start.hasPrefix("READY=1 STATUS=policy "))
+    #expect(start.hasSuffix(" with 1 client"))
+    let good = try folder.read("policy.yaml")
+    for text in [good, good.replacingOccurrences(of: "version: 1", with: "version: 0")] {
+      try folder.write("policy.yaml", text)
+      child.signal(SIGHUP)
+      let begin = try #require(manager.message())
+      #expect(begin.hasPrefix("RELOADING=1 MONOTONIC_USEC="))
+      let end = manager.message()
+      #expect(end == start)
+    }
+    child.signal(SIGTERM)
+    // The drain may take 30 s, and 10 s are added for the log and the store.
+    let stop = manager.message()
+    #expect(stop == "STOPPING=1 EXTEND_TIMEOUT_USEC=40000000")
+    #expect(child.wait() == 0)
+  }
+
+  @Test("Signs of life are sent if the service manager expects them of this process")
+  func watchdog() throws {
+    let folder = try Folder()
+    let manager = try Manager(folder.path("n"))
+    let child = try Self.serve(folder, ["NOTIFY_SOCKET": folder.path("n"), "WATCHDOG_USEC": "300000"])
+    let start = manager.message()
+    #expect(start?.hasPrefix("READY=1 ") == true)
+    for _ in 0..<3 {
+      let sign = manager.message()
+      #expect(sign == "WATCHDOG=1")
+    }
+    child.signal(SIGTERM)
+    #expect(child.wait() == 0)
+  }
+
+  @Test("No signs of life are sent for another process, and a socket that does not exist is only a warning")
+  func other() throws {
+    let folder = try Folder()
+    let manager = try Manager(folder.path("n"))
+    let environment = ["NOTIFY_SOCKET": folder.path("n"), "WATCHDOG_USEC": "3000", "WATCHDOG_PID": "1"]
+    let child = try Self.serve(folder, environment)
+    let start = manager.message()
+    #expect(start?.hasPrefix("READY=1 ") == true)
+    Thread.sleep(forTimeInterval: 0.2)
+    child.signal(SIGTERM)
+    let next = manager.message()
+    #expect(next?.hasPrefix("STOPPING=1 ") == true)
+    #expect(child.wait() == 0)
+
+    let second = try Folder()
+    let alone = try Self.serve(second, ["NOTIFY_SOCKET": "/nonexistent/socket"])
+    _ = try alone.lines(until: "the service manager cannot be informed: No such file or directory")
+    alone.signal(SIGTERM)
+    #expect(alone.wait() == 0)
+  }
+}
