@@ -2,9 +2,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-paths deps-stores demo test reference conformance mutation lint build bench \
+.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring clean
+  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring deploy-check install deb package-check clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -51,6 +51,9 @@ deps-stores: deps
 # The package also enables a service, which the test does not use.
 deps-monitoring: deps
 	$(call install,prometheus python3 python3-yaml)
+
+deps-package: deps
+	$(call install,debootstrap dpkg man-db groff-base systemd python3)
 
 deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
@@ -117,6 +120,25 @@ image:
 	  $(MAKE) --no-print-directory build; \
 	  deploy/check-static $(BINARY); \
 	fi
+
+## install: installs the static binary, man pages and completions below PREFIX (/usr/local); DESTDIR is for packages
+install: PREFIX := /usr/local
+install: build
+	deploy/install $(BINARY) $(PREFIX)
+
+## deb: builds a Debian package in .build/dist
+deb: build
+	deploy/debian/build $(BINARY) .build/dist
+
+## package-check: installs, upgrades, removes and purges the Debian package in a chroot; needs root
+package-check: deps-package build
+	Tests/Operations/package $(BINARY)
+
+## deploy-check: checks the files of deploy/ against each other and against the policy that each contains
+deploy-check: deps
+	$(call install,python3 python3-yaml)
+	swift build --product proofgate
+	Tests/Operations/deploy .build/debug/proofgate
 
 ## interop: runs real clients, also agents, against real legacy servers through the gateway, and the commands of docs/agents.md
 interop: deps-interop
