@@ -209,7 +209,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "HTTP2TestSupport", "TLSTestSupport", "Gateway", "Compression", "Enforcement",
+        "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway", "Compression",
+        "Enforcement", "DiskStore", "RedisStore",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
         "HTTP", "HTTP1", "HTTP2", "Time",

@@ -42,17 +42,20 @@ final class DocumentConnection {
       switch socket.send(buffer) {
       case .moved: continue
       case .wouldBlock: try await wait(.writable)
-      case .ended, .failed: throw .unavailable("its server closed the connection")
+      case .ended, .failed: throw .unavailable(.response, "its server closed the connection")
       }
     }
     buffer.clear()
     var (response, framing) = try await head(buffer)
+    if case .length(let length) = framing, length > ClientDocument.maximumLength { throw DocumentConnection.tooLong }
     var decoder = BodyDecoder(framing)
     while !decoder.isFinished {
       if buffer.isEmpty {
         buffer.clear()
         guard try await receive(buffer) else {
-          guard decoder.endsCompletely() else { throw .unavailable("its server sent an incomplete response") }
+          guard decoder.endsCompletely() else {
+            throw .unavailable(.response, "its server sent an incomplete response")
+          }
           break
         }
       }
@@ -60,19 +63,19 @@ final class DocumentConnection {
       do throws(MessageError) {
         piece = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
       } catch {
-        throw .unavailable("its server sent a malformed response")
+        throw .unavailable(.response, "its server sent a malformed response")
       }
       guard piece.consumed > 0 || decoder.isFinished else {
-        throw .unavailable("its server sent a malformed response")
+        throw .unavailable(.response, "its server sent a malformed response")
       }
       response.body += buffer.bytes(from: piece.data.lowerBound, count: piece.data.count)
       buffer.consume(piece.consumed)
-      guard response.body.count <= ClientDocument.maximumLength else {
-        throw .invalid("it is longer than \(ClientDocument.maximumLength) bytes")
-      }
+      guard response.body.count <= ClientDocument.maximumLength else { throw DocumentConnection.tooLong }
     }
     return response
   }
+
+  private static let tooLong = DocumentFailure.invalid("it is longer than \(ClientDocument.maximumLength) bytes")
 
   /// Receives the head of the final response and checks it. Leaves the bytes of the body in `buffer`.
   private func head(_ buffer: Buffer) async throws(DocumentFailure) -> (DocumentResponse, BodyFraming) {
@@ -85,15 +88,15 @@ final class DocumentConnection {
           return try ResponseHeadParser.parse(bytes, length: length, to: .get, into: fields)
         }
       } catch {
-        throw .unavailable("its server sent a malformed response")
+        throw .unavailable(.response, "its server sent a malformed response")
       }
       if let head {
         let response = try buffer.withSpan { (bytes: Span<UInt8>) throws(DocumentFailure) in try check(head, bytes) }
         buffer.consume(head.length)
         return (response, head.body)
       }
-      guard buffer.receiveRoom > 0 else { throw .unavailable("its server sent a head that is too long") }
-      guard try await receive(buffer) else { throw .unavailable("its server sent no complete response") }
+      guard buffer.receiveRoom > 0 else { throw .unavailable(.response, "its server sent a head that is too long") }
+      guard try await receive(buffer) else { throw .unavailable(.response, "its server sent no complete response") }
     }
   }
 
@@ -104,7 +107,7 @@ final class DocumentConnection {
     case 200: break
     case 300..<400: throw .invalid("its server redirects")
     case 400..<500: throw .status(head.status)
-    case 500...: throw .unavailable("its server answered with status \(head.status)")
+    case 500...: throw .unavailable(.response, "its server answered with status \(head.status)")
     // No field of the request asks for an interim response.
     default: throw .invalid("its server answered with status \(head.status)")
     }
@@ -147,14 +150,14 @@ final class DocumentConnection {
       case .moved: return true
       case .wouldBlock: try await wait(.readable)
       case .ended: return false
-      case .failed: throw .unavailable("the connection to its server broke")
+      case .failed: throw .unavailable(.response, "the connection to its server broke")
       }
     }
   }
 
   private func wait(_ wanted: Readiness) async throws(DocumentFailure) {
     if await waiter.wait(socket, wanted, until: deadline) == .timedOut {
-      throw .unavailable("its server took longer than \(Seconds(DocumentFetcher.timeout).count) s")
+      throw .unavailable(.timeout, "its server took longer than \(Seconds(DocumentFetcher.timeout).count) s")
     }
   }
 }

@@ -1,8 +1,8 @@
 /// The reason why a client ID metadata document cannot be used. The texts are for the developer of the client and the
 /// operator; they contain no part of the response.
 public enum DocumentFailure: Error, Equatable, Sendable, CustomStringConvertible {
-  /// No complete response arrived: an error of the network, of TLS or of the server, or too many fetches.
-  case unavailable(String)
+  /// No complete response arrived.
+  case unavailable(DocumentOutage, String)
   /// The server refused the request with this status, 400 to 499.
   case status(Int)
   /// The response is not an acceptable document.
@@ -19,9 +19,27 @@ public enum DocumentFailure: Error, Equatable, Sendable, CustomStringConvertible
   /// The reason in words.
   public var description: String {
     switch self {
-    case .unavailable(let reason): reason
+    case .unavailable(_, let reason): reason
     case .status(let status): "its server answered with status \(status)"
     case .invalid(let reason): reason
     }
   }
+}
+
+/// The step of a fetch that failed although the document may be acceptable.
+public enum DocumentOutage: Equatable, Sendable {
+  /// The look-up of the host.
+  case lookUp
+  /// The check of the host's addresses: the gateway may connect to none of them.
+  case address
+  /// The connection.
+  case connection
+  /// The TLS handshake.
+  case tls
+  /// Any step after the look-up, because the time was over.
+  case timeout
+  /// The response.
+  case response
+  /// The limit on the number of fetches: nothing was fetched.
+  case rate
 }

@@ -86,7 +86,7 @@ public final class DocumentFetcher: Sendable {
     do throws(TLSFailure) {
       try await server.tls.connect(socket, with: waiter, gate: gate, until: deadline)
     } catch {
-      throw .unavailable("\(error)")
+      throw .unavailable(error == .timedOut ? .timeout : .tls, "\(error)")
     }
     let response = try await DocumentConnection(socket, poller, waiter, deadline).get(url)
     return FetchedDocument(
@@ -100,7 +100,7 @@ public final class DocumentFetcher: Sendable {
     do throws(TLSError) {
       tls = try TLSClient(name: url.host, authorities: authorities)
     } catch {
-      throw .unavailable("\(error)")
+      throw .unavailable(.tls, "\(error)")
     }
     let made = Server(resolver: makeResolver(url.host, url.port), tls: tls)
     return servers.withLock { servers in
@@ -120,8 +120,8 @@ public final class DocumentFetcher: Sendable {
     let found: [Address]
     switch await resolver.resolve(on: poller, until: deadline) {
     case .success(let addresses)?: found = addresses
-    case .failure?: throw .unavailable("its host has no address")
-    case nil: throw .unavailable("the look-up of its host took too long")
+    case .failure?: throw .unavailable(.lookUp, "its host has no address")
+    case nil: throw .unavailable(.lookUp, "the look-up of its host took too long")
     }
     var own = ownAddresses
     for name in ownNames {
@@ -129,11 +129,11 @@ public final class DocumentFetcher: Sendable {
       case .success(let addresses)?: own += addresses
       // A name that cannot be resolved here has no address that could be compared.
       case .failure?: continue
-      case nil: throw .unavailable("the look-up of its host took too long")
+      case nil: throw .unavailable(.lookUp, "the look-up of its host took too long")
       }
     }
     let permitted = found.filter { isPermitted($0, own: own) }
-    guard !permitted.isEmpty else { throw .unavailable("its host has no address that is publicly reachable") }
+    guard !permitted.isEmpty else { throw .unavailable(.address, "its host has no address that is publicly reachable") }
     return Array(permitted.prefix(DocumentFetcher.maximumAttempts))
   }
 
@@ -150,9 +150,9 @@ public final class DocumentFetcher: Sendable {
         return try await poller.connect(to: address, with: waiter, until: deadline)
       } catch {
         if case .failed = error { continue }
-        throw .unavailable("its server does not accept connections in time")
+        throw .unavailable(.timeout, "its server does not accept connections in time")
       }
     }
-    throw .unavailable("its server does not accept connections")
+    throw .unavailable(.connection, "its server does not accept connections")
   }
 }

@@ -52,7 +52,7 @@ struct DocumentShare {
       return .wait(value)
     }
     guard bucket.take(DocumentShare.rate, now: now) else {
-      return .found(stale ?? .failure(.unavailable("too many documents of its host were requested")))
+      return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []
     return .fetch

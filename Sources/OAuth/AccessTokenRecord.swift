@@ -15,6 +15,9 @@ public struct AccessTokenRecord: Sendable, Equatable {
   public var issuedAt: UnixTime
   /// The time at which the token expires.
   public var expiry: UnixTime
+  /// The outline of the client's metadata, if its id is the URL of a metadata document: with it, the current policy
+  /// decides whether the client is still permitted. `nil` for every other client.
+  public var document: ClientMetadata?
   /// True if the upstream issued the same token to several clients of the resource, so that the client which presents
   /// the token is not known.
   public var isShared = false
@@ -23,7 +26,8 @@ public struct AccessTokenRecord: Sendable, Equatable {
 
   /// Creates the record of a token that the upstream has just issued.
   public init(
-    clientID: ClientID, resource: String?, scope: Scope?, family: TransactionID?, issuedAt: UnixTime, expiry: UnixTime
+    clientID: ClientID, resource: String?, scope: Scope?, family: TransactionID?, issuedAt: UnixTime,
+    expiry: UnixTime, document: ClientMetadata? = nil
   ) {
     self.clientID = clientID
     self.resource = resource
@@ -31,6 +35,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
     self.family = family
     self.issuedAt = issuedAt
     self.expiry = expiry
+    self.document = document
   }
 
   /// Returns the record after the upstream has issued the same token again; `nil` if the new record names another

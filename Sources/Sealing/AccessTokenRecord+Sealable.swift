@@ -11,7 +11,8 @@ extension AccessTokenRecord: Sealable {
     static let hasFamily = Flags(rawValue: 4)
     static let isShared = Flags(rawValue: 8)
     static let isRevoked = Flags(rawValue: 16)
-    static let all: Flags = [hasResource, hasScope, hasFamily, isShared, isRevoked]
+    static let hasDocument = Flags(rawValue: 32)
+    static let all: Flags = [hasResource, hasScope, hasFamily, isShared, isRevoked, hasDocument]
   }
 
   /// The only version that is read.
@@ -28,6 +29,9 @@ extension AccessTokenRecord: Sealable {
     if family != nil { flags.insert(.hasFamily) }
     if isShared { flags.insert(.isShared) }
     if isRevoked { flags.insert(.isRevoked) }
+    // A client acts with one redirect URI at a time. Without one, no rule could permit the client.
+    let documentURI = document?.redirectURIs.first
+    if documentURI != nil { flags.insert(.hasDocument) }
     payload.writeByte(AccessTokenRecord.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeTime(issuedAt)
@@ -36,6 +40,7 @@ extension AccessTokenRecord: Sealable {
     if let resource { payload.writeText(resource) }
     if let scope { payload.writeText(scope.text) }
     if let family { payload.writeBytes(withoutLength: family.bytes) }
+    if let document, let documentURI { payload.writeDocument(document, documentURI) }
   }
 
   /// Reads the current format version. Throws `PayloadError` for any other form.
@@ -48,8 +53,10 @@ extension AccessTokenRecord: Sealable {
     let resource = flags.contains(.hasResource) ? try payload.readText() : nil
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
     let family = flags.contains(.hasFamily) ? try payload.readTransactionID() : nil
+    let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
     self.init(
-      clientID: clientID, resource: resource, scope: scope, family: family, issuedAt: issuedAt, expiry: expiry)
+      clientID: clientID, resource: resource, scope: scope, family: family, issuedAt: issuedAt, expiry: expiry,
+      document: document)
     isShared = flags.contains(.isShared)
     isRevoked = flags.contains(.isRevoked)
   }

@@ -48,7 +48,7 @@ public final class DecisionLog: Sendable {
   }
 
   /// Appends a record to the buffer of the worker with this index. Does nothing if there is no such worker. Each worker
-  /// passes only its own index.
+  /// passes only its own index. A thread that is no worker may pass any index, which only affects its room.
   public func append(_ record: DecisionRecord, worker: Int) {
     guard buffers.indices.contains(worker) else { return }
     let outcome = buffers[worker].append(record)

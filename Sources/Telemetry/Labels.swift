@@ -23,6 +23,8 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case revocation
   /// The introspection endpoint (RFC 7662).
   case introspection
+  /// A listener at which proxies check bearer tokens for one resource.
+  case check
   /// The device authorization endpoint (RFC 8628).
   case device
   /// The page on which a user enters and confirms the code of a device (RFC 8628).

@@ -18,6 +18,8 @@ public struct PrometheusText: Sendable {
     var page = PrometheusText()
     page.writeRequests(snapshot)
     page.writeDecisions(snapshot)
+    page.writeTokenChecks(snapshot)
+    page.writeDocumentFetches(snapshot)
     page.writeLimits(snapshot)
     page.writeConnections(snapshot)
     page.writeUpstream(snapshot)
@@ -55,6 +57,30 @@ public struct PrometheusText: Sendable {
           ("endpoint", labels.endpoint.rawValue), ("client", labels.client), ("rule", labels.rule),
           ("decision", labels.decision.rawValue),
         ], count)
+    }
+  }
+
+  /// The series that have a value. A policy without resources or client documents has none.
+  private mutating func writeTokenChecks(_ snapshot: MetricsSnapshot) {
+    guard !snapshot.tokenChecks.isEmpty else { return }
+    writeMetric("proofgate_token_checks_total", "counter", "Checks of access tokens for resource servers, by outcome.")
+    for endpoint in DecisionEndpoint.allCases {
+      for outcome in TokenCheckOutcome.allCases {
+        let labels = TokenCheckLabels(endpoint: endpoint, outcome: outcome)
+        guard let count = snapshot.tokenChecks[labels] else { continue }
+        writeSample(
+          "proofgate_token_checks_total", [("endpoint", endpoint.rawValue), ("outcome", outcome.rawValue)], count)
+      }
+    }
+  }
+
+  private mutating func writeDocumentFetches(_ snapshot: MetricsSnapshot) {
+    guard !snapshot.documentFetches.isEmpty else { return }
+    let name = "proofgate_client_document_fetches_total"
+    writeMetric(name, "counter", "Fetches of client ID metadata documents, by outcome.")
+    for outcome in DocumentFetchOutcome.allCases {
+      guard let count = snapshot.documentFetches[outcome] else { continue }
+      writeSample(name, [("outcome", outcome.rawValue)], count)
     }
   }
 

@@ -26,6 +26,8 @@ public final class WorkerMetrics: Sendable {
   private let pausesEnded = Counter()
   private let stalled = Atomic<Bool>(false)
   private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
+  private let tokenChecks = Mutex<[TokenCheckLabels: UInt64]>([:])
+  private let documentFetches = Mutex<[DocumentFetchOutcome: UInt64]>([:])
   private let clients: ClientSeries
 
   init(clients: ClientSeries) {
@@ -91,7 +93,7 @@ public final class WorkerMetrics: Sendable {
   /// called on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
-  /// Counts a record for the decision log (see `MetricsSnapshot.decisions`).
+  /// Counts a record for the decision log (see `MetricsSnapshot.decisions`). May be called on any thread.
   ///
   /// - Parameters:
   ///   - decision: The decision.
@@ -102,6 +104,17 @@ public final class WorkerMetrics: Sendable {
     let label = client.map(clients.label(for:)) ?? "unknown"
     let labels = DecisionLabels(endpoint: endpoint, client: label, rule: rule ?? "", decision: decision)
     decisions.withLock { $0[labels, default: 0] += 1 }
+  }
+
+  /// Counts a check of an access token for a resource server. May be called on any thread.
+  public func tokenChecked(_ outcome: TokenCheckOutcome, at endpoint: DecisionEndpoint) {
+    let labels = TokenCheckLabels(endpoint: endpoint, outcome: outcome)
+    tokenChecks.withLock { $0[labels, default: 0] += 1 }
+  }
+
+  /// Counts a fetch of a client ID metadata document.
+  public func documentFetched(_ outcome: DocumentFetchOutcome) {
+    documentFetches.withLock { $0[outcome, default: 0] += 1 }
   }
 
   /// Adds the metrics of this worker to `snapshot`.
@@ -142,6 +155,10 @@ public final class WorkerMetrics: Sendable {
     snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
     let decisionCounts = decisions.withLock { $0 }
     snapshot.decisions.merge(decisionCounts, uniquingKeysWith: +)
+    let tokenCheckCounts = tokenChecks.withLock { $0 }
+    snapshot.tokenChecks.merge(tokenCheckCounts, uniquingKeysWith: +)
+    let documentFetchCounts = documentFetches.withLock { $0 }
+    snapshot.documentFetches.merge(documentFetchCounts, uniquingKeysWith: +)
   }
 
   private static func index(_ handling: Handling) -> Int {

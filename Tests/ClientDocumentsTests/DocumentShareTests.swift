@@ -68,7 +68,8 @@ struct DocumentShareTests {
     var share = DocumentShare(now: Self.start)
     _ = try result(&share, "a", at: Self.start)
     _ = share.finish(try Self.url("a"), .success(try Self.fetched("A")), now: Self.start)
-    for (hours, failure) in [(1, DocumentFailure.status(404)), (12, .unavailable("x")), (24, .invalid("y"))] {
+    for (hours, failure) in [(1, DocumentFailure.status(404)), (12, .unavailable(.response, "x")), (24, .invalid("y"))]
+    {
       let now = Self.start + Milliseconds(hours * 3_600_000)
       let found6 = try result(&share, "a", at: now)
       #expect(found6 == "fetch")
@@ -78,15 +79,16 @@ struct DocumentShareTests {
     let end = Self.start + 86_700_000
     let found7 = try result(&share, "a", at: end)
     #expect(found7 == "fetch")
-    let (outcome, _) = share.finish(try Self.url("a"), .failure(.unavailable("x")), now: end)
-    #expect(outcome == .failure(.unavailable("x")))
+    let (outcome, _) = share.finish(try Self.url("a"), .failure(.unavailable(.response, "x")), now: end)
+    #expect(outcome == .failure(.unavailable(.response, "x")))
   }
 
   @Test("A refusal and a bad document are remembered for a minute, and an outage is not")
   func failures() throws {
     var share = DocumentShare(now: Self.start)
     for (path, failure, isKept) in [
-      ("a", DocumentFailure.status(404), true), ("b", .invalid("bad"), true), ("c", .unavailable("down"), false),
+      ("a", DocumentFailure.status(404), true), ("b", .invalid("bad"), true),
+      ("c", .unavailable(.response, "down"), false),
     ] {
       let found8 = try result(&share, path, at: Self.start)
       #expect(found8 == "fetch")

@@ -373,4 +373,99 @@ struct ResourceTests {
       }
     }
   }
+
+  @Test("A repeated refresh gets the held answer only with the same resource, and another resource changes nothing")
+  func heldAnswer() async throws {
+    let policy = try Self.policy { policy in policy.edit("n1") { $0.refreshReuseWindow = 30 } }
+    try await GatewayFixture.run(policy) { gateway in
+      let tokens = try await Self.tokens(gateway, for: Self.mail)
+      var refresh = gateway.refreshForm(tokens.refresh)
+      refresh.append("resource", Self.mail)
+      let first = try await gateway.post("/token", refresh)
+      expectStatus(200, of: first)
+      var other = gateway.refreshForm(tokens.refresh)
+      other.append("resource", Self.files)
+      try await gateway.expectRefused(post: "/token", other, status: 400).expectTokenError(400, "invalid_target")
+      // The held answer is sent again, and the login continues.
+      let repeated = try await gateway.post("/token", refresh)
+      #expect(NativeApp.tokens(in: repeated)?.accessToken.reveal() == NativeApp.tokens(in: first)?.accessToken.reveal())
+      let access = try #require(NativeApp.tokens(in: repeated)).accessToken.reveal()
+      #expect(try await Self.introspect(gateway, access).text.contains(#""active":true"#))
+      // Without the resource it is another request with a used token.
+      let reuse = try await gateway.post("/token", gateway.refreshForm(tokens.refresh))
+      reuse.expectTokenError(400, "invalid_grant")
+      #expect(try await Self.introspect(gateway, access).text == Self.inactive)
+    }
+  }
+
+  @Test("A token of the client itself that cannot be recorded is refused with 503, and is active for no resource")
+  func clientCredentials() async throws {
+    let store = BrittleStore()
+    let policy = try Self.policy { policy in policy.edit("w3") { $0.grants.insert(.clientCredentials) } }
+    try await GatewayFixture.run(policy, store: store) { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"service-token","token_type":"Bearer","expires_in":600}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      let form: Form = [
+        "grant_type": "client_credentials", "client_id": "w3", "client_secret": "w3secret", "resource": Self.mail,
+      ]
+      store.isAway = true
+      let refused = try await gateway.post("/token", form)
+      #expect(refused.status == 503 && !refused.text.contains("service-token"))
+      #expect(gateway.logLines.last?.contains("token-not-recorded") == true)
+      store.isAway = false
+      #expect(try await Self.introspect(gateway, "service-token").text == Self.inactive)
+      let issued = try await gateway.post("/token", form)
+      #expect(issued.text.contains("service-token"))
+      #expect(try await Self.introspect(gateway, "service-token").text.contains(#""active":true"#))
+    }
+  }
+
+  @Test("Introspection and checks are in the log with the client of the token and the reason, and in the metrics")
+  func visible() async throws {
+    let store = BrittleStore()
+    try await GatewayFixture.run(try Self.policy(), store: store) { gateway in
+      let port = try #require(gateway.checkPorts.first)
+      func check(_ token: String?) async throws -> Response {
+        var headers: Headers = ["Host": "127.0.0.1:\(port)"]
+        if let token { headers.append("Authorization", "Bearer \(token)") }
+        return try await ClientLoop.send(
+          WebAddress(host: "127.0.0.1", port: port), Request(method: "GET", target: "/", headers: headers))
+      }
+      let mail = try await Self.tokens(gateway, for: Self.mail)
+      let files = try await Self.tokens(gateway, for: Self.files)
+      for (token, outcome) in [(mail.access, "active"), ("unknown", "unknown"), (files.access, "other-resource")] {
+        _ = try await Self.introspect(gateway, token)
+        let introspected = try #require(gateway.logLines.last)
+        #expect(introspected.contains(#""endpoint":"introspection""#))
+        #expect(introspected.contains(#""decision":"forward""#))
+        let answer = try await check(token)
+        let checked = try #require(gateway.logLines.last)
+        #expect(checked.contains(#""endpoint":"check""#) && checked.contains("\"status\":\(answer.status)"))
+        for line in [introspected, checked] {
+          #expect(line.contains("token-inactive:\(outcome)") == (outcome != "active"))
+          #expect(line.contains(#""client":"n1""#) == (outcome != "unknown"))
+          #expect(!line.contains(token) || token == "unknown")
+        }
+        #expect(checked.contains(#""rule":"check-token-inactive""#) == (outcome != "active"))
+        for endpoint in ["introspection", "check"] {
+          let labels = "endpoint=\"\(endpoint)\",outcome=\"\(outcome)\""
+          #expect(gateway.metricsText.contains("proofgate_token_checks_total{\(labels)} 1"))
+        }
+      }
+      #expect(try await check(nil).headers["X-Proofgate-Rule"] == "check-token-missing")
+      await gateway.reload { $0.resources[0].checkScopes = ["write"] }
+      #expect(try await check(mail.access).headers["X-Proofgate-Rule"] == "check-scope-insufficient")
+      store.isAway = true
+      let away = try await check(mail.access)
+      #expect(away.status == 503 && away.headers["X-Proofgate-Rule"] == "store-unavailable")
+      #expect(gateway.metricsText.contains(#"{endpoint="check",outcome="store-unavailable"} 1"#))
+      store.isAway = false
+      await gateway.reload { $0.resources.removeFirst() }
+      #expect(try await check(mail.access).headers["X-Proofgate-Rule"] == "check-closed")
+      #expect(gateway.metricsText.contains(#"endpoint="check",client="unknown",rule="check-closed""#))
+    }
+  }
 }

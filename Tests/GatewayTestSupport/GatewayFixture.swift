@@ -4,7 +4,7 @@ public import LegacyServer
 import OAuth
 public import Policy
 import Proxy
-import Reactor
+public import Reactor
 public import Sealing
 public import Stores
 import Synchronization
@@ -47,14 +47,17 @@ public final class GatewayFixture: Sendable {
   ///   - quirks: The behaviour of the legacy server. It knows the upstream client of every client of the policy.
   ///   - keyRing: By default a new one.
   ///   - store: By default an empty one in memory.
+  ///   - startStore: Prepares the store for use on each worker; `nil` if it needs no preparation.
   public static func run(
     _ policy: Policy? = nil, quirks: LegacyQuirks = LegacyQuirks(), workers: Int = 1, keyRing: KeyRing? = nil,
-    store: (any EphemeralStore)? = nil, upstreamTLS: TLSServer? = nil, _ body: (GatewayFixture) async throws -> Void
+    store: (any EphemeralStore)? = nil, startStore: StartStore? = nil, upstreamTLS: TLSServer? = nil,
+    _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     await FixtureSlots.shared.take()
     let result = await outcome {
       try await runOnCurrentThread(
-        policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, upstreamTLS, body)
+        policy, quirks: quirks, workers: workers, keyRing: keyRing, store: store, startStore: startStore, upstreamTLS,
+        body)
     }
     await FixtureSlots.shared.giveBack()
     try result.get()
@@ -62,7 +65,7 @@ public final class GatewayFixture: Sendable {
 
   private static func runOnCurrentThread(
     _ policy: Policy?, quirks: LegacyQuirks, workers: Int, keyRing: KeyRing?, store: (any EphemeralStore)?,
-    _ upstreamTLS: TLSServer?, _ body: (GatewayFixture) async throws -> Void
+    startStore: StartStore?, _ upstreamTLS: TLSServer?, _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     let upstream = try await FixtureUpstream(tls: upstreamTLS)
     let result: Result<Void, any Error>
@@ -70,7 +73,7 @@ public final class GatewayFixture: Sendable {
       let fixture = try await GatewayFixture(
         try policy ?? FixturePolicy.with(), upstream: upstream, workers: workers,
         keyRing: keyRing ?? KeyRing.ephemeral(now: SystemClock.unixTime()), store: store ?? MemoryStore(),
-        clock: FixtureClock())
+        startStore: startStore, clock: FixtureClock())
       upstream.serve(fixture.legacyServer(quirks))
       result = await outcome { try await body(fixture) }
       await fixture.stop()
@@ -91,9 +94,13 @@ public final class GatewayFixture: Sendable {
     case raw(RawUpstream)
   }
 
-  /// Runs `body` with a second gateway: a replica, with its own memory unless `sharesStore`.
+  /// A function that prepares a store for use on a worker.
+  public typealias StartStore = @Sendable (isolated Worker) -> Void
+
+  /// Runs `body` with a second gateway: a replica, with its own memory unless `sharesStore`, or with `store`.
   public func withReplica(
     keyRing: KeyRing? = nil, policy: Policy? = nil, upstream place: ReplicaUpstream = .same, sharesStore: Bool = false,
+    store other: (any EphemeralStore)? = nil, startStore: StartStore? = nil,
     _ body: (GatewayFixture) async throws -> Void
   ) async throws {
     var changed = FixturePolicy(policy ?? self.policy)
@@ -105,7 +112,7 @@ public final class GatewayFixture: Sendable {
     }
     let replica = try await GatewayFixture(
       changed.policy, upstream: upstream, isPlaced: true, workers: 1, keyRing: keyRing ?? self.keyRing,
-      store: sharesStore ? store : MemoryStore(), clock: clock)
+      store: other ?? (sharesStore ? store : MemoryStore()), startStore: startStore, clock: clock)
     let result = await GatewayFixture.outcome { try await body(replica) }
     await replica.stop()
     try result.get()
@@ -139,7 +146,7 @@ public final class GatewayFixture: Sendable {
 
   private init(
     _ policy: Policy, upstream: FixtureUpstream, isPlaced: Bool = false, workers: Int, keyRing: KeyRing,
-    store: any EphemeralStore, clock: FixtureClock
+    store: any EphemeralStore, startStore: StartStore? = nil, clock: FixtureClock
   ) async throws {
     self.upstream = upstream
     self.keyRing = keyRing
@@ -151,7 +158,7 @@ public final class GatewayFixture: Sendable {
     server = try await GatewayServer(
       policy: placed, keyRing: keyRing, tls: try GatewayTLS(placed, tickets: tickets), workers: workers,
       resources: GatewayResources(
-        store: store, metrics: metrics, log: log, now: { clock.now },
+        store: store, startStore: startStore, metrics: metrics, log: log, now: { clock.now },
         notice: { [told] text in told.value.withLock { $0.append(text) } }))
     current = Mutex(placed)
     // The port that an http origin must name is known only now.

@@ -14,7 +14,7 @@ import Time
 /// Clients whose `client_id` is the URL of a metadata document, from the authorization request to the refresh.
 struct ClientDocumentFlowTests {
   /// A server of documents, and the gateway that permits them.
-  private struct Bench {
+  struct Bench {
     let gateway: GatewayFixture
     let documents: FixtureUpstream
     let id: String
@@ -23,9 +23,9 @@ struct ClientDocumentFlowTests {
     var fetches: Int { documents.recorder.count }
   }
 
-  private static let redirectURI = "http://localhost:53682/callback"
+  static let redirectURI = "http://localhost:53682/callback"
 
-  private static func document(_ id: String, _ members: String = "") -> String {
+  static func document(_ id: String, _ members: String = "") -> String {
     """
     {"client_id":"\(id)","client_name":"Example Tool","grant_types":["authorization_code","refresh_token"],\
     "redirect_uris":["http://localhost/callback","http://127.0.0.1/callback","https://elsewhere.example/cb"]\
@@ -33,15 +33,16 @@ struct ClientDocumentFlowTests {
     """
   }
 
-  private static func response(_ text: String, status: Int = 200) -> Response {
+  static func response(_ text: String, status: Int = 200) -> Response {
     Response(
       status: status, headers: ["Content-Type": "application/json", "Cache-Control": "max-age=3600"],
       body: Array(text.utf8))
   }
 
-  private static func run(
+  static func run(
     _ answer: @escaping @Sendable (_ id: String) -> Response = { response(document($0)) },
-    adjusting adjust: (inout ClientDocumentSettings) -> Void = { _ in }, _ body: (Bench) async throws -> Void
+    adjusting adjust: (inout ClientDocumentSettings) -> Void = { _ in },
+    policy: @escaping (inout FixturePolicy) -> Void = { _ in }, _ body: (Bench) async throws -> Void
   ) async throws {
     let documents = try await FixtureUpstream(tls: try TestCertificates.server())
     let id = "https://localhost:\(documents.port)/oauth/client.json"
@@ -58,7 +59,11 @@ struct ClientDocumentFlowTests {
     adjust(&settings)
     let result: Result<Void, any Error>
     do {
-      try await GatewayFixture.run(FixturePolicy.onLoopback { $0.clientDocuments = settings }) { gateway in
+      let fixture = try FixturePolicy.onLoopback { fixture in
+        fixture.clientDocuments = settings
+        policy(&fixture)
+      }
+      try await GatewayFixture.run(fixture) { gateway in
         try await body(Bench(gateway: gateway, documents: documents, id: id))
       }
       result = .success(())
@@ -144,6 +149,34 @@ struct ClientDocumentFlowTests {
           get: bench.gateway.authorizationTarget(bench.id, Self.redirectURI), status: status)
         #expect(bench.fetches == 1)
       }
+    }
+  }
+
+  @Test("A failed fetch is in the log with host and reason, in the metrics with its reason, and in a notice")
+  func visibleFailures() async throws {
+    for (answer, reason) in [
+      (Self.response("", status: 500), "response"), (Self.response("", status: 404), "status"),
+      (Self.response("{}"), "invalid"),
+    ] {
+      try await Self.run { _ in
+        answer
+      } _: { bench in
+        let gateway = bench.gateway
+        let target = gateway.authorizationTarget(bench.id, Self.redirectURI)
+        _ = try await gateway.get(target)
+        let line = try #require(gateway.logLines.last)
+        #expect(line.contains("document-failed:localhost:\(bench.documents.port):\(reason)"), "\(line)")
+        let metric = #"proofgate_client_document_fetches_total{outcome="\#(reason)"} 1"#
+        #expect(gateway.metricsText.contains(metric))
+        let notice = try #require(try await gateway.notices(1).first)
+        #expect(notice.hasPrefix("a client document of `localhost:\(bench.documents.port)` was not fetched: its "))
+        #expect(!notice.contains("client.json"))
+      }
+    }
+    try await Self.run { bench in
+      _ = try await bench.gateway.get(bench.gateway.authorizationTarget(bench.id, Self.redirectURI))
+      #expect(bench.gateway.metricsText.contains(#"proofgate_client_document_fetches_total{outcome="ok"} 1"#))
+      #expect(!bench.gateway.logLines.joined().contains("document-"))
     }
   }
 

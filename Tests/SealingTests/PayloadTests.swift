@@ -33,6 +33,25 @@ struct PayloadTests {
     }
   }
 
+  @Test("The record of an access token opens as it was sealed, and the longest one of a client with a document fits")
+  func accessTokenRecord() throws {
+    let uri = try RedirectURI(parsing: "https://app.example/" + String(repeating: "a", count: 2_000))
+    let name = String(repeating: "\u{1f600}", count: ClientMetadata.maximumNameLength)
+    let document = ClientMetadata(
+      name: name, applicationType: .web, redirectURIs: [uri], scope: Scope(parsing: "a"), usesRefreshTokens: true)
+    var record = AccessTokenRecord(
+      clientID: ClientID("https://app.example/" + String(repeating: "c", count: 492)),
+      resource: "https://tools.example.com/" + String(repeating: "r", count: 230), scope: nil,
+      family: try Samples.transaction().id, issuedAt: 1_795_000_000, expiry: 1_795_003_600, document: document.outline)
+    record.isShared = true
+    let sealed = sealer.seal(record)
+    #expect(try sealer.open(AccessTokenRecord.self, from: sealed) == record)
+    #expect(sealed.utf8.count <= 2_048)
+    record.document = nil
+    record.scope = Scope(parsing: "mail read")
+    #expect(try sealer.open(AccessTokenRecord.self, from: sealer.seal(record)) == record)
+  }
+
   @Test("I-request: every optional part of a transaction may be absent or unusual")
   func sparseTransaction() throws {
     var transaction = try Samples.transaction()

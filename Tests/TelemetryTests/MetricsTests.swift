@@ -131,6 +131,28 @@ struct MetricsTests {
       ])
   }
 
+  @Test("Token checks and fetches of documents are summed over the workers, by outcome, and absent before the first")
+  func checksAndFetches() {
+    #expect(lines("proofgate_token_checks_total").isEmpty)
+    #expect(lines("proofgate_client_document_fetches_total").isEmpty)
+    for worker in registry.workers {
+      worker.tokenChecked(.active, at: .check)
+      worker.documentFetched(.lookUp)
+    }
+    registry.workers[1].tokenChecked(.otherResource, at: .introspection)
+    registry.workers[1].documentFetched(.ok)
+    #expect(
+      lines("proofgate_token_checks_total") == [
+        #"proofgate_token_checks_total{endpoint="introspection",outcome="other-resource"} 1"#,
+        #"proofgate_token_checks_total{endpoint="check",outcome="active"} 2"#,
+      ])
+    #expect(
+      lines("proofgate_client_document_fetches_total") == [
+        #"proofgate_client_document_fetches_total{outcome="ok"} 1"#,
+        #"proofgate_client_document_fetches_total{outcome="look-up"} 2"#,
+      ])
+  }
+
   @Test("Dropped identity fields are one counter for all workers")
   func identityFields() {
     for worker in registry.workers { worker.identityFieldDropped() }

@@ -6,6 +6,7 @@ extension Rejection {
     "Resources",
     [
       .resourceUnknown, .resourceRepeated, .resourceNotGranted, .introspectionTokenMissing,
+      .checkedTokenMissing, .checkedTokenInactive, .checkedScopeInsufficient, .checkClosed,
     ])
 
   package static let resourceUnknown = Rejection(
@@ -45,4 +46,43 @@ extension Rejection {
     refused: "An introspection request had no `token`.",
     why: "The gateway can only answer for a token.",
     remedy: "Send `token`.")
+
+  package static let checkedTokenMissing = Rejection(
+    "check-token-missing", .invalidToken, 401, .noRedirect, "a bearer token is missing",
+    source: "RFC 6750, section 3.1",
+    refused: "A request at the `check` listener of a resource had no `Authorization` field.",
+    why: "The resource is only for requests with a token.",
+    remedy: """
+      The program has to get a token first. The challenge in the response names the metadata of the resource, and no \
+      error code. If the program sends a token, let the proxy pass `Authorization` to the check.
+      """)
+
+  package static let checkedTokenInactive = Rejection(
+    "check-token-inactive", .invalidToken, 401, .noRedirect, "the token is not active for this resource",
+    source: "RFC 6750, section 3.1",
+    refused: """
+      A request at the `check` listener of a resource had a token that is not active for this resource, or not exactly \
+      one bearer token.
+      """,
+    why: "A token of another resource, of an ended login or of a denied client must not be accepted.",
+    remedy: """
+      The finding `token-inactive` in the decision log has the reason. The program has to refresh its token, or to \
+      request one for this resource.
+      """)
+
+  package static let checkedScopeInsufficient = Rejection(
+    "check-scope-insufficient", .insufficientScope, 403, .noRedirect, "the token lacks a scope of this resource",
+    source: "RFC 6750, section 3.1",
+    refused: "A request at a `check` listener had an active token without the scopes in `check_scopes`.",
+    why: "The operator requires these scopes for every request to the resource.",
+    remedy: "The program has to request the scopes that the challenge in the response names.")
+
+  package static let checkClosed = Rejection(
+    "check-closed", .temporarilyUnavailable, 503, .noRedirect, "no resource is checked at this address",
+    source: "RFC 9110, section 15.6.4",
+    refused: """
+      A request arrived at a `check` listener whose resource is no longer in the policy, or has another address.
+      """,
+    why: "The gateway does not know for which resource the token should be.",
+    remedy: "Restart the gateway after a change of `check`, or let the proxy ask at the new address.")
 }

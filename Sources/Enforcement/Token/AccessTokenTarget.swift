@@ -12,12 +12,17 @@ public struct AccessTokenTarget: Sendable {
   public let scope: Scope?
   /// The login; `nil` for a token of the client itself (RFC 6749, section 4.4).
   public let family: TransactionID?
+  /// The metadata of the client, if its id is the URL of a metadata document; `nil` for every other client.
+  public let document: ClientMetadata?
 
   /// Creates a target.
-  public init(client: ClientID, resource: Resource?, scope: Scope?, family: TransactionID?) {
+  public init(
+    client: ClientID, resource: Resource?, scope: Scope?, family: TransactionID?, document: ClientMetadata? = nil
+  ) {
     self.client = client
     self.resource = resource
     self.scope = scope
     self.family = family
+    self.document = document
   }
 }

@@ -93,7 +93,8 @@ public final class RedemptionPermit: Sendable {
     let digest = code.digest
     claimID = TransactionID(ofClaimOn: digest)
     family = TransactionID(ofLoginWith: digest, in: code.transactionID)
-    target = AccessTokenTarget(client: client.id, resource: resource, scope: code.scope, family: family)
+    target = AccessTokenTarget(
+      client: client.id, resource: resource, scope: code.scope, family: family, document: code.binding.client.document)
     sealsRefreshToken =
       (client.kind == .public || client.isUnlisted || credentials.isHeld || resource != nil)
       && !client.canRefreshAtUpstream(with: authentication)

@@ -5,6 +5,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Telemetry
 
 /// Clients whose `client_id` is the URL of a metadata document.
 ///
@@ -63,7 +64,9 @@ extension InterceptedRequest {
       trail.recordRefusal(rejection)
       return pages.error(ErrorPage(rejection))
     }
-    switch await document(at: url) {
+    let reading = await document(at: url)
+    recordReading(reading, of: url)
+    switch reading.outcome {
     case .success(let metadata):
       document = ClientDocumentInUse(clientID: ClientID(url.text), metadata: metadata)
       return nil
@@ -75,10 +78,25 @@ extension InterceptedRequest {
     }
   }
 
-  private func document(at url: ClientDocumentURL) async -> DocumentCache.Outcome {
-    guard let fetcher = gateway.snapshot.documents else { return .failure(.unavailable("documents are not fetched")) }
+  private func document(at url: ClientDocumentURL) async -> DocumentReading {
+    guard let fetcher = gateway.snapshot.documents else {
+      return .unread(.unavailable(.address, "documents are not fetched"))
+    }
     return await fetcher.metadata(
       at: url, cache: gateway.resources.documents, on: upstream.poller, gate: upstream.handshakes)
+  }
+
+  /// Counts a fetch, and records a failure in the log and for the operator. The host is one that the policy lists.
+  private func recordReading(_ reading: DocumentReading, of url: ClientDocumentURL) {
+    let outcome = DocumentFetchOutcome(reading.failure)
+    if reading.isFetch { gateway.recordDocumentFetch(outcome) }
+    guard let failure = reading.failure else { return }
+    // The failure is that of a fetch whose document is in use for some more time, if there is an earlier version.
+    let finding = if case .success = reading.outcome { "document-stale" } else { "document-failed" }
+    trail.findings.append("\(finding):\(url.authority):\(outcome.rawValue)")
+    if reading.isFetch {
+      gateway.resources.notices.report("a client document of `\(url.authority)` was not fetched: \(failure)")
+    }
   }
 
   /// Records that a sign-in of the client was completed, so that its document stays in the cache longer than others.
@@ -120,4 +138,23 @@ struct ClientDocumentInUse {
   /// The URL of the document.
   let clientID: ClientID
   let metadata: ClientMetadata
+}
+
+extension DocumentFetchOutcome {
+  /// The outcome of a fetch with this failure; `nil` for a fetch without one.
+  fileprivate init(_ failure: DocumentFailure?) {
+    self =
+      switch failure {
+      case nil: .ok
+      case .unavailable(.lookUp, _): .lookUp
+      case .unavailable(.address, _): .address
+      case .unavailable(.connection, _): .connection
+      case .unavailable(.tls, _): .tls
+      case .unavailable(.timeout, _): .timeout
+      case .unavailable(.response, _): .response
+      case .unavailable(.rate, _): .rate
+      case .status: .status
+      case .invalid: .invalid
+      }
+  }
 }

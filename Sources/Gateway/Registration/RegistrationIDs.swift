@@ -51,8 +51,14 @@ extension Gateway {
   /// Returns the registered client with this id; `nil` if there is none.
   func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
 
-  /// Returns true if the policy lists the client, or permits it as a registered client or one with a document.
-  func permits(_ id: ClientID) -> Bool {
-    policy.clients[id] != nil || registeredClient(id.rawValue) != nil || policy.clientDocuments?.url(id.rawValue) != nil
+  /// Returns true if the policy lists the client of a token, or permits it as a registered client or one with a
+  /// document. The whole deny-list applies: the id of a registered client contains its metadata, and the record of a
+  /// token has those in a document.
+  func permitsClient(of record: AccessTokenRecord) -> Bool {
+    let id = record.clientID
+    if policy.clients[id] != nil || registeredClient(id.rawValue) != nil { return true }
+    guard let settings = policy.clientDocuments, let url = settings.url(id.rawValue), let document = record.document
+    else { return false }
+    return settings.client(url, document) != nil
   }
 }

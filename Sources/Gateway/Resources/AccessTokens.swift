@@ -3,6 +3,7 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Telemetry
 import Time
 
 /// The records of the access tokens that the upstream has issued through this gateway.
@@ -88,17 +89,35 @@ struct AccessTokens {
     throw .unavailable("the record of an access token keeps changing")
   }
 
-  /// Returns the record of a token that is active for a resource; `nil` for any other token.
+  /// A token of which the gateway has a record.
+  struct FoundToken {
+    let record: AccessTokenRecord
+    /// `.active`, or the reason why the token is not active for the resource.
+    let outcome: TokenCheckOutcome
+  }
+
+  /// Returns the record of a token, and whether the token is active for a resource; `nil` if the gateway has no record.
   ///
-  /// - Parameter isKnown: Returns true if the policy permits a client.
-  func active(
-    _ token: Secret, for resource: Resource, now: UnixTime, isKnown: (ClientID) -> Bool
-  ) async throws(StoreError) -> AccessTokenRecord? {
-    guard let record = try await find(token, now: now), record.resource == resource.uri.text, !record.isRevoked,
-      now < record.expiry, isKnown(record.clientID)
-    else { return nil }
-    if let family = record.family, try await families.hasEnded(family, now: now) { return nil }
-    return record
+  /// - Parameter isPermitted: Returns true if the policy permits the client of a token.
+  func find(
+    _ token: Secret, for resource: Resource, now: UnixTime, isPermitted: (AccessTokenRecord) -> Bool
+  ) async throws(StoreError) -> FoundToken? {
+    guard let record = try await find(token, now: now) else { return nil }
+    let outcome: TokenCheckOutcome =
+      if record.resource != resource.uri.text {
+        .otherResource
+      } else if record.isRevoked {
+        .revoked
+      } else if now >= record.expiry {
+        .expired
+      } else if !isPermitted(record) {
+        .clientDenied
+      } else if let family = record.family, try await families.hasEnded(family, now: now) {
+        .loginEnded
+      } else {
+        .active
+      }
+    return FoundToken(record: record, outcome: outcome)
   }
 }
 

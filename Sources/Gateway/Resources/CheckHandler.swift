@@ -1,8 +1,11 @@
+import Enforcement
 import HTTP
 import HTTP1
 import OAuth
 import Policy
 import Proxy
+import Reactor
+import Telemetry
 
 /// Answers the requests of a proxy in front of a resource: whether the bearer token of a request is active for this
 /// resource. For `auth_request` of nginx, `forward-auth` of other proxies and `ext_authz` of Envoy.
@@ -27,29 +30,36 @@ final class CheckHandler: RequestHandler {
   private static let bodyLimit = 8_192
 
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
-    .response(await response(to: request, upstream))
+    let began = SystemClock.monotonicNanoseconds()
+    let trail = AuditTrail(requestNumber: request.sequenceNumber)
+    trail.endpoint = .check
+    let response = await response(to: request, upstream, trail)
+    gateway.record(trail, status: response.status, peer: request.peer, began: began)
+    return .response(response)
   }
 
-  private func response(to request: Request, _ upstream: Upstream) async -> Response {
-    guard let resource else { return CheckHandler.makeResponse(503) }
+  private func response(to request: Request, _ upstream: Upstream, _ trail: AuditTrail) async -> Response {
+    guard let resource else { return refusal(.checkClosed, nil, trail) }
     let fields = request.headers.all("Authorization")
-    // RFC 6750, section 3.1: a request without credentials gets no error code.
-    guard !fields.isEmpty else { return refusal(401, nil, resource) }
+    guard !fields.isEmpty else { return refusal(.checkedTokenMissing, resource, trail) }
     guard fields.count == 1, let bearer = BearerToken(parsing: fields[0]) else {
-      return refusal(401, "invalid_token", resource)
+      return refusal(.checkedTokenInactive, resource, trail)
     }
     do throws(TokenCheck.Failure) {
-      let check = TokenCheck(gateway: gateway, upstream: upstream, peer: request.peer)
+      let check = TokenCheck(gateway: gateway, upstream: upstream, peer: request.peer, trail: trail)
       guard let token = try await check.active(bearer.token, for: resource) else {
-        return refusal(401, "invalid_token", resource)
+        return refusal(.checkedTokenInactive, resource, trail)
       }
       let granted = token.record.scope?.tokens ?? []
       guard resource.checkScopes.allSatisfy({ granted.contains($0[...]) }) else {
-        return refusal(403, "insufficient_scope", resource)
+        return refusal(.checkedScopeInsufficient, resource, trail)
       }
       return permission(token)
     } catch {
-      return CheckHandler.makeResponse(503)
+      return switch error {
+      case .store: refusal(.storeUnavailable, nil, trail)
+      case .upstream: refusal(.upstreamUnavailable, nil, trail)
+      }
     }
   }
 
@@ -60,16 +70,23 @@ final class CheckHandler: RequestHandler {
     return response
   }
 
-  /// Returns the refusal with its challenge (RFC 6750, section 3; RFC 9728, section 5.1).
-  private func refusal(_ status: Int, _ error: String?, _ resource: Resource) -> Response {
+  /// Records a refusal and returns its response. If the request is for a resource, the response has a challenge (RFC
+  /// 6750, section 3; RFC 9728, section 5.1).
+  private func refusal(_ rejection: Rejection, _ resource: Resource?, _ trail: AuditTrail) -> Response {
+    trail.recordRefusal(rejection)
+    var response = CheckHandler.makeResponse(rejection.status)
+    response.headers.append("X-Proofgate-Rule", rejection.ruleID)
+    guard let resource else { return response }
     var parameters: [String] = []
-    if let error { parameters.append("error=\"\(error)\"") }
-    if status == 403 { parameters.append("scope=\"\(resource.checkScopes.joined(separator: " "))\"") }
+    // RFC 6750, section 3.1: a request without credentials gets no error code.
+    if rejection != .checkedTokenMissing { parameters.append("error=\"\(rejection.errorCode.rawValue)\"") }
+    if rejection == .checkedScopeInsufficient {
+      parameters.append("scope=\"\(resource.checkScopes.joined(separator: " "))\"")
+    }
     if let address = ProtectedResources.address(of: resource, gateway.policy) {
       parameters.append("resource_metadata=\"\(address)\"")
     }
     if parameters.isEmpty { parameters.append("realm=\"proofgate\"") }
-    var response = CheckHandler.makeResponse(status)
     response.headers.append("WWW-Authenticate", "Bearer " + parameters.joined(separator: ", "))
     return response
   }

@@ -25,7 +25,7 @@ extension InterceptedRequest {
     let scope = members["scope"]?.text.flatMap { Scope(parsing: $0) } ?? target.scope
     let record = AccessTokenRecord(
       clientID: target.client, resource: target.resource?.uri.text, scope: scope, family: target.family, issuedAt: now,
-      expiry: now + InterceptedRequest.lifetime(of: members, target.resource))
+      expiry: now + InterceptedRequest.lifetime(of: members, target.resource), document: target.document?.outline)
     let holder = StoreHolder(
       client: target.client, address: request.peer.address, isLoopback: request.peer.isLoopback)
     do throws(StoreError) {

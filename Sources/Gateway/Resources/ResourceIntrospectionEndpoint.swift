@@ -38,7 +38,8 @@ struct ResourceIntrospectionEndpoint {
 
   private func answer(_ permit: IntrospectionPermit) async -> Response {
     let check = TokenCheck(
-      gateway: intercepted.gateway, upstream: intercepted.upstream, peer: intercepted.request.peer)
+      gateway: intercepted.gateway, upstream: intercepted.upstream, peer: intercepted.request.peer,
+      trail: intercepted.trail)
     do throws(TokenCheck.Failure) {
       guard let token = try await check.active(permit.token, for: permit.resource) else {
         return intercepted.tokenResponse(["active": .bool(false)])

@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Telemetry
 import Time
 
 /// The check of an access token for a resource server: the gateway's record and, if the policy has credentials of the
@@ -33,23 +34,50 @@ struct TokenCheck {
   let gateway: Gateway
   let upstream: Upstream
   let peer: Peer
+  /// The record of the request for the log, to which the check adds the token's client and login.
+  let trail: AuditTrail
 
-  /// Returns the token if it is active for the resource; `nil` if it is not, or if the gateway does not know it.
+  /// Returns the token if it is active for the resource; `nil` if it is not, or if the gateway does not know it. Counts
+  /// the result, and adds it to the findings unless the token is active.
   func active(_ token: Secret, for resource: Resource) async throws(Failure) -> ActiveToken? {
-    let record: AccessTokenRecord?
+    do throws(Failure) {
+      let (active, outcome) = try await check(token, for: resource)
+      gateway.recordTokenCheck(outcome, at: trail.endpoint)
+      if active == nil { trail.findings.append("token-inactive:\(outcome.rawValue)") }
+      return active
+    } catch {
+      switch error {
+      case .store: gateway.recordTokenCheck(.storeUnavailable, at: trail.endpoint)
+      case .upstream: gateway.recordTokenCheck(.upstreamUnavailable, at: trail.endpoint)
+      }
+      throw error
+    }
+  }
+
+  private func check(
+    _ token: Secret, for resource: Resource
+  ) async throws(Failure) -> (ActiveToken?, TokenCheckOutcome) {
+    let found: AccessTokens.FoundToken?
     do throws(StoreError) {
-      record = try await gateway.accessTokens.active(
-        token, for: resource, now: gateway.now, isKnown: gateway.permits)
+      found = try await gateway.accessTokens.find(
+        token, for: resource, now: gateway.now, isPermitted: gateway.permitsClient)
     } catch {
       throw .store
     }
-    guard let record else { return nil }
+    guard let found else { return (nil, .unknown) }
+    let record = found.record
+    trail.client = record.clientID.rawValue
+    trail.clientIsConfigured = gateway.policy.clients[record.clientID] != nil
+    trail.family = record.family
+    guard found.outcome == .active else { return (nil, found.outcome) }
     guard let form = Enforcement.upstreamIntrospection(of: token, for: resource),
       let path = gateway.policy.upstream.endpoints.introspection.first
-    else { return ActiveToken(record: record, user: [:]) }
-    guard let members = try await ask(form, at: path), members["active"] == .bool(true) else { return nil }
+    else { return (ActiveToken(record: record, user: [:]), .active) }
+    guard let members = try await ask(form, at: path), members["active"] == .bool(true) else {
+      return (nil, .inactiveUpstream)
+    }
     let user = members.filter { ["sub", "username"].contains($0.key) && $0.value.text != nil }
-    return ActiveToken(record: record, user: user)
+    return (ActiveToken(record: record, user: user), .active)
   }
 
   /// Returns the members of the upstream's response; `nil` for a response of another form.

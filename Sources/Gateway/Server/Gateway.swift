@@ -22,10 +22,25 @@ public final class Gateway: RequestHandler {
   let registrations: RegistrationIDs?
   let random = RandomPool()
   private let worker: Int
+  /// Distinguishes the requests of this thread in `RequestIDGenerator`: the index of a worker, or a later number.
+  private let requestSpace: Int
   private let metrics: WorkerMetrics
 
   /// Creates the gateway of the worker with the index `worker`; the first worker has index 0.
-  public init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int) {
+  public convenience init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int) {
+    self.init(snapshot, resources, worker: worker, requestSpace: worker)
+  }
+
+  /// Creates the gateway of a listener that checks tokens. Its records and counts are among those of the first worker:
+  /// both are few, and any thread may add to them.
+  ///
+  /// - Parameter number: The position of the listener, from 0.
+  convenience init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, check number: Int) {
+    self.init(snapshot, resources, worker: 0, requestSpace: resources.metrics.workers.count + number)
+  }
+
+  private init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int, requestSpace: Int) {
+    self.requestSpace = requestSpace
     self.snapshot = snapshot
     self.resources = resources
     self.worker = worker
@@ -261,6 +276,10 @@ public final class Gateway: RequestHandler {
   }
 
   func recordLimit(_ limit: LimitKind) { metrics.recordLimit(limit) }
+  func recordDocumentFetch(_ outcome: DocumentFetchOutcome) { metrics.documentFetched(outcome) }
+  func recordTokenCheck(_ outcome: TokenCheckOutcome, at endpoint: DecisionEndpoint) {
+    metrics.tokenChecked(outcome, at: endpoint)
+  }
 
   // MARK: Dropped fields
 
@@ -290,7 +309,7 @@ public final class Gateway: RequestHandler {
     resources.log.append(
       DecisionRecord(
         time: SystemClock.timestamp(),
-        request: resources.requestIDs.id(worker: worker, number: trail.requestNumber),
+        request: resources.requestIDs.id(worker: requestSpace, number: trail.requestNumber),
         transaction: trail.transaction?.description, family: trail.family?.description, endpoint: trail.endpoint,
         client: trail.client, decision: trail.decision, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
         findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,

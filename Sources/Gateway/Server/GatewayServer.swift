@@ -72,7 +72,8 @@ public final class GatewayServer: Sendable {
     var checks: [CheckListener] = []
     do throws(ServerError) {
       for resource in snapshot.policy.resources.all {
-        if let check = try await CheckListener(resource, snapshot, resources, settings: settings) {
+        if let check = try await CheckListener(resource, number: checks.count, snapshot, resources, settings: settings)
+        {
           checks.append(check)
         }
       }

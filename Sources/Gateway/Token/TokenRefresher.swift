@@ -175,7 +175,7 @@ struct TokenRefresher {
       in: members,
       AccessTokenTarget(
         client: permit.client.id, resource: permit.resource, scope: permit.scope ?? grant?.scope,
-        family: grant?.family),
+        family: grant?.family, document: grant?.binding.document),
       revocation: permit.revocation, keptRefreshToken: grant?.upstreamRefreshToken ?? presented)
   }
 

@@ -1,8 +1,11 @@
-import ClientDocuments
 import FoundationEssentials
 import OAuth
 
-/// Input: a client ID metadata document. An accepted one reads the same to Foundation, as far as the gateway uses it.
+@testable import ClientDocuments
+
+/// Input: a client ID metadata document, the value of `Cache-Control`, or the URL of a document. An accepted document
+/// reads the same to Foundation, as far as the gateway uses it. A lifetime is within its bounds, and a URL has one
+/// spelling.
 enum ClientDocumentTarget {
   private struct Members: Decodable {
     var clientID: String
@@ -19,6 +22,12 @@ enum ClientDocumentTarget {
   }
 
   static func check(_ input: [UInt8]) throws(Violation) {
+    if let text = String(validating: input, as: UTF8.self) {
+      let lifetime = DocumentLifetime.lifetime(cacheControl: [text])
+      try Violation.unless(
+        (DocumentLifetime.minimum...DocumentLifetime.maximum).contains(lifetime), "a lifetime out of bounds")
+      if let url = ClientDocumentURL(parsing: text) { try check(url) }
+    }
     guard let url = ClientDocumentURL(parsing: "https://app.example/c"),
       let metadata = try? ClientDocument.metadata(in: input, at: url)
     else { return }
@@ -32,5 +41,13 @@ enum ClientDocumentTarget {
     try Violation.unless(!metadata.redirectURIs.isEmpty, "no redirect URI")
     try Violation.unless(
       metadata.redirectURIs.allSatisfy { members.redirectURIs.contains($0.text) }, "an invented redirect URI")
+  }
+
+  private static func check(_ url: ClientDocumentURL) throws(Violation) {
+    try Violation.unless(url.text == "https://\(url.authority)\(url.path)", "a URL with two spellings")
+    try Violation.unless(url.host == url.host.lowercased() && !url.host.isEmpty, "a host with two spellings")
+    try Violation.unless((1...65_535).contains(url.port) && url.path.hasPrefix("/"), "no server or no path")
+    let segments = url.path.split(separator: "/", omittingEmptySubsequences: false)
+    try Violation.unless(!segments.contains(".") && !segments.contains(".."), "a dot segment")
   }
 }

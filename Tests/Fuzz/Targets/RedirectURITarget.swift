@@ -1,4 +1,4 @@
-import OAuth
+@testable import OAuth
 
 /// Input: two lines, a requested and a registered redirect URI. A browser parses an accepted URI as the gateway does.
 enum RedirectURITarget {
@@ -13,12 +13,25 @@ enum RedirectURITarget {
     let forbidden = Set(" \\#<>\"{}|^`*".utf8)
     try Violation.unless(
       bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f } && forbidden.isDisjoint(with: bytes), "a character with two readings")
+    try checkOutline(uri)
     try checkBrowser(uri, bytes)
     try checkQuery(uri, bytes)
     guard lines.count > 1, let other = String(validating: lines[1], as: UTF8.self),
       let registered = try? RedirectURI(parsing: other)
     else { return }
     try checkMatch(uri, registered)
+  }
+
+  /// The outline is of the same kind, for every rule that does not compare two URIs.
+  private static func checkOutline(_ uri: RedirectURI) throws(Violation) {
+    let outline = uri.outline
+    try Violation.unless(outline.text.utf8.count <= uri.text.utf8.count, "a longer outline")
+    try Violation.unless(outline.outline == outline, "the outline of an outline differs")
+    switch (uri.kind, outline.kind) {
+    case (.loopback(let family, _), .loopback(let other, _)) where family == other: break
+    case (.localhost, .localhost): break
+    default: try Violation.unless(uri.kind == outline.kind, "an outline of another kind")
+    }
   }
 
   /// The authority that the WHATWG parser finds: after any number of slashes, up to the next slash, after the last `@`.

@@ -1,0 +1,117 @@
+import OAuth
+import Reactor
+import Synchronization
+import TLS
+import Testing
+import Time
+
+@testable import ClientDocuments
+
+/// The cache in front of a server over sockets.
+@Suite("The cache of client documents, over sockets")
+struct DocumentCacheTests {
+  private typealias Fixture = DocumentFixture
+
+  /// The response that a server sends; a test changes it.
+  private final class Answer: Sendable {
+    private let bytes = Mutex<[UInt8]?>(nil)
+
+    /// `nil` for the document at the path of the request.
+    func set(_ bytes: [UInt8]?) { self.bytes.withLock { $0 = bytes } }
+
+    var script: DocumentServer.Script {
+      { server, connection in
+        await server.read(connection)
+        let bytes = self.bytes.withLock { $0 }
+        guard let answer = try? bytes ?? Fixture.answer(server) else { return }
+        _ = await connection.send(answer)
+      }
+    }
+  }
+
+  private static func read(
+    _ fetcher: DocumentFetcher, _ url: ClientDocumentURL, _ cache: DocumentCache, on worker: isolated Worker
+  ) async -> DocumentReading {
+    await fetcher.metadata(at: url, cache: cache, on: worker.poller, gate: HandshakeGate(worker.poller))
+  }
+
+  private static let serverError = Fixture.response([], status: 500)
+
+  @Test("While its server fails, a document is used for 24 hours after its lifetime, and not longer")
+  func stale() async throws {
+    try await FetchWorker.run { worker in
+      let answer = Answer()
+      let server = try DocumentServer(on: worker, answer.script)
+      let fetcher = try Fixture.fetcher(NameAnswers([server.address]))
+      let url = try Fixture.url(server.address.port)
+      let fetched = try await fetcher.result(url, on: worker).get()
+      answer.set(Self.serverError)
+      let now = worker.poller.now.milliseconds
+      for (age, isUsed) in [(86_400_000 + 3_590_000, true), (86_400_000 + 3_601_000, false)] as [(UInt64, Bool)] {
+        // A machine that has just started has no time that long ago.
+        guard now > age else { continue }
+        let cache = DocumentCache()
+        let past = MonotonicTime(milliseconds: now - age)
+        guard case .fetch = cache.lookUp(url, on: worker.poller, now: past) else { continue }
+        _ = cache.finish(url, .success(fetched), now: past)
+        let reading = await Self.read(fetcher, url, cache, on: worker)
+        #expect(reading.outcome.isSuccess == isUsed)
+        #expect(reading.isFetch && reading.failure == .unavailable(.response, "its server answered with status 500"))
+      }
+    }
+  }
+
+  @Test("A refusal and a bad document are not fetched again within a minute, and after an outage the next request does")
+  func negative() async throws {
+    for (bytes, expected) in [
+      (Fixture.response([], status: 404), 1), (Fixture.response(Array("{}".utf8)), 1), (Self.serverError, 2),
+    ] {
+      try await FetchWorker.run { worker in
+        let answer = Answer()
+        answer.set(bytes)
+        let server = try DocumentServer(on: worker, answer.script)
+        let fetcher = try Fixture.fetcher(NameAnswers([server.address]))
+        let (url, cache) = (try Fixture.url(server.address.port), DocumentCache())
+        for _ in 0..<2 { #expect(await !Self.read(fetcher, url, cache, on: worker).outcome.isSuccess) }
+        #expect(server.connections == expected)
+        answer.set(nil)
+        #expect(await Self.read(fetcher, url, cache, on: worker).outcome.isSuccess == (expected == 2))
+      }
+    }
+  }
+
+  @Test("Requests for one document at the same time cause one fetch, and all of them get its result")
+  func oneFetch() async throws {
+    try await FetchWorker.run { worker in
+      let server = try DocumentServer(on: worker) { server, connection in
+        await server.read(connection)
+        await connection.pause(300)
+        guard let answer = try? Fixture.answer(server) else { return }
+        _ = await connection.send(answer)
+      }
+      let fetcher = try Fixture.fetcher(NameAnswers([server.address]))
+      let (url, cache) = (try Fixture.url(server.address.port), DocumentCache())
+      let tasks = (0..<20).map { _ in
+        worker.launch { worker in await Self.read(fetcher, url, cache, on: worker).outcome.isSuccess }
+      }
+      for task in tasks { #expect(try await task.value) }
+      #expect(server.connections == 1)
+    }
+  }
+
+  @Test("Of many documents of one host, ten are fetched in a minute, and the others are temporarily unavailable")
+  func rate() async throws {
+    try await FetchWorker.run { worker in
+      let server = try DocumentServer(on: worker, Answer().script)
+      let fetcher = try Fixture.fetcher(NameAnswers([server.address]))
+      let cache = DocumentCache()
+      var outages: [DocumentOutage?] = []
+      for number in 0..<12 {
+        let url = try Fixture.url(server.address.port, "/\(number).json")
+        outages.append(await Self.read(fetcher, url, cache, on: worker).outcome.outage)
+      }
+      #expect(outages == Array(repeating: nil, count: 10) + [.rate, .rate])
+      #expect(server.connections == 10)
+    }
+  }
+}

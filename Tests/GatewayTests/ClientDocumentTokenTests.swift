@@ -1,0 +1,96 @@
+import Demo
+import GatewayTestSupport
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+/// The access tokens of clients with metadata documents, as a resource server sees them.
+@Suite("Tokens of clients with documents")
+struct ClientDocumentTokenTests {
+  private static let tools = "https://tools.example.com/mcp"
+  private static let inactive = #"{"active":false}"#
+
+  private static func run(_ body: (ClientDocumentFlowTests.Bench) async throws -> Void) async throws {
+    var resource = ResourceSettings(uri: try #require(ResourceURI(parsing: tools)))
+    resource.introspection = ResourceServer(id: "tools", secret: Secret("tools-secret"))
+    resource.check = SocketAddress(host: "127.0.0.1", port: 0)
+    let listed = resource
+    try await ClientDocumentFlowTests.run(
+      adjusting: { $0.resources = [tools] },
+      policy: { policy in
+        policy.resources = [listed]
+        policy.upstream.endpoints.introspection = []
+      }, body)
+  }
+
+  private func tokens(_ bench: ClientDocumentFlowTests.Bench) async throws -> (access: String, refresh: String) {
+    let redirectURI = ClientDocumentFlowTests.redirectURI
+    let code = try await bench.gateway.code(bench.id, redirectURI) { $0.append("resource", Self.tools) }
+    let response = try await bench.gateway.redeem(code, bench.id, redirectURI)
+    let tokens = try #require(NativeApp.tokens(in: response), "\(response.text)")
+    return (tokens.accessToken.reveal(), try #require(tokens.refreshToken).reveal())
+  }
+
+  private func introspect(_ gateway: GatewayFixture, _ token: String) async throws -> String {
+    try await gateway.post(
+      "/.proofgate/introspect", ["token": token, "client_id": "tools", "client_secret": "tools-secret"]
+    ).text
+  }
+
+  private func check(_ gateway: GatewayFixture, _ token: String) async throws -> Int {
+    let port = try #require(gateway.checkPorts.first)
+    let headers: Headers = ["Host": "127.0.0.1:\(port)", "Authorization": "Bearer \(token)"]
+    return try await ClientLoop.send(
+      WebAddress(host: "127.0.0.1", port: port), Request(method: "GET", target: "/", headers: headers)
+    ).status
+  }
+
+  @Test(
+    "Denial by host, name or loopback makes the tokens of a client with a document inactive at once, also refreshed ones",
+    arguments: ["host", "name", "loopback", "redirects"])
+  func denied(_ reason: String) async throws {
+    try await Self.run { bench in
+      let gateway = bench.gateway
+      let first = try await tokens(bench)
+      let refreshed = try await gateway.post(
+        "/token", ["grant_type": "refresh_token", "client_id": bench.id, "refresh_token": first.refresh])
+      let second = try #require(NativeApp.tokens(in: refreshed)).accessToken.reveal()
+      for token in [first.access, second] {
+        #expect(try await introspect(gateway, token).contains(#""active":true"#))
+        #expect(try await check(gateway, token) == 200)
+      }
+      await gateway.reload { policy in
+        switch reason {
+        case "host": policy.clientDocuments?.denied.hosts = ["localhost"]
+        case "name": policy.clientDocuments?.denied.names = ["example*"]
+        case "loopback": policy.clientDocuments?.denied.loopback = true
+        // The policy no longer permits the kind of redirect URI.
+        default: policy.clientDocuments?.redirects.loopback = false
+        }
+      }
+      for token in [first.access, second] {
+        #expect(try await introspect(gateway, token) == Self.inactive)
+        #expect(try await check(gateway, token) == 401)
+      }
+      #expect(gateway.logLines.last?.contains("token-inactive:client-denied") == true)
+    }
+  }
+
+  @Test("An entry of the deny-list for another client changes nothing, and without client_documents no token is active")
+  func others() async throws {
+    try await Self.run { bench in
+      let gateway = bench.gateway
+      let token = try await tokens(bench).access
+      await gateway.reload { policy in
+        policy.clientDocuments?.denied.names = ["other*"]
+        policy.clientDocuments?.denied.schemes = ["com.example.app"]
+        policy.clientDocuments?.denied.hosts = ["elsewhere.example"]
+      }
+      #expect(try await introspect(gateway, token).contains(#""active":true"#))
+      await gateway.reload { $0.clientDocuments = nil }
+      #expect(try await introspect(gateway, token) == Self.inactive)
+    }
+  }
+}
