@@ -122,9 +122,10 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "Evaluation", "PolicyFile", "Enforcement", "Demo", "Proxy", "Reactor", "TLS", "HTTP",
-        "HTTP2", "Policy",
-        "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry", "Cryptography", "Time", "YAML",
+        "Gateway", "Admin", "Evaluation", "PolicyFile", "Enforcement", "Demo", "LegacyServer", "Proxy", "Reactor",
+        "TLS",
+        "HTTP", "HTTP2", "Policy", "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry",
+        "Cryptography", "Time", "YAML",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

@@ -1,3 +1,5 @@
+import YAML
+
 /// One finding about a policy file: the problem, its position, and the solution.
 public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
   /// The consequence of a finding for the policy.
@@ -8,6 +10,19 @@ public struct Diagnostic: Sendable, Equatable, CustomStringConvertible {
     case warning
     /// Information that requires no change.
     case note
+  }
+
+  /// A place in a file.
+  struct Place: Sendable {
+    let file: String
+    let line: Int
+    let column: Int
+
+    init(_ location: SourceLocation) {
+      file = location.file
+      line = location.mark.line
+      column = location.mark.column
+    }
   }
 
   /// The kind of finding.

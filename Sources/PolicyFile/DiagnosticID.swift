@@ -20,6 +20,8 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   // The gateway and its upstream.
   case plaintextOrigin = "plaintext-origin"
   case issuerOrigin = "issuer-origin"
+  case issuerMismatch = "issuer-differs"
+  case upstreamMetadata = "upstream-metadata"
   case plaintextListener = "plaintext-listener"
   case untrustedProxy = "untrusted-proxy"
   case trustEveryone = "trust-everyone"
@@ -126,10 +128,12 @@ extension DiagnosticID {
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
-      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed, .documentHost:
+      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed, .documentHost,
+      .upstreamMetadata:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"
     case .issuerOrigin: "RFC 8414, section 3.3"
+    case .issuerMismatch: "OpenID Connect Core, section 3.1.3.7"
     case .plaintextListener, .plaintextUpstream: "RFC 6749, sections 3.1 and 3.2"
     case .weakCipher: "RFC 9325, section 4.2"
     case .strictTransportOff: "RFC 9325, section 3.2"

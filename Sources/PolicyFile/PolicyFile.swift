@@ -15,6 +15,8 @@ public enum PolicyFile {
     public let unsupportedSettings: [Diagnostic]
     /// The key file that the policy names, even if the policy has errors.
     public let sealingKeys: FileReference?
+    /// The place of `gateway.issuer`, or of `gateway.origin` if it is the issuer; `nil` if the policy has neither.
+    let issuerPlace: Diagnostic.Place?
     /// The result of the check against the five points of RFC 8252, appendix A.
     public let selfCheck: SelfCheck
     /// The policy file and the files that it includes, in the order of reading.
@@ -22,6 +24,15 @@ public enum PolicyFile {
 
     /// True if the policy has no errors and `serve` supports every setting of it.
     public var isServable: Bool { policy != nil && unsupportedSettings.isEmpty }
+
+    /// Returns a finding about the issuer that the policy itself does not show; `nil` if the policy has no issuer.
+    public func issuerFinding(
+      _ id: DiagnosticID, _ severity: Diagnostic.Severity, _ message: String
+    ) -> Diagnostic? {
+      issuerPlace.map {
+        Diagnostic(id: id, severity: severity, file: $0.file, line: $0.line, column: $0.column, message: message)
+      }
+    }
   }
 
   /// The result of reading several policies and comparing them.
@@ -88,7 +99,7 @@ public enum PolicyFile {
       errors: Set(diagnostics.lazy.filter { $0.severity == .error }.map(\.id)))
     return Outcome(
       policy: policy, diagnostics: diagnostics, unsupportedSettings: reader.sorted(reader.unsupported),
-      sealingKeys: reader.sealingKeys,
+      sealingKeys: reader.sealingKeys, issuerPlace: reader.issuerPlace,
       selfCheck: selfCheck, files: reader.files)
   }
 }

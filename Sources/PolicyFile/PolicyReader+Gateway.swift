@@ -45,6 +45,7 @@ extension PolicyReader {
     guard let fields = read(field.node, GatewayDraft.section, into: &draft) else { return }
     listenerLocations = draft.listeners.map { ($0.value.address, SourceLocation($0.node)) }
     sealingKeys = draft.settings.sealingKeys
+    issuerPlace = (fields["issuer"] ?? fields["origin"]).map { Diagnostic.Place(SourceLocation($0.node)) }
     if fields["origin"] == nil, fields["issuer"] == nil {
       reportMissing("origin", field.key, in: "`gateway`", "the URL at which clients reach it, or `issuer`")
     }

@@ -65,6 +65,8 @@ final class PolicyReader {
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.
   var sealingKeys: FileReference?
+  /// The place of the setting from which the issuer comes.
+  var issuerPlace: Diagnostic.Place?
   /// The keys that the reader has suggested in messages about unknown keys. The reader does not also report them as
   /// missing. Emptied at the beginning of each client.
   var suggestedKeys: Set<String> = []

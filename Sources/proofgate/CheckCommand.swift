@@ -31,6 +31,9 @@ struct CheckCommand: ParsableCommand {
     help: "Do not read secrets, keys and certificates, for a check on a machine that does not have them.")
   var skipsSecrets = false
 
+  @Flag(help: "Also ask the server of each policy without errors for its metadata, and compare the issuer.")
+  var online = false
+
   @Flag(help: "Print only errors and warnings: no notes, no self-check, no summary.")
   var quiet = false
 
@@ -41,6 +44,9 @@ struct CheckCommand: ParsableCommand {
     guard files.count(where: { $0 == PolicySources.standardInputPath }) <= 1 else {
       throw ValidationError("standard input (`-`) can be checked once only; remove one of the `-`")
     }
+    if online, skipsSecrets {
+      throw ValidationError("`--online` needs the certificates that `--no-secrets` leaves out; use one of them")
+    }
   }
 
   func run() throws {
@@ -48,7 +54,8 @@ struct CheckCommand: ParsableCommand {
     let sources = PolicySources(
       environment: ProcessInfo.processInfo.environment,
       standardInput: readsStandardInput ? Array(InputFile.readStandardInput().utf8) : nil, readsSecrets: !skipsSecrets)
-    let report = CheckReport(paths: files, sources)
+    var report = CheckReport(paths: files, sources)
+    if online { report = try report.askingServers() }
     switch format {
     case .text:
       let text = report.text(quiet: quiet)

@@ -3,22 +3,24 @@ import DiskStore
 import FoundationEssentials
 import Policy
 import PolicyFile
+import Reactor
 import Stores
+import Synchronization
 
 /// The report of `proofgate check`, as text and as JSON.
-struct CheckReport {
+struct CheckReport: Sendable {
   /// One policy with the result of reading it.
-  private struct CheckedPolicy {
+  private struct CheckedPolicy: Sendable {
     let path: String
     let outcome: PolicyFile.Outcome
     /// The findings about the policy, including an error for each valid setting that `serve` does not support, and
     /// about the key file that the policy names.
-    let diagnostics: [Diagnostic]
+    var diagnostics: [Diagnostic]
 
     var hasErrors: Bool { diagnostics.hasErrors }
   }
 
-  private let policies: [CheckedPolicy]
+  private var policies: [CheckedPolicy]
   /// The findings about conflicts between policies.
   private let conflicts: [Diagnostic]
   private let readsSecrets: Bool
@@ -39,6 +41,24 @@ struct CheckReport {
       return CheckedPolicy(
         path: path, outcome: outcome, diagnostics: outcome.diagnostics + outcome.unsupportedSettings + keyFindings)
     }
+  }
+
+  /// Returns the report with the findings of the servers of all policies without errors. Throws
+  /// `ExitCode.systemFailure` if the process cannot open connections.
+  func askingServers() throws -> CheckReport {
+    let result = Mutex(self)
+    try MainLoop().run { worker, _ in
+      let check = OnlineCheck(poller: worker.poller)
+      var report = self
+      for index in report.policies.indices where !report.policies[index].hasErrors {
+        if let finding = await check.finding(report.policies[index].outcome) {
+          report.policies[index].diagnostics.append(finding)
+        }
+      }
+      result.withLock { $0 = report }
+      return .success
+    }
+    return result.withLock { $0 }
   }
 
   var hasErrors: Bool { policies.contains { $0.hasErrors } || conflicts.hasErrors }

@@ -117,15 +117,10 @@ struct MetadataEndpoint {
     cache.finish(document, of: source, lifetime: lifetime, now: intercepted.now)
   }
 
-  /// Informs the operator if the ID tokens of the upstream name another issuer than the gateway's document. Clients
-  /// refuse such tokens (OpenID Connect Core, section 3.1.3.7).
+  /// Informs the operator if the ID tokens of the upstream name another issuer than the gateway's document.
   private func report(_ document: UpstreamMetadata) {
-    let issuer = intercepted.policy.gateway.issuer
-    guard document.describesIDTokens, let other = document.issuer, other != issuer else { return }
+    guard let problem = UpstreamIssuer(document).conflict(with: intercepted.policy.gateway.issuer) else { return }
     intercepted.trail.findings.append("issuer-differs")
-    let isPrintable = other.utf8.count <= 256 && other.utf8.allSatisfy { 0x20 < $0 && $0 < 0x7f && $0 != 0x60 }
-    intercepted.gateway.resources.notices.report(
-      "ID tokens of the upstream name \(isPrintable ? "the issuer `\(other)`" : "another issuer"), but `gateway.issuer` "
-        + "is `\(issuer)`, so clients refuse these tokens; make both equal, byte for byte")
+    intercepted.gateway.resources.notices.report(problem)
   }
 }

@@ -54,6 +54,9 @@ final class UpstreamMetadataCache: Sendable {
 
   private let state = Mutex(State())
 
+  /// The latest document; `nil` if the upstream has none, or if it was not read.
+  var document: UpstreamMetadata? { state.withLock { $0.copy?.document } }
+
   /// Returns the next step of a request at the time `now`.
   func step(for source: Source, now: UnixTime) -> Step {
     state.withLock { state in

@@ -117,6 +117,9 @@ public final class GatewayServer: Sendable {
     for check in checks { await check.reload(snapshot, resources, settings: checkSettings) }
   }
 
+  /// The issuer in the upstream's metadata document, if a request has led to its reading.
+  public var upstreamIssuer: UpstreamIssuer { UpstreamIssuer(resources.upstreamMetadata.document) }
+
   /// The certificates that the listeners present to clients, in the order of the listeners, followed by the certificate
   /// that the gateway presents to the upstream, if it has one.
   public var certificates: [ServedCertificate] {
