@@ -123,9 +123,15 @@ extension Evaluator {
     if let rejection = Enforcement.guardedIDRejection(in: parsed, guarded: identifiers, policy: policy) {
       return Evaluation(.reject(.withoutRedirect(rejection)))
     }
+    if policy.devices == .atUpstream, Enforcement.mode(of: parsed, policy: policy) == .observe {
+      return observed(parsed)
+    }
     let explained = Enforcement.explainDeviceAuthorization(parsed, policy: policy)
     var evaluation = evaluation(of: parsed, explained.outcome, explained.trace)
     evaluation.mode = .enforce
+    evaluation.upstream = explained.outcome.permit?.upstream.map { form in
+      UpstreamPreview(form, path: request.path, policy)
+    }
     return evaluation
   }
 

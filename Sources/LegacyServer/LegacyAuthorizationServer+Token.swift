@@ -6,12 +6,14 @@ import Synchronization
 import Time
 
 extension LegacyAuthorizationServer {
-  private enum TokenError {
+  enum TokenError {
     case invalidClient
     case invalidRequest
     case unsupportedGrantType
     case badCode
     case badRefreshToken
+    /// An error of RFC 8628, section 3.5.
+    case ofPoll(String)
   }
 
   func token(_ request: LegacyRequest, now: UnixTime) -> Response {
@@ -23,6 +25,8 @@ extension LegacyAuthorizationServer {
     switch parameters["grant_type"] {
     case "authorization_code": return redeem(parameters, client, now: now)
     case "refresh_token": return refresh(parameters, client, now: now)
+    case "urn:ietf:params:oauth:grant-type:device_code" where !configuration.paths.deviceAuthorization.isEmpty:
+      return poll(parameters, client, now: now)
     case "client_credentials": return issueClientToken(parameters, client, now: now)
     case nil: return errorResponse(for: .invalidRequest)
     default: return errorResponse(for: .unsupportedGrantType)
@@ -68,7 +72,7 @@ extension LegacyAuthorizationServer {
   /// Issues an access token and a refresh token.
   ///
   /// - Parameter refreshToken: The refresh token that stays valid; `nil` to issue a new one.
-  private func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: UnixTime) -> Response {
+  func issueTokens(_ grant: LegacyState.Grant, refreshToken: String?, now: UnixTime) -> Response {
     let access = LegacyAuthorizationServer.randomText(30)
     let refresh = refreshToken ?? LegacyAuthorizationServer.randomText(30)
     state.withLock { state in
@@ -87,7 +91,7 @@ extension LegacyAuthorizationServer {
     return json(TokenResponse(accessToken: access, lifetime: lifetime.count, refreshToken: refresh, scope: scope))
   }
 
-  private func errorResponse(for error: TokenError) -> Response {
+  func errorResponse(for error: TokenError) -> Response {
     let quirks = configuration.quirks
     var (status, code) =
       switch error {
@@ -96,6 +100,7 @@ extension LegacyAuthorizationServer {
       case .unsupportedGrantType: (quirks.tokenErrorStatus, "unsupported_grant_type")
       case .badCode: (quirks.tokenErrorStatus, quirks.badCodeError)
       case .badRefreshToken: (quirks.tokenErrorStatus, "invalid_grant")
+      case .ofPoll(let code): (quirks.tokenErrorStatus, code)
       }
     if quirks.tokenErrorsAre200 { status = 200 }
     var response =
@@ -135,7 +140,7 @@ extension LegacyAuthorizationServer {
 
   /// Returns the client whose credentials the request contains; `nil` if they are missing or wrong, or sent in a way
   /// that the configuration does not accept.
-  private func authenticatedClient(_ request: LegacyRequest, _ parameters: Form) -> LegacyClient? {
+  func authenticatedClient(_ request: LegacyRequest, _ parameters: Form) -> LegacyClient? {
     let basic = request.http.headers.onlyValue(of: "Authorization").flatMap(BasicCredentials.init(field:))
     let posted = parameters["client_secret"].map { (parameters["client_id"] ?? "", $0) }
     let credentials: (id: String, secret: String)? =
@@ -170,7 +175,7 @@ extension LegacyAuthorizationServer {
     var scope: String
   }
 
-  private func json(_ value: some Encodable, status: Int = 200) -> Response {
+  func json(_ value: some Encodable, status: Int = 200) -> Response {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     guard let data = try? encoder.encode(value) else { return Response(status: 500) }

@@ -17,6 +17,8 @@ public import Time
 /// | `/revoke` | deletes a token |
 /// | `/api/me` | shows the user, the client and the scope of an access token |
 ///
+/// | `/activate` | asks a signed-in user for the code of a device, if the server has the device grant |
+///
 /// ``LegacyPaths`` can put the OAuth endpoints at other paths.
 public final class LegacyAuthorizationServer: Sendable {
   /// The name of the session cookie.
@@ -59,6 +61,9 @@ public final class LegacyAuthorizationServer: Sendable {
     if let endpoint = configuration.paths.endpoint(at: String(request.http.path)) {
       return respond(to: request, at: endpoint, now: now)
     }
+    if request.http.path == LegacyAuthorizationServer.activationPath, !configuration.paths.deviceAuthorization.isEmpty {
+      return activate(request, now: now)
+    }
     return switch (request.http.path, request.http.method) {
     case ("/", "GET"): home(request, now: now)
     case ("/login", "GET"): loginForm(next: request.query["next"])
@@ -77,6 +82,7 @@ public final class LegacyAuthorizationServer: Sendable {
     case (.authorization, "POST"): handleConsent(request, now: now)
     case (.token, "POST"): token(request, now: now)
     case (.token, "GET") where configuration.quirks.tokensOverGET: token(request, now: now)
+    case (.deviceAuthorization, "POST"): authorizeDevice(request, now: now)
     case (.revocation, "POST"): revoke(request, now: now)
     default: methodNotAllowed
     }

@@ -50,6 +50,20 @@ enum LegacyPage {
       """)
   }
 
+  /// Returns the page on which a user enters the code of a device and decides.
+  static func activation(user: String, path: String) -> Response {
+    page(
+      status: 200, "Connect a device",
+      """
+      <p>Hello <b>\(escaped(user))</b>! Type the code that your device shows.</p>
+      <form method="post" action="\(escaped(path))">
+      <p><input type="text" name="user_code" size="12"></p>
+      <p><button type="submit" name="confirm" value="yes">Allow access</button>
+      <button type="submit" name="confirm" value="no">Deny</button></p>
+      </form>
+      """)
+  }
+
   static func message(status: Int, _ title: String, _ message: String) -> Response {
     page(status: status, title, "<p>\(escaped(message))</p>\n<p><a href=\"/\">Back to the home page</a></p>")
   }

@@ -39,6 +39,10 @@ public struct LegacyQuirks: Sendable {
   public var absoluteRedirects = false
   /// Issues a new refresh token on each use and deletes the old one.
   public var rotatesRefreshTokens = false
+  /// Calls `verification_uri` of the device authorization response `verification_url`, as in a draft of RFC 8628.
+  public var sendsVerificationURL = false
+  /// Issues tokens again for a device code that was redeemed before.
+  public var acceptsDeviceCodesAgain = false
 
   /// Creates the default: no deviation.
   public init() {}

@@ -1,3 +1,4 @@
+import Cryptography
 public import Time
 
 /// The content of a device code (RFC 8628, section 3.2). The device gets it sealed (encrypted and authenticated), so the
@@ -9,12 +10,46 @@ public struct DeviceCode: Sendable, Equatable {
   public var clientID: ClientID
   /// The time at which the flow expires.
   public var expiry: UnixTime
+  /// The device code of the upstream, if the upstream runs the flow; `nil` if the gateway runs it.
+  public var upstream: UpstreamDeviceCode?
 
   /// Creates the content from its parts.
-  public init(flow: TransactionID, clientID: ClientID, expiry: UnixTime) {
+  public init(flow: TransactionID, clientID: ClientID, expiry: UnixTime, upstream: UpstreamDeviceCode? = nil) {
     self.flow = flow
     self.clientID = clientID
     self.expiry = expiry
+    self.upstream = upstream
+  }
+}
+
+/// The device code that the upstream has issued for a flow, with the values that its redemption needs.
+public struct UpstreamDeviceCode: Sendable, Equatable {
+  /// The longest device code that the gateway accepts, in bytes. A device sends it with every poll.
+  public static let maximumLength = 2_048
+
+  /// The upstream's code.
+  public var code: Secret
+  /// The client id in the gateway's requests to the upstream.
+  public var upstreamClientID: ClientID
+  /// The scope in the request of the device; `nil` if it had none.
+  public var scope: Scope?
+  /// The epoch of the store when the flow began. Only a store that is still in this epoch can guarantee that the code is
+  /// used only once.
+  public var epoch: EpochID
+
+  /// Creates the content from its parts. Returns `nil` if the code is empty or too long.
+  public init?(code: Secret, upstreamClientID: ClientID, scope: Scope?, epoch: EpochID) {
+    guard (1...UpstreamDeviceCode.maximumLength).contains(code.reveal().utf8.count) else { return nil }
+    self.code = code
+    self.upstreamClientID = upstreamClientID
+    self.scope = scope
+    self.epoch = epoch
+  }
+
+  /// Returns true if all values are equal. The time does not depend on the position of the first difference in the code.
+  public static func == (left: UpstreamDeviceCode, right: UpstreamDeviceCode) -> Bool {
+    constantTimeEqual(left.code.reveal(), right.code.reveal()) && left.upstreamClientID == right.upstreamClientID
+      && left.scope == right.scope && left.epoch == right.epoch
   }
 }
 

@@ -1,6 +1,6 @@
 import Cryptography
 
-/// An identifier of an upstream code: the first 128 bits of its SHA-256 digest. The digest does not reveal the code,
+/// An identifier of an authorization code or a device code of the upstream: the first 128 bits of its SHA-256 digest. The digest does not reveal the code,
 /// unless the code is so short that it can be guessed.
 ///
 /// The digest covers the code alone. If it also covered the upstream client id, one code would have a different
@@ -16,6 +16,11 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
     defer { wipe(&text) }
     bytes = Array(sha256(text).prefix(TransactionID.byteCount))
   }
+}
+
+extension UpstreamDeviceCode {
+  /// The identifier of the device code.
+  public var digest: UpstreamCodeDigest { UpstreamCodeDigest(of: code) }
 }
 
 extension IssuedCode {

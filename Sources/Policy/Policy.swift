@@ -33,8 +33,8 @@ public final class Policy: Sendable {
   public let upstreamIDsWithHeldSecret: Set<ClientID>
   /// True if any client may push authorization requests. Otherwise the endpoint for them is closed.
   public let acceptsPushedRequests: Bool
-  /// True if any enforced client may use the device grant. Only then does the gateway have the endpoints of RFC 8628.
-  public let servesDevices: Bool
+  /// The place where the device flows of enforced clients run.
+  public let devices: DeviceFlows
   /// True if any client blocks embedded user agents, so that the gateway checks each page of a sign-in.
   public let blocksEmbeddedUserAgents: Bool
   /// True if any listed client is enforced. If the policy lists no client: true if its default mode is `enforce` and it
@@ -46,6 +46,16 @@ public final class Policy: Sendable {
   /// The ids and the upstream ids of enforced clients. Empty unless the policy enforces some requests and observes
   /// others.
   let enforcedIDs: FoldedIDs
+
+  /// The places where device flows can run (RFC 8628).
+  public enum DeviceFlows: Sendable {
+    /// No enforced client may use the device grant.
+    case off
+    /// The gateway has the endpoints, in front of a server that has only the code flow.
+    case atGateway
+    /// The upstream has the endpoints, and the gateway checks and forwards requests.
+    case atUpstream
+  }
 
   /// Creates a policy and derives the values that depend on all clients.
   ///
@@ -66,7 +76,8 @@ public final class Policy: Sendable {
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
-    servesDevices = clients.values.contains { $0.mode == .enforce && $0.grants.contains(.deviceCode) }
+    let hasDevices = clients.values.contains { $0.mode == .enforce && $0.grants.contains(.deviceCode) }
+    devices = !hasDevices ? .off : upstream.endpoints.deviceAuthorization.isEmpty ? .atGateway : .atUpstream
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
     let held = upstreams.map(\.self) + self.resources.upstreamClients + unlisted

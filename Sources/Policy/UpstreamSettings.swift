@@ -213,8 +213,10 @@ public struct EndpointPaths: Sendable {
   /// enforce` itself, and forwards those of clients in `mode: observe`. If no client may push, the paths answer 404,
   /// like those in `closed`.
   public var pushedAuthorization: [String]
-  /// The paths of endpoints that the gateway does not support, and therefore refuses with 404: device authorization and
-  /// dynamic registration.
+  /// The device authorization endpoints (RFC 8628, section 3.1). The gateway forwards requests if an enforced client may
+  /// use the grant. Otherwise the paths answer 404, like those in `closed`.
+  public var deviceAuthorization: [String] = []
+  /// The paths of endpoints that the gateway does not support, and therefore refuses with 404: dynamic registration.
   public var closed: [String]
   /// The paths of the server's own metadata documents, which only the gateway reads. If empty (default), the gateway
   /// searches at ``metadataPaths``.
@@ -262,9 +264,13 @@ public struct EndpointPaths: Sendable {
         Requests of enforced clients never reach an endpoint of the server: they would bypass the gateway (RFC 9126)
         """,
         default: "none"),
-      .customReader(
-        "device_authorization", .paths, "The server's device authorization: the gateway answers 404 (RFC 8628)",
-        default: "none"),
+      .paths(
+        "device_authorization", \.deviceAuthorization,
+        """
+        The gateway forwards device authorization requests of clients that may use the grant, and their polls, so that \
+        the server runs the flow; 404 without such a client (RFC 8628)
+        """,
+        default: "none: the gateway runs the flow"),
       .customReader(
         "registration", .paths, "The server's dynamic registration: the gateway answers 404 (RFC 7591)",
         default: "none"),

@@ -7,8 +7,7 @@ extension EndpointPaths: SectionDraft {
   static let section = Section<EndpointPaths>(
     table,
     [
-      "device_authorization": { $2.closed += $0.paths($1) },
-      "registration": { $2.closed += $0.paths($1) },
+      "registration": { $2.closed += $0.paths($1) }
     ])
 }
 
@@ -61,6 +60,8 @@ extension PolicyReader {
       clients.entries.contains(where: { $0.client?.grants.contains(.deviceCode) ?? false })
     else { return }
     let endpoints = upstream.endpoints
+    // The server runs the flows.
+    guard endpoints.deviceAuthorization.isEmpty else { return }
     let paths =
       endpoints.authorization + endpoints.token + endpoints.revocation + endpoints.introspection
       + endpoints.pushedAuthorization
@@ -96,7 +97,7 @@ extension PolicyReader {
     let endpoints = upstream.endpoints
     let all =
       endpoints.authorization + endpoints.token + endpoints.revocation + endpoints.introspection
-      + endpoints.pushedAuthorization + endpoints.closed
+      + endpoints.pushedAuthorization + endpoints.deviceAuthorization + endpoints.closed
     for node in field.items {
       guard let path = node.text, upstream.notEndpoints.contains(path) else { continue }
       let folded = Self.folded(path)

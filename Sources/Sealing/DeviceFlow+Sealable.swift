@@ -4,23 +4,41 @@ internal import Time
 extension DeviceCode: Sealable {
   /// `.device`, as for all values of a device flow. The first byte of each distinguishes them.
   public static var purpose: Purpose { .device }
-  /// The first byte: the kind of the value, and the version of its format.
+  /// The first byte of a code whose flow the gateway runs: the kind of the value, and the version of its format.
   private static let form: UInt8 = 1
+  /// The first byte of a code whose flow the upstream runs. 2 to 4 are other values of device flows.
+  private static let formWithUpstreamCode: UInt8 = 5
 
   /// Appends the fields in the current format.
   public func write(to payload: inout PayloadWriter) {
-    payload.writeByte(DeviceCode.form)
+    payload.writeByte(upstream == nil ? DeviceCode.form : DeviceCode.formWithUpstreamCode)
     payload.writeBytes(withoutLength: flow.bytes)
     payload.writeTime(expiry)
     payload.writeText(clientID.rawValue)
+    guard let upstream else { return }
+    payload.writeNumber(upstream.epoch.rawValue)
+    payload.writeText(upstream.upstreamClientID.rawValue)
+    payload.writeText(upstream.scope?.text ?? "")
+    payload.writeText(upstream.code.reveal())
   }
 
   /// Reads the current format. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
-    try payload.checkFormatVersion(DeviceCode.form)
+    let form = try payload.readByte()
+    guard form == DeviceCode.form || form == DeviceCode.formWithUpstreamCode else { throw PayloadError() }
     let flow = try payload.readTransactionID()
     let expiry = try payload.readTime()
     self.init(flow: flow, clientID: ClientID(try payload.readText()), expiry: expiry)
+    guard form == DeviceCode.formWithUpstreamCode else { return }
+    let epoch = EpochID(rawValue: try payload.readNumber())
+    let upstreamClientID = ClientID(try payload.readText())
+    let scope = try payload.readText()
+    guard
+      let upstream = UpstreamDeviceCode(
+        code: Secret(try payload.readText()), upstreamClientID: upstreamClientID,
+        scope: scope.isEmpty ? nil : Scope(parsing: scope), epoch: epoch)
+    else { throw PayloadError() }
+    self.upstream = upstream
   }
 }
 

@@ -27,13 +27,17 @@ struct DeviceRuleTests {
   private func poll(
     _ client: String = "tv1", _ opened: Opened<DeviceCode> = .value(deviceCode), now: UnixTime = Fixture.now
   ) throws -> DecisionWithFindings<DevicePollPermit> {
+    Enforcement.decideDevicePoll(try devicePoll(client), opened: opened, now: now)
+  }
+
+  private func devicePoll(_ client: String) throws -> DevicePoll {
     let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
     let request = Fixture.tokenRequest([
       "grant_type": Self.grant, "client_id": client, "device_code": "sealed", "code": nil, "redirect_uri": nil,
       "code_verifier": nil,
     ])
     guard case .device(let poll) = Enforcement.decideToken(request, policy: policy).permit else { throw NotAPoll() }
-    return Enforcement.decideDevicePoll(poll, opened: opened, now: now)
+    return poll
   }
 
   private struct NotAPoll: Error {}
@@ -115,6 +119,39 @@ struct DeviceRuleTests {
     #expect(expired.refusal?.errorCode == .expiredToken)
   }
 
+  @Test("I-credentials: a forwarded poll has the gateway's credentials, as long as the client has the same upstream id")
+  func forwardedPoll() throws {
+    var deviceCode = Self.deviceCode
+    deviceCode.upstream = UpstreamDeviceCode(
+      code: Secret("upstream-device"), upstreamClientID: ClientID("legacy-tv1"), scope: Scope(parsing: "read"),
+      epoch: Fixture.epoch)
+    let poll = try devicePoll("tv1")
+    let decided = Enforcement.decideDevicePoll(poll, opened: .value(deviceCode), now: Fixture.now)
+    let pollPermit = try #require(decided.permit)
+    let permit = try #require(Enforcement.upstreamPoll(poll, pollPermit, policy: Fixture.policy()))
+    #expect(permit.redeemed == .deviceCode)
+    #expect(permit.isDeviceFlow && permit.sealsRefreshToken)
+    #expect(permit.upstream.authorization != nil)
+    let body = permit.upstream.body.reveal()
+    #expect(body.contains("device_code=upstream-device") && !body.contains("sealed"))
+    #expect(permit.upstream.hiddenTexts.contains { $0.reveal() == "upstream-device" })
+    deviceCode.upstream?.upstreamClientID = ClientID("legacy-other")
+    #expect(
+      Enforcement.decideDevicePoll(poll, opened: .value(deviceCode), now: Fixture.now).rejection == .codeOutdated)
+  }
+
+  @Test("A request for the server's own endpoint has the client of the server, and its scope rules")
+  func forwardedStart() throws {
+    #expect(try #require(start().permit).upstream == nil)
+    let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"]), deviceAuthorization: ["/device"])
+    let form = try #require(start("client_id=tv1&scope=openid+read", policy: policy).permit?.upstream)
+    #expect(form.body.reveal() == "scope=read")
+    let header = try #require(form.authorization)
+    let basic = try BasicCredentials(parsing: header.reveal())
+    #expect(basic.user == "legacy-tv1" && basic.password.reveal() == "held-tv1")
+    #expect(start("client_id=n1", policy: policy).rejection == .grantNotAllowed)
+  }
+
   @Test("8628-3.4-params: a device code that the gateway cannot open is refused, with 503 if a key is missing")
   func unknown() throws {
     #expect(try poll("tv1", .invalid).rejection == .deviceCodeUnknown)
@@ -125,10 +162,7 @@ struct DeviceRuleTests {
   func redemption() throws {
     var code = Fixture.code
     let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
-    let request = Fixture.tokenRequest([
-      "grant_type": Self.grant, "device_code": "sealed", "code": nil, "redirect_uri": nil, "code_verifier": nil,
-    ])
-    guard case .device(let poll) = Enforcement.decideToken(request, policy: policy).permit else { throw NotAPoll() }
+    let poll = try devicePoll("n1")
     let permit = try #require(Enforcement.decideDeviceRedemption(poll, code: code, policy: policy).permit)
     #expect(permit.isDeviceFlow)
     #expect(permit.sealsRefreshToken)

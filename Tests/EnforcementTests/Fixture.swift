@@ -62,7 +62,8 @@ enum Fixture {
   static func policy(
     unknown: UnknownClients = .reject, mode: EnforcementMode = .enforce, callback: CallbackMode = .inPlace,
     usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [],
-    resources: [ResourceSettings] = [], change: (inout ClientSettings) -> Void = { _ in }
+    resources: [ResourceSettings] = [], deviceAuthorization: [String] = [],
+    change: (inout ClientSettings) -> Void = { _ in }
   ) -> Policy {
     let listed = clients.map { client in
       var client = client
@@ -70,12 +71,14 @@ enum Fixture {
       change(&client)
       return client
     }
+    var endpoints = EndpointPaths(authorization: ["/authorize"], token: ["/token"])
+    endpoints.deviceAuthorization = deviceAuthorization
     return Policy(
       gateway: GatewaySettings(
         origin: Origin(scheme: .https, host: "gw.example"), issuer: "https://gw.example", listeners: [], admin: nil),
       upstream: UpstreamSettings(
         origin: Origin(scheme: .http, host: "127.0.0.1", port: 9000),
-        endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"]), callback: callback,
+        endpoints: endpoints, callback: callback,
         usesPKCE: usesPKCE, scopes: scopes, parameters: parameters),
       unknownClients: unknown, mode: mode,
       clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), resources: resources,

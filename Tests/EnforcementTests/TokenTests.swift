@@ -37,8 +37,8 @@ struct TokenTests {
     #expect(basic.user == "legacy-n1")
     #expect(basic.password.reveal() == "held-n1")
     #expect(permit.sealsRefreshToken)
-    #expect(permit.claimID == TransactionID(ofClaimOn: permit.code.digest))
-    #expect(permit.family == TransactionID(ofLoginWith: permit.code.digest, in: permit.code.transactionID))
+    #expect(permit.claimID == TransactionID(ofClaimOn: Fixture.code.digest))
+    #expect(permit.family == TransactionID(ofLoginWith: Fixture.code.digest, in: Fixture.transactionID))
   }
 
   @Test("The credentials go in the body if the policy says so, and without a secret only the client id is sent")

@@ -245,7 +245,8 @@ public final class GatewayFixture: Sendable {
     }
     let endpoints = policy.upstream.endpoints
     let paths = LegacyPaths(
-      authorization: Set(endpoints.authorization), token: Set(endpoints.token), revocation: Set(endpoints.revocation))
+      authorization: Set(endpoints.authorization), token: Set(endpoints.token), revocation: Set(endpoints.revocation),
+      deviceAuthorization: Set(endpoints.deviceAuthorization))
     return LegacyAuthorizationServer(
       LegacyConfiguration(clients: Array(known.values), quirks: quirks, paths: paths))
   }

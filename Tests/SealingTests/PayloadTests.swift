@@ -101,6 +101,14 @@ struct PayloadTests {
     let id = try Samples.transaction().id
     let code = DeviceCode(flow: id, clientID: ClientID("tv"), expiry: 1_795_000_600)
     #expect(try sealer.open(DeviceCode.self, from: sealer.seal(code)) == code)
+    for scope in [nil, Scope(parsing: "read mail")] {
+      var forwarded = code
+      forwarded.upstream = UpstreamDeviceCode(
+        code: Secret("upstream-device-code"), upstreamClientID: ClientID("legacy"), scope: scope,
+        epoch: EpochID(rawValue: 7))
+      #expect(forwarded.upstream != nil)
+      #expect(try sealer.open(DeviceCode.self, from: sealer.seal(forwarded)) == forwarded)
+    }
     var flow = DeviceFlow(
       clientID: ClientID("tv"), scope: Scope(parsing: "read mail"), userCode: try #require(UserCode(typed: "WDJBMJHT")),
       network: "192.0.2.0/24", start: 1_795_000_000, expiry: 1_795_000_600)

@@ -8,6 +8,8 @@ public struct DeviceAuthorizationPermit: Sendable {
   public let client: Client
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
+  /// The request for the device authorization endpoint of the upstream, if the policy lists one.
+  public let upstream: UpstreamTokenRequest?
 }
 
 /// A request for the result of a device flow (RFC 8628, section 3.4) that has passed the rules of the token endpoint.
@@ -38,7 +40,7 @@ public struct DevicePollPermit: Sendable {
 
 extension Enforcement {
   /// Decides a device authorization request. The client is authenticated as at the token endpoint. The request is
-  /// enforced in every mode, because only the gateway has this endpoint.
+  /// enforced in every mode. If the upstream has the endpoint, the caller passes observed requests.
   ///
   /// - Parameters:
   ///   - request: The request, parsed with `ParameterNames.atDeviceAuthorization`.
@@ -55,8 +57,24 @@ extension Enforcement {
     guard let client = context.client else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: run.findings)
     }
-    let permit = DeviceAuthorizationPermit(client: client, scope: context.requestedScope)
+    let permit = DeviceAuthorizationPermit(
+      client: client, scope: context.requestedScope, upstream: upstreamRequest(context, for: client))
     return DecisionWithFindings(decision: .forward(permit), findings: run.findings)
+  }
+
+  /// Returns the request for the device authorization endpoint of the upstream; `nil` if the policy lists none.
+  ///
+  /// The request contains the credentials that the gateway holds, although a public client cannot prove its identity.
+  /// The response is no token: the upstream issues one only for the device code, which the gateway seals to the client,
+  /// and only after a user has approved it.
+  private static func upstreamRequest(_ context: TokenContext, for client: Client) -> UpstreamTokenRequest? {
+    guard context.policy.devices == .atUpstream, let authentication = context.authentication else { return nil }
+    let scope = UpstreamScope(context.requestedScope, client: client, policy: context.policy, appliesDefault: true)
+    var entries = scope.scope.map { [FormParameters.Entry(.scope, $0.text)] } ?? []
+    entries += context.policy.allowListed(context.parameters, for: client)
+    return UpstreamTokenRequest(
+      UpstreamCredentials(client: client, authentication: authentication, isProven: true),
+      parameters: context.parameters, entries: entries)
   }
 
   /// Decides if the user of a browser may sign in for a device flow under the current policy. Returns `nil` if the
@@ -92,6 +110,18 @@ extension Enforcement {
       case .allowed: .forward(DevicePollPermit(client: poll.client, deviceCode: deviceCode))
       }
     return DecisionWithFindings(decision: decision, findings: run.findings)
+  }
+
+  /// Returns the permission to send a poll to the upstream; `nil` if the gateway runs the flow.
+  ///
+  /// - Parameters:
+  ///   - poll: The poll.
+  ///   - permit: The decision of ``decideDevicePoll(_:opened:now:)`` on the poll.
+  ///   - policy: The current policy.
+  public static func upstreamPoll(
+    _ poll: DevicePoll, _ permit: DevicePollPermit, policy: Policy
+  ) -> RedemptionPermit? {
+    permit.deviceCode.upstream.map { RedemptionPermit(poll, permit.deviceCode, $0, policy: policy) }
   }
 
   /// Decides the redemption of the upstream code that the user has approved.

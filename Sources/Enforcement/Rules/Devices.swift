@@ -28,4 +28,14 @@ extension Rule where Context == DevicePollContext {
       context.now < context.deviceCode.expiry ? .pass : .refuse(.deviceCodeExpired)
     }
   }
+
+  /// The gateway uses an upstream secret only for device codes that were issued to the upstream id that the client has
+  /// now (invariant `I-credentials`). A code whose flow the gateway runs is checked with the authorization code that the
+  /// user approves.
+  static var deviceCodeStillAuthorized: Rule {
+    Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
+      guard let upstream = context.deviceCode.upstream else { return .pass }
+      return upstream.upstreamClientID == context.poll.client.upstream.clientID ? .pass : .refuse(.codeOutdated)
+    }
+  }
 }

@@ -37,8 +37,14 @@ struct RedemptionContext: ResourceContext {
 public final class RedemptionPermit: Sendable {
   /// The client that redeems the code.
   public let client: Client
-  /// The content of the sealed code, decrypted.
-  public let code: IssuedCode
+  /// The value that is redeemed at the upstream.
+  public let redeemed: Redeemed
+  /// The client of the value, and the scope that it requested.
+  public let binding: ClientBinding
+  /// The time at which the value expires.
+  public let expiry: UnixTime
+  /// The epoch of the store when the value was sealed.
+  public let epoch: EpochID
   /// The verifier that the client presented; `nil` for a code without a challenge.
   public let verifier: Secret?
   /// The token request to the upstream.
@@ -55,49 +61,99 @@ public final class RedemptionPermit: Sendable {
   private let credentials: UpstreamCredentials
   private let parameters: FormParameters
 
-  /// True if a device redeems the code. A repeat is then refused, and revokes nothing: two polls of one device may
+  /// The kinds of values that are redeemed at the upstream.
+  public enum Redeemed: Sendable {
+    /// The code that the client presented.
+    case code
+    /// The code that a user approved for a device (RFC 8628).
+    case codeOfDevice
+    /// The device code of the upstream, which runs the flow. The upstream answers that the user has not decided yet as
+    /// long as this is the case.
+    case deviceCode
+  }
+
+  /// True if a device redeems the value. A repeat is then refused, and revokes nothing: two polls of one device may
   /// overlap.
-  public let isDeviceFlow: Bool
+  public var isDeviceFlow: Bool {
+    switch redeemed {
+    case .code: false
+    case .codeOfDevice, .deviceCode: true
+    }
+  }
 
   convenience init(_ context: RedemptionContext, policy: Policy) {
     let request = context.request
     self.init(
-      client: request.client, code: context.code, verifier: request.verifier?.secret, parameters: request.parameters,
+      .code, entries: RedemptionPermit.entries(of: context.code), digest: context.code.digest,
+      transaction: context.code.transactionID, binding: context.code.binding.client, expiry: context.code.expiry,
+      epoch: context.code.epoch, hiding: RedemptionPermit.hiddenValues(of: context.code),
+      client: request.client, verifier: request.verifier?.secret, parameters: request.parameters,
       // If the code has a challenge, the rules have compared the verifier with it.
       UpstreamCredentials(
         client: request.client, authentication: request.authentication,
         isProven: request.clientSecretIsVerified || context.code.challenge != nil),
-      authentication: request.authentication, resource: context.resource, isDeviceFlow: false, policy: policy)
+      authentication: request.authentication, resource: context.resource, policy: policy)
   }
 
-  /// Creates the permit for a poll. A device flow has no resource. The device code, which is sealed to the client, proves the identity of the client.
+  /// Creates the permit for a poll that redeems the code which the user approved. A device flow has no resource. The
+  /// device code, which is sealed to the client, proves the identity of the client.
   convenience init(_ poll: DevicePoll, code: IssuedCode, policy: Policy) {
     self.init(
-      client: poll.client, code: code, verifier: nil, parameters: poll.parameters,
+      .codeOfDevice, entries: RedemptionPermit.entries(of: code), digest: code.digest,
+      transaction: code.transactionID, binding: code.binding.client, expiry: code.expiry, epoch: code.epoch,
+      hiding: RedemptionPermit.hiddenValues(of: code), client: poll.client, verifier: nil,
+      parameters: poll.parameters,
       UpstreamCredentials(client: poll.client, authentication: poll.authentication, isProven: true),
-      authentication: poll.authentication, resource: nil, isDeviceFlow: true, policy: policy)
+      authentication: poll.authentication, resource: nil, policy: policy)
+  }
+
+  /// Creates the permit for a poll that the upstream answers.
+  convenience init(_ poll: DevicePoll, _ deviceCode: DeviceCode, _ upstream: UpstreamDeviceCode, policy: Policy) {
+    self.init(
+      .deviceCode,
+      entries: [
+        FormParameters.Entry(.grantType, GrantType.deviceCode.rawValue),
+        FormParameters.Entry(.deviceCode, upstream.code.reveal()),
+      ], digest: upstream.digest, transaction: deviceCode.flow,
+      binding: ClientBinding(
+        clientID: deviceCode.clientID, scope: upstream.scope, upstreamClientID: upstream.upstreamClientID),
+      expiry: deviceCode.expiry, epoch: upstream.epoch, hiding: [upstream.code], client: poll.client, verifier: nil,
+      parameters: poll.parameters,
+      UpstreamCredentials(client: poll.client, authentication: poll.authentication, isProven: true),
+      authentication: poll.authentication, resource: nil, policy: policy)
   }
 
   private init(
-    client: Client, code: IssuedCode, verifier: Secret?, parameters: FormParameters,
-    _ credentials: UpstreamCredentials, authentication: ClientAuthentication, resource: Resource?, isDeviceFlow: Bool,
-    policy: Policy
+    _ redeemed: Redeemed, entries: [FormParameters.Entry], digest: UpstreamCodeDigest, transaction: TransactionID,
+    binding: ClientBinding, expiry: UnixTime, epoch: EpochID, hiding hiddenValues: [Secret], client: Client,
+    verifier: Secret?, parameters: FormParameters, _ credentials: UpstreamCredentials,
+    authentication: ClientAuthentication, resource: Resource?, policy: Policy
   ) {
+    self.redeemed = redeemed
+    self.binding = binding
+    self.expiry = expiry
+    self.epoch = epoch
     self.client = client
-    self.code = code
     self.verifier = verifier
     self.parameters = parameters
     self.credentials = credentials
-    self.isDeviceFlow = isDeviceFlow
     // The digest of the upstream code, not of the sealed code that the client presented.
-    let digest = code.digest
     claimID = TransactionID(ofClaimOn: digest)
-    family = TransactionID(ofLoginWith: digest, in: code.transactionID)
+    family = TransactionID(ofLoginWith: digest, in: transaction)
     target = AccessTokenTarget(
-      client: client.id, resource: resource, scope: code.scope, family: family, document: code.binding.client.document)
+      client: client.id, resource: resource, scope: binding.scope, family: family, document: binding.document)
     sealsRefreshToken =
       (client.kind == .public || client.isUnlisted || credentials.isHeld || resource != nil)
       && !client.canRefreshAtUpstream(with: authentication)
+    var entries = entries
+    if let resource { entries += resource.upstreamEntries(sendsAudience: false) }
+    entries += policy.allowListed(parameters, for: client)
+    upstream = UpstreamTokenRequest(
+      credentials, parameters: parameters, entries: entries, hiding: hiddenValues,
+      sealsRefreshToken: sealsRefreshToken, isDevicePoll: redeemed == .deviceCode)
+  }
+
+  private static func entries(of code: IssuedCode) -> [FormParameters.Entry] {
     var entries = [
       FormParameters.Entry(.grantType, GrantType.authorizationCode.rawValue),
       FormParameters.Entry(.code, code.upstreamCode.reveal()),
@@ -105,13 +161,12 @@ public final class RedemptionPermit: Sendable {
     ]
     // The policy may have changed since the authorization request. The content of the sealed code shows whether the
     // gateway sent a challenge upstream.
-    let upstreamVerifier = code.upstreamVerifier?.secret
-    if let upstreamVerifier { entries.append(FormParameters.Entry(.codeVerifier, upstreamVerifier.reveal())) }
-    if let resource { entries += resource.upstreamEntries(sendsAudience: false) }
-    entries += policy.allowListed(parameters, for: client)
-    upstream = UpstreamTokenRequest(
-      credentials, parameters: parameters, entries: entries,
-      hiding: [code.upstreamCode, upstreamVerifier].compactMap(\.self), sealsRefreshToken: sealsRefreshToken)
+    if let verifier = code.upstreamVerifier { entries.append(.init(.codeVerifier, verifier.secret.reveal())) }
+    return entries
+  }
+
+  private static func hiddenValues(of code: IssuedCode) -> [Secret] {
+    [code.upstreamCode, code.upstreamVerifier?.secret].compactMap(\.self)
   }
 
   /// The identifier under which the store records two facts: that the code is used, and which tokens were issued for

@@ -19,11 +19,15 @@ public struct UpstreamTokenRequest: Sendable {
   /// True if the gateway seals the refresh token of the response. The client must then not get the upstream's own
   /// token.
   public let sealsRefreshToken: Bool
+  /// True if the request polls for the result of a device flow, to which the upstream answers with the errors of RFC
+  /// 8628, section 3.5.
+  public let isDevicePoll: Bool
 
   init(
     _ credentials: UpstreamCredentials, parameters: FormParameters, entries: [FormParameters.Entry],
-    hiding values: [Secret] = [], sealsRefreshToken: Bool = false
+    hiding values: [Secret] = [], sealsRefreshToken: Bool = false, isDevicePoll: Bool = false
   ) {
+    self.isDevicePoll = isDevicePoll
     hiddenValues = values
     heldSecret = credentials.heldSecret
     authorization = credentials.authorization

@@ -2,6 +2,7 @@ import Enforcement
 import HTTP
 import OAuth
 import Policy
+import Proxy
 import Sealing
 import Stores
 import Time
@@ -17,13 +18,21 @@ struct DeviceAuthorizationEndpoint {
     request = intercepted.clientRequest(.atDeviceAuthorization)
   }
 
-  func respond() async -> Response {
+  func respond() async -> Reply {
     let authentication = intercepted.authentication(of: request)
+    let isObserved =
+      intercepted.policy.devices == .atUpstream
+      && Enforcement.mode(of: request, policy: intercepted.policy) == .observe
     if let refused = intercepted.throttledAddress()
-      ?? intercepted.preliminaryRefusal(request, authentication, isObserved: false)
+      ?? intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved)
     {
-      return refused
+      return .response(refused)
     }
+    if isObserved { return await intercepted.observe(request, authentication) }
+    return .response(await respond(to: authentication))
+  }
+
+  private func respond(to authentication: ClientAuthentication?) async -> Response {
     let outcome = Enforcement.decideDeviceAuthorization(request, policy: intercepted.policy)
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
@@ -31,6 +40,7 @@ struct DeviceAuthorizationEndpoint {
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return intercepted.tokenRejection(refusal)
     }
+    if let form = permit.upstream { return await UpstreamDeviceAuthorization(intercepted, permit).respond(form) }
     do throws(StoreError) {
       return try await start(permit)
     } catch {
@@ -49,17 +59,28 @@ struct DeviceAuthorizationEndpoint {
     let flow = try await gateway.deviceFlows.start(
       permit, id, codeLength: length, network: NetworkPrefix.networkText(of: intercepted.request.peer.address),
       holder: intercepted.storeHolder(for: permit.client), now: intercepted.now)
-    let deviceCode = gateway.sealer.seal(DeviceCode(flow: id, clientID: permit.client.id, expiry: flow.expiry))
-    let uri = intercepted.policy.gateway.origin.description + GatewaySettings.devicePath
+    return intercepted.deviceAuthorizationResponse(
+      DeviceCode(flow: id, clientID: permit.client.id, expiry: flow.expiry), userCode: flow.userCode.text,
+      uri: intercepted.policy.devicePageURI(with: nil),
+      completeURI: permit.client.deviceCompleteURI ? intercepted.policy.devicePageURI(with: flow.userCode) : nil,
+      lifetime: lifetime, interval: flow.interval)
+  }
+}
+
+extension InterceptedRequest {
+  /// Returns the response to a device authorization request (RFC 8628, section 3.2).
+  func deviceAuthorizationResponse(
+    _ deviceCode: DeviceCode, userCode: String, uri: String, completeURI: String?, lifetime: Seconds,
+    interval: Seconds
+  ) -> Response {
     var members: [String: JSONValue] = [
-      "device_code": .string(deviceCode), "user_code": .string(flow.userCode.text), "verification_uri": .string(uri),
-      "expires_in": .integer(Int64(lifetime.count)), "interval": .integer(Int64(flow.interval.count)),
+      "device_code": .string(gateway.sealer.seal(deviceCode)), "user_code": .string(userCode),
+      "verification_uri": .string(uri), "expires_in": .integer(Int64(lifetime.count)),
+      "interval": .integer(Int64(interval.count)),
       // Some libraries show this text to the user, although no RFC defines it.
-      "message": .string("To sign in, open \(uri) in a web browser and enter the code \(flow.userCode.text)."),
+      "message": .string("To sign in, open \(uri) in a web browser and enter the code \(userCode)."),
     ]
-    if permit.client.deviceCompleteURI {
-      members["verification_uri_complete"] = .string("\(uri)?\(DevicePage.Field.userCode)=\(flow.userCode.text)")
-    }
-    return intercepted.tokenResponse(members)
+    if let completeURI { members["verification_uri_complete"] = .string(completeURI) }
+    return tokenResponse(members)
   }
 }

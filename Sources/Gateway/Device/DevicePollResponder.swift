@@ -9,7 +9,7 @@ import Time
 /// Answers the poll of a device at the token endpoint (RFC 8628, sections 3.4 and 3.5).
 ///
 /// The first poll after the approval redeems the upstream's code, so the tokens never wait in the store. A later poll,
-/// and one of two polls that overlap, gets `invalid_grant`.
+/// and one of two polls that overlap, gets `invalid_grant`. If the upstream runs the flow, the poll is sent there.
 struct DevicePollResponder {
   private let intercepted: InterceptedRequest
   private let poll: DevicePoll
@@ -30,6 +30,9 @@ struct DevicePollResponder {
       return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.deviceCodeUnknown))
     }
     if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
+    if let redemption = Enforcement.upstreamPoll(poll, permit, policy: intercepted.policy) {
+      return await CodeRedeemer(intercepted, redemption).respond()
+    }
     do throws(StoreError) {
       return try await respond(permit.deviceCode.flow)
     } catch {
@@ -54,8 +57,7 @@ struct DevicePollResponder {
     switch flow.state {
     case .pending, .bound:
       if isTooFast { return refuse(.devicePollTooFast) }
-      return intercepted.tokenError(
-        .authorizationPending, status: 400, description: "the user has not decided yet")
+      return intercepted.authorizationPending
     case .ended: return refuse(.deviceDenied)
     case .redeemed: return refuse(.deviceCodeUsed)
     case .approved: return try await redeem(id)
@@ -93,5 +95,12 @@ struct DevicePollResponder {
 
   private func refuse(_ rejection: Rejection) -> Response {
     intercepted.tokenRejection(.withoutRedirect(rejection))
+  }
+}
+
+extension InterceptedRequest {
+  /// The response to a poll before the user's decision (RFC 8628, section 3.5). It is no refusal.
+  var authorizationPending: Response {
+    tokenError(.authorizationPending, status: 400, description: "the user has not decided yet")
   }
 }

@@ -61,10 +61,8 @@ struct OfferedCapabilities: Sendable {
       flags["client_id_metadata_document_supported"] = true
       addUnlistedClients()
     }
-    if policy.servesDevices {
-      // RFC 8628, section 4.
-      offer("device_authorization_endpoint", at: [GatewaySettings.deviceAuthorizationPath])
-    }
+    // RFC 8628, section 4.
+    offer("device_authorization_endpoint", at: policy.deviceAuthorizationPaths)
     // RFC 9207, section 3.
     flags["authorization_response_iss_parameter_supported"] = true
     // The second flag is true if it is missing (OpenID Connect Discovery, section 3). A `request_uri` of RFC 9126 is

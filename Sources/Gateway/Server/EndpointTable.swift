@@ -38,6 +38,17 @@ struct EndpointRow: Sendable {
   }
 }
 
+extension Policy {
+  /// The paths at which devices start flows: those of the upstream, or the gateway's own.
+  var deviceAuthorizationPaths: [String] {
+    switch devices {
+    case .off: []
+    case .atGateway: [GatewaySettings.deviceAuthorizationPath]
+    case .atUpstream: upstream.endpoints.deviceAuthorization
+    }
+  }
+}
+
 /// The row of each endpoint. The `switch` is exhaustive, so each endpoint must have a row.
 ///
 /// The rules are not in this table: each endpoint calls a function `Enforcement.decide...`, which runs the rules that
@@ -98,11 +109,11 @@ extension Endpoint {
         handling: .answer { RegistrationEndpoint($0).respond() }, scripts: .ofListedOrigins)
     case .deviceAuthorization:
       EndpointRow(
-        label: .device, paths: { $0.servesDevices ? [GatewaySettings.deviceAuthorizationPath] : [] },
-        handling: .answer { .response(await DeviceAuthorizationEndpoint($0).respond()) })
+        label: .device, paths: { $0.deviceAuthorizationPaths },
+        handling: .answer { await DeviceAuthorizationEndpoint($0).respond() })
     case .deviceVerification:
       EndpointRow(
-        label: .deviceVerification, paths: { $0.servesDevices ? [GatewaySettings.devicePath] : [] },
+        label: .deviceVerification, paths: { $0.devices == .atGateway ? [GatewaySettings.devicePath] : [] },
         handling: .answer { .response(await DeviceVerificationEndpoint($0).respond()) })
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
@@ -122,8 +133,10 @@ extension Endpoint {
           // The gateway's own endpoint may have the path of the one that it replaces.
           let own =
             (policy.registration.map { [$0.path] } ?? [])
-            + (policy.servesDevices ? [GatewaySettings.deviceAuthorizationPath, GatewaySettings.devicePath] : [])
-          let closed = endpoints.closed + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
+            + policy.deviceAuthorizationPaths + (policy.devices == .atGateway ? [GatewaySettings.devicePath] : [])
+          let closed =
+            endpoints.closed + endpoints.deviceAuthorization
+            + (policy.acceptsPushedRequests ? [] : endpoints.pushedAuthorization)
           return closed.filter { !own.contains($0) }
         },
         handling: .refuse(.endpointDisabled))

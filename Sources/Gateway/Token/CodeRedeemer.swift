@@ -7,7 +7,7 @@ import Sealing
 import Stores
 import Time
 
-/// Redeems a code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
+/// Redeems a code or a device code at the upstream, once (`I-token`; RFC 6749, section 4.1.2).
 ///
 /// The gateway first claims the single use of the code in the store. If the upstream issues tokens or refuses the code,
 /// the code is spent. If no complete request was sent upstream, the code can be redeemed again. In all other cases, the
@@ -32,8 +32,8 @@ struct CodeRedeemer {
           intercepted.policy.upstream, bodyTimeout: intercepted.policy.gateway.limits.bodyTimeout)
         let claim = try await ledger.claim(
           permit.claimID, client: permit.client.id, verifier: permit.verifier,
-          holder: intercepted.storeHolder(for: permit.client), epoch: permit.code.epoch, lease: hold.lease,
-          expiry: permit.code.expiry, now: intercepted.now)
+          holder: intercepted.storeHolder(for: permit.client), epoch: permit.epoch, lease: hold.lease,
+          expiry: permit.expiry, now: intercepted.now)
         switch claim {
         case .claimedByOther: return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .busy:
@@ -45,7 +45,7 @@ struct CodeRedeemer {
           // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a
           // replay, and nothing is revoked.
           if !wait.hasBegun, !permit.isDeviceFlow { try await revokeIssuedTokens() }
-          return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
+          return intercepted.tokenRejection(.withoutRedirect(permit.isDeviceFlow ? .deviceCodeUsed : .codeUsed))
         case .granted(let attempt):
           guard hold.permitsRequest, ledger.isHeld(attempt, for: UpstreamHold.claimSafetyTime) else {
             try await ledger.release(attempt, now: intercepted.now)
@@ -124,6 +124,8 @@ struct CodeRedeemer {
       // The upstream refused the credentials, probably before it checked the code. The code is not spent: otherwise
       // another program could use up the code of a client by presenting it with wrong credentials.
       case .error(.invalidClient, _): try await ledger.leaveUnsettled(attempt, now: intercepted.now)
+      // The upstream runs the device flow. Its error uses nothing up, so the device may poll again.
+      case .error where permit.redeemed == .deviceCode: try await ledger.release(attempt, now: intercepted.now)
       // A request that has lost its claim gets 503. Its tokens are dropped: no one has received them, and to revoke
       // them could end the tokens of the request that has the claim now.
       case .error:
@@ -131,13 +133,14 @@ struct CodeRedeemer {
       case .tokens(let members):
         guard await spend(attempt, members) else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
       }
+      if permit.redeemed == .deviceCode, let response = pollResponse(for: received.parsed) { return response }
       if attempt.isRetry, case .error(let code, _) = received.parsed, code != .invalidClient {
         // An earlier attempt may have used up the upstream's code. This is not the fault of the client, so the client
         // gets a server error in place of `invalid_grant`.
         return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed))
       }
       // The server no longer accepts the code: the device polled too late (RFC 8628, section 3.5).
-      if permit.isDeviceFlow, case .error(.invalidGrant, _) = received.parsed {
+      if permit.redeemed == .codeOfDevice, case .error(.invalidGrant, _) = received.parsed {
         return intercepted.tokenRejection(.withoutRedirect(.deviceCodeExpired))
       }
       guard case .tokens(let members) = received.parsed else {
@@ -150,6 +153,18 @@ struct CodeRedeemer {
     }
   }
 
+  /// Returns the response to a poll for an error of RFC 8628, section 3.5; `nil` for any other response of the upstream.
+  private func pollResponse(for response: UpstreamTokenResponse) -> Response? {
+    guard case .error(let code, _) = response else { return nil }
+    switch code {
+    case .authorizationPending: return intercepted.authorizationPending
+    case .slowDown: return intercepted.tokenRejection(.withoutRedirect(.devicePollTooFast))
+    case .accessDenied: return intercepted.tokenRejection(.withoutRedirect(.deviceDenied))
+    case .expiredToken: return intercepted.tokenRejection(.withoutRedirect(.deviceCodeExpired))
+    default: return nil
+    }
+  }
+
   /// Seals the refresh token: encrypts it together with its client and family, so that it is useless without the
   /// gateway.
   private func sealRefreshToken(in members: [String: JSONValue], epoch: EpochID) -> [String: JSONValue] {
@@ -157,7 +172,7 @@ struct CodeRedeemer {
     guard permit.sealsRefreshToken, let token = members["refresh_token"]?.text else { return members }
     // The token is bound to the client of the code. The rules have checked that the request names this client.
     var grant = RefreshGrant(
-      family: permit.family, generation: 0, epoch: epoch, binding: permit.code.binding.client,
+      family: permit.family, generation: 0, epoch: epoch, binding: permit.binding,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
     if let granted = members["scope"]?.text.flatMap({ Scope(parsing: $0) }) { grant.scope = granted }
     members["refresh_token"] = .string(intercepted.gateway.sealer.seal(grant))

@@ -16,11 +16,12 @@ enum UpstreamTokenResponse {
     self = UpstreamTokenResponse.read(status: status, headers: headers, body: body, screen: nil).answer
   }
 
-  /// Reads a response. If `screen` is not `nil`, the values that the client must not see are removed.
+  /// Reads a response. If `screen` is not `nil`, the values that the client must not see are removed. The errors of RFC
+  /// 8628, section 3.5, are only kept if the request was the poll of a device.
   ///
   /// - Returns: The converted response, and true if the screen changed it.
   static func read(
-    status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?
+    status: Int, headers: Headers, body: [UInt8], screen: TokenResponseScreen?, isDevicePoll: Bool = false
   ) -> (answer: UpstreamTokenResponse, isScreened: Bool) {
     // A status of 500 or above, or 429, says nothing about the request, so the body is ignored. An error in it could
     // make the client discard a valid code or token, and the user would have to sign in again (`I-failure`).
@@ -28,7 +29,7 @@ enum UpstreamTokenResponse {
       return (.unusable, false)
     }
     let isScreened = screen?.screen(&members) ?? false
-    if let error = UpstreamTokenResponse.error(members) { return (error, isScreened) }
+    if let error = UpstreamTokenResponse.error(members, isDevicePoll) { return (error, isScreened) }
     let hasTokens = (200..<300).contains(status) && members["access_token"]?.text.map { !$0.isEmpty } ?? false
     return (hasTokens ? .tokens(normalised(members)) : .unusable, isScreened)
   }
@@ -46,11 +47,12 @@ enum UpstreamTokenResponse {
     return members
   }
 
-  private static func error(_ members: [String: JSONValue]) -> UpstreamTokenResponse? {
+  private static func error(_ members: [String: JSONValue], _ isDevicePoll: Bool) -> UpstreamTokenResponse? {
     guard let text = (members["error"] ?? members["error_code"] ?? members["error_message"])?.text, !text.isEmpty
     else { return nil }
     let description = (members["error_description"] ?? members["error_message"])?.text
-    return .error(code(text), description: description.map { ErrorDescription.sanitised($0) })
+    let code = (isDevicePoll ? pollCode(text) : nil) ?? code(text)
+    return .error(code, description: description.map { ErrorDescription.sanitised($0) })
   }
 
   /// Returns the error code for an upstream error. The codes of RFC 6749, section 5.2, of RFC 8707, section 2, and the
@@ -64,6 +66,18 @@ enum UpstreamTokenResponse {
     case "invalid_code", "expired_code", "bad_verification_code", "expired_token", "invalid_token": .invalidGrant
     case "temporarily_unavailable": .temporarilyUnavailable
     default: .serverError
+    }
+  }
+
+  /// Returns the error code for the upstream's error to a poll (RFC 8628, section 3.5); `nil` for other errors. Some
+  /// servers have other names for a denial and for an expired code.
+  private static func pollCode(_ text: String) -> OAuthErrorCode? {
+    switch text {
+    case "authorization_pending": .authorizationPending
+    case "slow_down": .slowDown
+    case "access_denied", "authorization_declined": .accessDenied
+    case "expired_token", "code_expired", "expired_code": .expiredToken
+    default: nil
     }
   }
 

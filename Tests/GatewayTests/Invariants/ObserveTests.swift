@@ -39,7 +39,8 @@ struct ObserveTests {
     let parts = request.split(separator: " ", maxSplits: 2, omittingEmptySubsequences: false).map(String.init)
     let (method, target, body) = (parts[0], parts[1], parts.count > 2 ? parts[2] : "")
     let policy = try Self.observing { policy in
-      policy.upstream.endpoints.closed = ["/register", "/device"]
+      policy.upstream.endpoints.closed = ["/register"]
+      policy.upstream.endpoints.deviceAuthorization = ["/device"]
       policy.upstream.endpoints.pushedAuthorization = ["/par"]
     }
     try await GatewayFixture.run(before: .bytes(Self.answer), policy) { gateway, raw in
