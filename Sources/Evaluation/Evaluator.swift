@@ -65,7 +65,7 @@ public struct Evaluator: Sendable {
     case .deviceAuthorization: return deviceAuthorization(request)
     case .resourceIntrospection: return resourceIntrospection(request)
     case .metadata: return policy.isEnforcing ? Evaluation(.forward) : observed(.metadataBypassesGateway)
-    case .protectedResource: return Evaluation(.forward)
+    case .protectedResource, .deviceQRCode: return Evaluation(.forward)
     case .callback, .consent, .start, .deviceVerification:
       return Evaluation(.undetermined("the answer depends on a sign-in in progress"))
     case .registration: return Evaluation(.undetermined("the metadata in a registration request are not evaluated"))

@@ -31,6 +31,8 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case deviceAuthorization
   /// The page on which a user enters the code of a device (RFC 8628, section 3.3).
   case deviceVerification
+  /// The address of that page as a QR code.
+  case deviceQRCode
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

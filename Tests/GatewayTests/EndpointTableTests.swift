@@ -43,6 +43,8 @@ struct EndpointTableTests {
       case .answer where endpoint == .resourceIntrospection: #expect(endpoint.row.label == .introspection)
       // The metadata of resources have the label of the gateway's own.
       case .answer where endpoint == .protectedResource: #expect(endpoint.row.label == .metadata)
+      // The QR code has the label of the page that it names.
+      case .answer where endpoint == .deviceQRCode: #expect(endpoint.row.label == .deviceVerification)
       case .answer, .answerIf, .answerInstead: #expect(labels.insert(endpoint.row.label).inserted, "\(endpoint)")
       case .refuse: #expect(endpoint.row.label == .otherPath)
       }

@@ -15,6 +15,7 @@ extension DemoAppPage {
       <p>This page represents a device without a browser, for example a television: client <b>\(device.clientID)</b>. It
       has no redirect URI. It shows a code and asks the token endpoint every \(String(flow.interval)) seconds.</p>
       <p class="code">\(flow.userCode)</p>
+      <div class="qr">\(QRCode(flow.verificationURI.description)?.svg)</div>
       <p>On another device, open <a href="\(url: flow.verificationURI.description)" target="_blank" rel="noopener">\
       \(flow.verificationURI.description)</a> and type this code.</p>
       <p class="small">User name <b>alice</b>, password <b>wonderland</b>. The gateway redeems nothing until you allow the

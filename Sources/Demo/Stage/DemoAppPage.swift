@@ -101,6 +101,7 @@ enum DemoAppPage {
       pre { white-space: pre-wrap; overflow-wrap: anywhere; padding: .75rem; border: 1px solid #8886; border-radius: .5rem; }
       .button { display: inline-block; padding: .6rem 1.4rem; border-radius: .5rem; background: #1a7a45; color: #fff;
         text-decoration: none; font-weight: 600; }
+      .qr { max-width: 12rem; }
       .code { font: 700 2.5rem ui-monospace, monospace; letter-spacing: .1em; }
       .small { font-size: .85rem; opacity: .8; }
       </style>

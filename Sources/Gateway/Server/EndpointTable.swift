@@ -115,6 +115,11 @@ extension Endpoint {
       EndpointRow(
         label: .deviceVerification, paths: { $0.devices == .atGateway ? [GatewaySettings.devicePath] : [] },
         handling: .answer { .response(await DeviceVerificationEndpoint($0).respond()) })
+    case .deviceQRCode:
+      EndpointRow(
+        label: .deviceVerification,
+        paths: { $0.devices == .atGateway ? [GatewaySettings.ownPath + DeviceQRCodeEndpoint.name] : [] },
+        handling: .answer { .response(DeviceQRCodeEndpoint($0).respond()) })
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(
