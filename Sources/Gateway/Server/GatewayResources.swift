@@ -120,9 +120,8 @@ public struct GatewayResources: Sendable {
     // has at least 43 characters (RFC 7636, section 4.1).
     verifierAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
-    // docs/threat-model.md computes the probability of a right guess from these two rates. Tests send six wrong codes.
-    userCodeAttempts = RateLimiter(TokenBucket.Rate(burst: 6, perMinute: 1))
-    userCodeNetworkAttempts = RateLimiter(TokenBucket.Rate(burst: 30, perMinute: 3))
+    userCodeAttempts = RateLimiter(LiveUserCodes.guessesOfBrowser)
+    userCodeNetworkAttempts = RateLimiter(LiveUserCodes.guessesOfNetwork)
     // The rates of these limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))
