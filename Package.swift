@@ -142,7 +142,7 @@ let package = Package(
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",
-      ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "Policy", "OAuth", "Reactor", "Time"]),
+      ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "SQLite", "Policy", "OAuth", "Reactor", "Time"]),
     // Puts load on a store in a file, for Tests/Stores.
     .executableTarget(
       name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Time"], path: "Tests/StoreLoad",
@@ -220,9 +220,9 @@ let package = Package(
     tests(
       "ConformanceTests",
       [
-        "VectorsTestSupport", "GatewayTestSupport", "TLSTestSupport", "Demo", "Gateway", "Enforcement",
-        "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "ByteText", "Cryptography", "HTTP",
-        "Reactor", "Telemetry", "Time", "proofgate",
+        "VectorsTestSupport", "GatewayTestSupport", "RedisTestSupport", "TLSTestSupport", "Demo", "Gateway",
+        "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "DiskStore", "RedisStore", "OAuth",
+        "TLS", "ByteText", "Cryptography", "HTTP", "Reactor", "Telemetry", "Time", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

@@ -2,6 +2,7 @@ import DiskStore
 import Foundation
 import OAuth
 import RedisTestSupport
+import SQLite
 import Stores
 import Synchronization
 import Testing
@@ -34,6 +35,11 @@ struct FileStoreTests {
     try #require(store.isClosed)
   }
 
+  private static func drop(_ kinds: [StoreKind], from path: String) throws {
+    let database = try Database(path: path)
+    for kind in kinds { try database.run("DROP TABLE \(kind.properties.name)") }
+  }
+
   private static func problem(_ path: String) -> String? {
     do throws(FileStoreError) {
       _ = try FileStore(path: path)
@@ -62,6 +68,24 @@ struct FileStoreTests {
         #expect(try await store.get(.sample(.claim)) == nil)
       }
       #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["state.db"])
+    }
+  }
+
+  @Test("A file without the tables of device flows opens, keeps its entries and epoch, and gains the tables")
+  func olderFile() async throws {
+    try await StoreFolder.with { folder in
+      let path = folder.path("state.db")
+      try await Self.run(path) { store async throws in #expect(try await store.put(.sample(.claim)) == nil) }
+      let epoch = try FileStore.check(path).epoch
+      try Self.drop([.device, .userCode, .deviceAnswer], from: path)
+      #expect(try FileStore.check(path).epoch == epoch)
+      try await Self.run(path) { store async throws in
+        #expect(try await store.get(.sample(.claim)) == StoreKind.claim.sample())
+        for kind in [StoreKind.device, .userCode, .deviceAnswer] {
+          #expect(try await store.put(.sample(kind)) == nil)
+          #expect(try await store.get(.sample(kind)) == kind.sample())
+        }
+      }
     }
   }
 
