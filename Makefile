@@ -106,9 +106,10 @@ build: deps
 	strip --strip-all -o $(BINARY) .build/static/release/proofgate
 	@ls -l $(BINARY)
 
-## check: checks the example policies, and that the binary needs only a kernel
+## check: checks the example policies, runs their cases, and checks that the binary needs only a kernel
 check: build
-	$(BINARY) check --no-secrets --quiet policies/*.yaml policies/servers/*.yaml
+	$(BINARY) check --no-secrets --quiet $(filter-out %.test.yaml,$(wildcard policies/*.yaml)) policies/servers/*.yaml
+	$(BINARY) test policies/*.test.yaml
 	deploy/check-static $(BINARY)
 
 ## image: builds the container image; without Docker, checks its only file instead

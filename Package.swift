@@ -109,7 +109,8 @@ let package = Package(
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
-    module("Evaluation", ["Gateway", "Enforcement", "PathReading", "Policy", "OAuth", "YAML", "ByteText"]),
+    module(
+      "Evaluation", ["Gateway", "PolicyFile", "YAML", "Enforcement", "PathReading", "Policy", "OAuth", "ByteText"]),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
@@ -210,8 +211,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway", "Compression",
-        "Enforcement", "DiskStore", "RedisStore",
+        "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway", "Evaluation",
+        "Compression", "Enforcement", "DiskStore", "RedisStore",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
         "HTTP", "HTTP1", "HTTP2", "Time",

@@ -1,4 +1,4 @@
-internal import ByteText
+import ByteText
 import OAuth
 
 /// The request of a `curl` command line. Options that do not change the request are ignored, and unknown ones are
@@ -124,7 +124,7 @@ struct CurlCommand {
       let body = data.joined(separator: "&")
       let sendsBody = !data.isEmpty && !sendsDataInQuery
       var request = TriedRequest(method: method ?? (isHead ? "HEAD" : sendsBody ? "POST" : "GET"), path: "")
-      try request.setTarget(url.contains("://") || url.hasPrefix("/") ? url : "http://" + url)
+      try request.setTarget(url.hasPrefix("/") || url.prefix(8).contains("://") ? url : "http://" + url)
       request.fields = fields
       if sendsBody {
         request.body = Array(body.utf8)

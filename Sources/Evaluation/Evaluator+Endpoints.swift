@@ -1,5 +1,5 @@
 import Enforcement
-internal import Gateway
+import Gateway
 import OAuth
 import Policy
 

@@ -1,7 +1,7 @@
 import Enforcement
-internal import Gateway
+import Gateway
 import OAuth
-internal import PathReading
+import PathReading
 public import Policy
 
 /// Decides requests under a policy as a gateway would, without a gateway, keys, a store or an upstream.
@@ -11,21 +11,17 @@ public struct Evaluator: Sendable {
   private let matcher: EndpointMatcher
   let identifiers: GuardedIdentifiers
   let identifiersIfEnforced: GuardedIdentifiers
-  private let unreadSecret: Secret?
 
   /// Prepares the evaluation of requests. This takes time in proportion to the number of clients.
-  ///
-  /// - Parameter unreadSecret: The placeholder that the policy has as each secret if the secrets were not read. A client
-  ///   secret in a request then counts as the right one, unless it is the text `wrong`.
-  public init(_ policy: Policy, unreadSecret: Secret? = nil) {
+  public init(_ policy: Policy) {
     self.policy = policy
-    self.unreadSecret = unreadSecret
     matcher = EndpointMatcher(policy)
     identifiers = GuardedIdentifiers(policy)
-    identifiersIfEnforced = GuardedIdentifiers(policy, asIfEnforced: true)
+    identifiersIfEnforced = policy.isObserving ? GuardedIdentifiers(policy, asIfEnforced: true) : identifiers
   }
 
-  /// Decides a request. The request is treated as one that came over TLS, from a browser or program that has no
+  /// Decides a request. A client secret in the request counts as the right one, unless it is the text `wrong`, so that
+  /// the secrets of the policy need not be read. The request is treated as one that came over TLS, from a browser or program that has no
   /// sign-in in progress.
   public func evaluate(_ request: TriedRequest) -> Evaluation {
     if let authority = request.authority, !isServed(authority) {
@@ -34,7 +30,7 @@ public struct Evaluator: Sendable {
         "the request is for `\(authority)`; the policy's `gateway.origin` is `\(policy.gateway.origin)`")
       return evaluation
     }
-    let request = unreadSecret.map { request.replacingSecrets(by: $0) } ?? request
+    let request = request.assumingRightSecret(secret)
     switch matcher.read(path: request.path, query: request.query ?? "") {
     case .notEndpoint: return isUnlistedForm(request) ? unlisted() : Evaluation(.pass)
     case .unlisted: return unlisted()
@@ -46,6 +42,14 @@ public struct Evaluator: Sendable {
       evaluation.endpoint = endpoint.nameInLog
       return evaluation
     }
+  }
+
+  /// Returns the secret with which the gateway compares that of a client or of a resource server.
+  private func secret(of id: String) -> Secret? {
+    if let client = policy.clients[ClientID(id)] {
+      return client.secret ?? (client.upstream.clientID == client.id ? client.upstream.clientSecret : nil)
+    }
+    return policy.resources.all.first { $0.introspection?.id == id }?.introspection?.secret
   }
 
   private func isServed(_ authority: String) -> Bool {
@@ -65,7 +69,7 @@ public struct Evaluator: Sendable {
     case .deviceAuthorization: return deviceAuthorization(request)
     case .resourceIntrospection: return resourceIntrospection(request)
     case .metadata: return policy.isEnforcing ? Evaluation(.forward) : observed(.metadataBypassesGateway)
-    case .protectedResource, .deviceQRCode: return Evaluation(.forward)
+    case .protectedResource, .deviceQRCode, .rulePages: return Evaluation(.forward)
     case .callback, .consent, .start, .deviceVerification:
       return Evaluation(.undetermined("the answer depends on a sign-in in progress"))
     case .registration: return Evaluation(.undetermined("the metadata in a registration request are not evaluated"))

@@ -1,4 +1,4 @@
-internal import ByteText
+import ByteText
 
 /// The reason why a text is not a request. The message is one line.
 public struct RequestTextError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -66,7 +66,8 @@ extension TriedRequest {
   /// Sets the authority, path and query from a URL or a path.
   mutating func setTarget(_ target: String) throws(RequestTextError) {
     var rest = Substring(target)
-    if let scheme = rest.range(of: "://") {
+    // A path may contain a URL in its query.
+    if !target.hasPrefix("/"), let scheme = rest.range(of: "://") {
       guard ["http", "https"].contains(rest[..<scheme.lowerBound].lowercased()) else {
         throw RequestTextError("the URL is neither http nor https; write the address at which the gateway is reached")
       }

@@ -1,4 +1,4 @@
-internal import ByteText
+import ByteText
 import OAuth
 
 /// A request that is decided without a gateway: written by an operator, or generated.
@@ -77,25 +77,28 @@ public struct TriedRequest: Sendable {
 }
 
 extension TriedRequest {
-  /// The secret in a request that counts as a wrong one, if the secrets of the policy are not read.
+  /// The secret in a request that counts as a wrong one.
   static let wrongSecret = "wrong"
 
-  /// Returns the request with `placeholder` in place of each client secret, except the text `wrong`. A policy that was
-  /// read without its secrets has the placeholder as each secret, so every other secret then counts as the right one.
-  func replacingSecrets(by placeholder: Secret) -> TriedRequest {
+  /// Returns the request with the right client secret in place of each presented one, except the text `wrong`.
+  ///
+  /// - Parameter secret: Returns the secret with which the gateway compares that of a client id; `nil` if there is none.
+  func assumingRightSecret(_ secret: (String) -> Secret?) -> TriedRequest {
     var request = self
     request.fields = fields.map { field in
       guard field.name.lowercased() == "authorization", let basic = try? BasicCredentials(parsing: field.value),
-        !basic.password.isEmpty, basic.password.reveal() != TriedRequest.wrongSecret
+        !basic.password.isEmpty, basic.password.reveal() != TriedRequest.wrongSecret,
+        let right = secret(basic.user)
       else { return field }
-      return Field(field.name, BasicCredentials(user: basic.user, password: placeholder).header.reveal())
+      return Field(field.name, BasicCredentials(user: basic.user, password: right).header.reveal())
     }
+    guard let id = FormParameters(parsing: body)?[.clientID], let right = secret(id) else { return request }
     let pairs = body.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: false).map { pair -> [UInt8] in
       let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, String(decoding: parts[0], as: UTF8.self) == "client_secret", !parts[1].isEmpty,
         String(decoding: parts[1], as: UTF8.self) != TriedRequest.wrongSecret
       else { return Array(pair) }
-      return Array("client_secret=\(FormEncoding.encode(placeholder.reveal()))".utf8)
+      return Array("client_secret=\(FormEncoding.encode(right.reveal()))".utf8)
     }
     request.body = Array(pairs.joined(separator: [UInt8(ascii: "&")]))
     return request

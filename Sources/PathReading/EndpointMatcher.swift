@@ -33,6 +33,8 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case deviceVerification
   /// The address of that page as a QR code.
   case deviceQRCode
+  /// The pages that explain the rules.
+  case rulePages
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
 }

@@ -4,6 +4,8 @@ public import Time
 public struct GatewaySettings: Sendable {
   /// The prefix of the paths that belong to the gateway and are never forwarded.
   public static let ownPath = "/.proofgate/"
+  /// The path of the list of rules. The page of each rule is below it, under the id of the rule.
+  public static let rulesPath = "/.proofgate/rules"
   /// The path of the device authorization endpoint (RFC 8628, section 3.1). It exists if a client has the device grant.
   public static let deviceAuthorizationPath = "/device_authorization"
   /// The path of the page on which users enter the code of a device. It is short, because users type it.
@@ -84,6 +86,9 @@ public struct GatewaySettings: Sendable {
     self.admin = admin
     self.replicas = replicas
   }
+
+  /// The URL of the list of rules.
+  public var rulesURL: String { origin.description + GatewaySettings.rulesPath }
 
   /// The maximum time of a drain, including `drainDelay`. Default: 30 s after the delay.
   public var drainTimeout: Milliseconds { configuredDrainTimeout ?? drainDelay + 30_000 }

@@ -53,9 +53,12 @@ extension PolicyReader {
       }
       return nil
     }
-    guard sources.readsSecrets else { return text(source) == nil ? nil : PolicySources.unreadSecret }
+    guard sources.readsSecrets else { return text(source) == nil ? nil : Self.unreadSecret }
     return draft.file.flatMap(secretFile) ?? draft.variable.flatMap(secretVariable)
   }
+
+  /// The placeholder for a secret that is not read. It is long enough to pass the check of a secret's strength.
+  static let unreadSecret = Secret("not-read-not-read-not-read-not-read-not-read")
 
   /// Returns the path of `{ file: PATH }`. The content of the file is used later, but the method already reports an
   /// unreadable file, unless `PolicySources.readsSecrets` is false.

@@ -1,12 +1,7 @@
-public import OAuth
-
 /// The sources of the text of a policy and of its secrets.
 public struct PolicySources: Sendable {
   /// The path that means standard input.
   public static let standardInputPath = "-"
-
-  /// The placeholder for a secret that is not read. It is long enough to pass the check of a secret's strength.
-  public static let unreadSecret = Secret("not-read-not-read-not-read-not-read-not-read")
 
   /// The variables that `{ env: NAME }` reads.
   public let environment: [String: String]

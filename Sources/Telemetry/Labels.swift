@@ -40,6 +40,8 @@ public enum DecisionEndpoint: String, Sendable, CaseIterable {
   case response
   /// The pushed authorization request endpoint (RFC 9126).
   case pushedAuthorization = "pushed_authorization"
+  /// The pages that explain the rules.
+  case rulePages = "rule_pages"
   /// Any other path that is judged, e.g. one that servers read in different ways, or one that the policy closes to all
   /// requests. Also used in log lines about removed header fields and about observed authorization responses that pass.
   case otherPath = "path"

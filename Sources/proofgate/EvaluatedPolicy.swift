@@ -15,7 +15,7 @@ enum EvaluatedPolicy {
       for finding in outcome.diagnostics where finding.severity == .error { Console.writeLine(finding.description) }
       throw outcome.diagnostics.errorExitCode
     }
-    return Evaluator(policy, unreadSecret: PolicySources.unreadSecret)
+    return Evaluator(policy)
   }
 
   /// Encodes a report.

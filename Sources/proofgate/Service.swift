@@ -221,12 +221,13 @@ final class Service {
 
   private func reload(_ parts: Parts) async {
     let source = source
+    let current = configuration.policy
     let loaded: Result<LoadedConfiguration, Configuration.Failure>
     do throws(IOError) {
       // This runs on another thread, because reading a large policy takes about a second.
       loaded = try await poller.runOnThread("reload") {
         ProcessControl.lowerPriority()
-        return source.load().map { LoadedConfiguration($0) }
+        return source.load().map { LoadedConfiguration($0, replacing: current) }
       }
     } catch {
       return refuseReload(["proofgate: error: no thread for the reload: \(error)"], parts)
@@ -259,6 +260,7 @@ final class Service {
       Console.inform(
         "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
           + "\(certificates.summary) in force")
+      for line in loaded.decisionChanges { Console.inform(line) }
       await release(retired)
     }
   }
@@ -267,10 +269,13 @@ final class Service {
   private struct LoadedConfiguration: Sendable {
     let configuration: Configuration
     let snapshot: GatewaySnapshot
+    /// The decisions that the new policy changes, one line each.
+    let decisionChanges: [String]
 
-    init(_ configuration: Configuration) {
+    init(_ configuration: Configuration, replacing current: Policy) {
       self.configuration = configuration
       snapshot = GatewaySnapshot(policy: configuration.policy, keyRing: configuration.keyRing)
+      decisionChanges = ReloadSummary.lines(from: current, to: configuration.policy)
     }
   }
 

@@ -202,6 +202,21 @@ struct ServeTests {
     #expect(served.end() == 0)
   }
 
+  @Test("A reload prints the decisions that it changes, as `proofgate diff` shows them")
+  func decisionChanges() throws {
+    let served = try Served(try ServedPolicy())
+    served.policy.gateway = "enforcement: { mode: observe, unknown_clients: observe }"
+    try served.write()
+    served.child.signal(SIGHUP)
+    let said = try served.child.lines(until: "client compared")
+    #expect(
+      said.contains(
+        "proofgate: decision changed: client com.example.mail: authorization to com.example.mail:/cb without PKCE: "
+          + "reject pkce-required (by redirect) -> would_reject pkce-required"), "\(said)")
+    #expect(said.last?.contains("decisions changed, 1 client compared") == true)
+    #expect(served.end() == 0)
+  }
+
   @Test("A reload reports settings that it cannot change and adopts the rest; another upstream is refused")
   func restartOnly() throws {
     let served = try Served(try ServedPolicy())

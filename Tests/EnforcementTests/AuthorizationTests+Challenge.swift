@@ -12,8 +12,9 @@ extension AuthorizationTests {
     #expect(outcome.rejection == .challengeMissing)
     #expect(
       outcome.refusal?.response?.location
-        == "com.example.app:/cb?error=invalid_request&error_description=code%20challenge%20required&state=s1"
-        + "&iss=https%3A%2F%2Fgw.example")
+        == "com.example.app:/cb?error=invalid_request&error_description=code%20challenge%20required"
+        + "&error_uri=https%3A%2F%2Fgw.example%2F.proofgate%2Frules%2Fpkce-required&state=s1&iss=https%3A%2F%2Fgw.example"
+    )
   }
 
   @Test(

@@ -58,6 +58,7 @@ struct RejectionTests {
   func noRedirect() {
     let redirect = VerifiedRedirect(
       redirectURI: Fixture.uri("com.example.app:/cb"), mode: .query, state: nil, issuer: "https://gw.example",
+      rulesURL: "https://gw.example/.proofgate/rules",
       isUntrusted: false)
     #expect(RejectionResponse.redirecting(to: redirect, .redirectURIMismatch).response == nil)
     #expect(RejectionResponse.redirecting(to: redirect, .consentDenied).response != nil)

@@ -23,7 +23,7 @@ enum Sample {
     ClientSettings(
       id: ClientID("web"), kind: .confidential, application: .web,
       redirectURIs: [try RedirectURI(parsing: "https://web.example.com/cb")], pkce: .optional, consent: .upstream,
-      secret: Secret("unread"),
+      secret: Secret("a-secret-of-the-web-application"),
       upstream: UpstreamClient(clientID: ClientID("web-upstream"), authentication: .none, redirectURI: .requested))
   }
 
@@ -46,7 +46,7 @@ enum Sample {
   static func evaluator(
     _ clients: [ClientSettings]? = nil, mode: EnforcementMode = .enforce, unknown: UnknownClients = .reject
   ) throws -> Evaluator {
-    Evaluator(try policy(clients, mode: mode, unknown: unknown), unreadSecret: Secret("unread"))
+    Evaluator(try policy(clients, mode: mode, unknown: unknown))
   }
 
   /// An authorization request; a `nil` value omits the parameter.

@@ -123,7 +123,7 @@ struct PagesTests {
   func developer() {
     let html = Self.html(Self.pages.error(Self.details))
     #expect(html.contains("<code>redirect-uri-mismatch</code>"))
-    #expect(html.contains("docs/rules.md#redirect-uri-mismatch"))
+    #expect(html.contains("href=\"/.proofgate/rules/redirect-uri-mismatch\""))
     #expect(html.contains("RFC 6749, section 3.1.2.4"))
     #expect(html.contains("T-&quot;&gt;&lt;script"))
   }

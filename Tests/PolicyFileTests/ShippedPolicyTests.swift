@@ -78,7 +78,9 @@ struct ShippedPolicyTests {
   @Test("Each file in policies/ has an entry in the list of warnings")
   func allPolicies() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: Self.root + "/policies")
-    for file in files where file.hasSuffix(".yaml") { #expect(Self.warnings["policies/\(file)"] != nil, "\(file)") }
+    for file in files where file.hasSuffix(".yaml") && !file.hasSuffix(".test.yaml") {
+      #expect(Self.warnings["policies/\(file)"] != nil, "\(file)")
+    }
   }
 
   @Test("The steps for systemd install each file that the unit reads, and its user can read the policy")

@@ -86,6 +86,7 @@ final class AuthorizationContext: FormContext {
     guard let client, let uri = redirect.verified else { return nil }
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
+      rulesURL: policy.gateway.rulesURL,
       isUntrusted: client.registration == .untrusted, appendsFragment: client.fragmentGuard,
       isRestarted: isRestarted)
   }

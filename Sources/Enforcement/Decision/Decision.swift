@@ -116,13 +116,21 @@ public struct RejectionResponse: Sendable {
   /// The value of `error_description` (RFC 6749, sections 4.1.2.1 and 5.2).
   public var errorDescription: String { upstreamError?.description ?? rejection.errorDescription }
 
+  /// Returns the value of `error_uri`: the page on the rule (RFC 6749, sections 4.1.2.1 and 5.2). `nil` for an error that
+  /// the upstream reported.
+  ///
+  /// - Parameter rulesURL: The URL of the list of rules.
+  public func errorURI(below rulesURL: String) -> String? {
+    upstreamError == nil ? "\(rulesURL)/\(rejection.ruleID)" : nil
+  }
+
   /// The error response for the redirect URI, which a redirect or the link on a page sends there; `nil` if the error is
   /// delivered without a redirect and without a link.
   public var response: AuthorizationResponse? {
     switch delivery {
     case .withoutRedirect: nil
     case .redirect(let redirect), .pageWithLink(let redirect):
-      redirect.response(error: errorCode, description: errorDescription)
+      redirect.response(error: errorCode, description: errorDescription, uri: errorURI(below: redirect.rulesURL))
     }
   }
 
@@ -161,6 +169,8 @@ public struct VerifiedRedirect: Sendable {
   /// The `state` of the client; `nil` if the client sent none.
   public let state: String?
   let issuer: String
+  /// The URL of the list of rules, for `error_uri`.
+  let rulesURL: String
   /// True if the operator does not vouch for the client (`trusted: false`), so that no error redirects to it
   /// automatically (RFC 9700, section 4.11.2).
   let isUntrusted: Bool
@@ -171,13 +181,14 @@ public struct VerifiedRedirect: Sendable {
   let isRestarted: Bool
 
   init(
-    redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, isUntrusted: Bool,
+    redirectURI: RedirectURI, mode: ResponseMode, state: String?, issuer: String, rulesURL: String, isUntrusted: Bool,
     appendsFragment: Bool = false, isRestarted: Bool = false
   ) {
     self.redirectURI = redirectURI
     self.mode = mode
     self.state = state
     self.issuer = issuer
+    self.rulesURL = rulesURL
     self.isUntrusted = isUntrusted
     self.appendsFragment = appendsFragment
     self.isRestarted = isRestarted
@@ -190,11 +201,14 @@ public struct VerifiedRedirect: Sendable {
   }
 
   /// Returns an error response with `state` and `iss` (RFC 6749, section 4.1.2.1; RFC 9207).
-  public func response(error: OAuthErrorCode, description: String) -> AuthorizationResponse {
-    makeResponse([
-      FormParameters.Entry(.error, error.rawValue),
-      FormParameters.Entry(.errorDescription, ErrorDescription.sanitised(description)),
-    ])
+  public func response(
+    error: OAuthErrorCode, description: String, uri: String? = nil
+  ) -> AuthorizationResponse {
+    makeResponse(
+      [
+        FormParameters.Entry(.error, error.rawValue),
+        FormParameters.Entry(.errorDescription, ErrorDescription.sanitised(description)),
+      ] + (uri.map { [FormParameters.Entry(.errorURI, $0)] } ?? []))
   }
 
   /// Returns a response with the parameters, `state` and `iss`.

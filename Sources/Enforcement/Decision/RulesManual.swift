@@ -14,6 +14,8 @@ public enum RulesManual {
       This page says for each id what was refused, why, where the rule comes from, and what to change. In `mode: observe` no
       rule refuses anything: the log and the metrics say what would be refused, see [observe.md](observe.md). `make reference`
       writes this page from the declarations in `Sources/Enforcement/Rejections`; `proofgate rules ID` shows one section.
+      The gateway serves each section as a page at `/.proofgate/rules/ID`, to which error pages link, and which error
+      responses name in `error_uri`.
 
       """
     for subject in Rejection.subjects {
@@ -26,15 +28,18 @@ public enum RulesManual {
   /// The section of a rejection without its heading.
   public static func section(on rejection: Rejection) -> String {
     let explanation = rejection.explanation
-    let response =
-      rejection.mayRedirect
-      ? "`\(rejection.errorCode.rawValue)`, by redirect where the redirect URI is verified, else status \(rejection.status)"
-      : "`\(rejection.errorCode.rawValue)`, status \(rejection.status), never a redirect"
     let items = [
       "- Why: \(explanation.why)", "- How to fix it: \(explanation.remedy)", "- Source: \(rejection.reference)",
-      "- Answer: \(response)",
+      "- Answer: \(answer(of: rejection))",
     ]
     return wrapped(explanation.refused) + "\n" + items.map { wrapped($0, indent: "  ") }.joined()
+  }
+
+  /// The error code and the way in which it reaches the client.
+  public static func answer(of rejection: Rejection) -> String {
+    rejection.mayRedirect
+      ? "`\(rejection.errorCode.rawValue)`, by redirect where the redirect URI is verified, else status \(rejection.status)"
+      : "`\(rejection.errorCode.rawValue)`, status \(rejection.status), never a redirect"
   }
 
   /// Breaks a paragraph into lines at its spaces. The lines after the first are indented.

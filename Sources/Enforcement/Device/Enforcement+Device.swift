@@ -167,7 +167,8 @@ extension VerifiedRedirect {
   /// Returns the destination of the responses of a device flow. Errors are always shown on a page.
   static func ofDeviceFlow(to callback: RedirectURI, _ policy: Policy) -> VerifiedRedirect {
     VerifiedRedirect(
-      redirectURI: callback, mode: .query, state: nil, issuer: policy.gateway.issuer, isUntrusted: true,
+      redirectURI: callback, mode: .query, state: nil, issuer: policy.gateway.issuer, rulesURL: policy.gateway.rulesURL,
+      isUntrusted: true,
       isRestarted: true)
   }
 }

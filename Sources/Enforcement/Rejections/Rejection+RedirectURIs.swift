@@ -52,7 +52,8 @@ extension Rejection {
       """,
     why: "Only the port of a loopback literal may vary, and only for native apps (RFC 8252, section 7.3).",
     remedy: """
-      Register the URI, or send a registered one. The decision log has the position of the first byte that differs.
+      Register the URI, or send a registered one. The decision log has the position of the first byte that differs, and \
+      `proofgate explain` marks it.
       """)
 
   package static let redirectURILocalhost = Rejection(

@@ -6,7 +6,7 @@ public import Time
 public struct ErrorPage: Sendable {
   /// The HTTP status, 400 to 599.
   public var status: Int
-  /// The id of the rule that refused the request, e.g. `redirect-uri-mismatch`, which is an anchor in `docs/rules.md`.
+  /// The id of the rule that refused the request, e.g. `redirect-uri-mismatch`. The page links to the page of the rule.
   /// `nil` if no rule refused the request.
   public var rule: String?
   /// The source of the rule, e.g. `RFC 6749, section 3.1.2.4`.

@@ -25,7 +25,7 @@ extension Pages {
     let rule: HTML? = page.rule.map {
       """
       <div><dt>Rule</dt><dd><code>\(visible: $0)</code></dd></div>
-      <div><dt>Explained in</dt><dd><code>docs/rules.md#\(visible: $0)</code></dd></div>
+      <div><dt>Explained</dt><dd><a href="\(url: Pages.rulePath($0))">What it means and how to fix it</a></dd></div>
 
       """
     }
@@ -45,7 +45,7 @@ extension Pages {
   }
 
   /// Returns the text as markup. The parts between backticks become `code` elements.
-  private static func markup(_ text: String) -> [HTML] {
+  static func markup(_ text: String) -> [HTML] {
     let pieces = text.split(separator: "`", omittingEmptySubsequences: false)
     return pieces.enumerated().map { index, piece in
       index.isMultiple(of: 2) ? "\(visible: String(piece))" : "<code>\(visible: String(piece))</code>"

@@ -12,11 +12,11 @@ extension Pages {
     }
   }
 
-  /// Returns problem details (RFC 9457, section 3). The rule id is in the extension member `rule`, because `type` must
-  /// be a URI and no URI identifies the rule.
+  /// Returns problem details (RFC 9457, section 3). `type` is the URL of the rule's page, and the extension member `rule`
+  /// is the id of the rule.
   private func problem(_ page: ErrorPage) -> Response {
     var members: [String: JSONValue] = [
-      "type": .string("about:blank"), "title": .string(ReasonPhrase.of(page.status)),
+      "type": .string(page.rule.map(ruleURL) ?? "about:blank"), "title": .string(ReasonPhrase.of(page.status)),
       "status": .integer(Int64(page.status)),
       "detail": .string(page.detail ?? Pages.texts(for: page.status).happened),
     ]

@@ -11,10 +11,13 @@ public import Policy
 public struct Pages: Sendable {
   /// The operator's name, logo and support link.
   public let branding: Branding
+  /// The URL of the list of rules, for programs. The URLs of the pages on the rules begin with it.
+  let rulesURL: String
 
-  /// Creates pages with the operator's branding.
-  public init(branding: Branding = Branding()) {
+  /// Creates pages with the operator's branding, and the URL of the list of rules.
+  public init(branding: Branding = Branding(), rulesURL: String = GatewaySettings.rulesPath) {
     self.branding = branding
+    self.rulesURL = rulesURL
   }
 
   /// Returns a page with `content` between the header and the footer that all pages share.

@@ -40,7 +40,7 @@ struct EndpointRow: Sendable {
 
 extension Policy {
   /// The paths at which devices start flows: those of the upstream, or the gateway's own.
-  var deviceAuthorizationPaths: [String] {
+  package var deviceAuthorizationPaths: [String] {
     switch devices {
     case .off: []
     case .atGateway: [GatewaySettings.deviceAuthorizationPath]
@@ -120,6 +120,10 @@ extension Endpoint {
         label: .deviceVerification,
         paths: { $0.devices == .atGateway ? [GatewaySettings.ownPath + DeviceQRCodeEndpoint.name] : [] },
         handling: .answer { .response(DeviceQRCodeEndpoint($0).respond()) })
+    case .rulePages:
+      EndpointRow(
+        label: .rulePages, paths: { _ in RulePageEndpoint.paths },
+        handling: .answer { .response(RulePageEndpoint($0).respond()) })
     case .otherOwnPath:
       // `EndpointMatcher` returns this endpoint for each path below `ownPath` that no other row lists.
       EndpointRow(

@@ -42,7 +42,7 @@ public final class GatewaySnapshot: Sendable {
     self.policy = policy
     self.keyRing = keyRing
     matcher = EndpointMatcher(policy)
-    pages = Pages(branding: policy.gateway.branding)
+    pages = Pages(branding: policy.gateway.branding, rulesURL: policy.gateway.rulesURL)
     cookie = BrowserCookie(policy)
     locations = LocationGuard(policy)
     metadata = MetadataDocuments(policy, matcher)

@@ -131,10 +131,11 @@ extension InterceptedRequest {
   }
 
   func tokenError(
-    _ code: OAuthErrorCode, status: Int, description: String?, headers: Headers = Headers()
+    _ code: OAuthErrorCode, status: Int, description: String?, uri: String? = nil, headers: Headers = Headers()
   ) -> Response {
     var members: [String: JSONValue] = ["error": .string(code.rawValue)]
     if let description { members["error_description"] = .string(ErrorDescription.sanitised(description)) }
+    if let uri { members["error_uri"] = .string(uri) }
     var response = json(status, members)
     for field in headers.fields { response.headers.append(field.name, field.value) }
     return response
@@ -151,7 +152,8 @@ extension InterceptedRequest {
     if refusal.rejection == .methodNotAllowed { headers.append("Allow", "POST") }
     if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay.count)") }
     var response = tokenError(
-      refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription, headers: headers)
+      refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription,
+      uri: refusal.errorURI(below: policy.gateway.rulesURL), headers: headers)
     response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)
     return response
   }

@@ -1,0 +1,46 @@
+import Enforcement
+public import HTTP
+import Policy
+
+/// The pages that explain the rules, at `/.proofgate/rules/ID`. Their text is that of `docs/rules.md`, and does not depend
+/// on the policy.
+extension Pages {
+  /// Returns the page on one rule.
+  public func rule(_ rejection: Rejection) -> Response {
+    let explanation = rejection.explanation
+    return response(
+      status: 200, title: rejection.ruleID,
+      """
+      <h1><code>\(rejection.ruleID)</code></h1>
+      <p>\(Pages.markup(explanation.refused))</p>
+      <dl class="facts">
+      <div><dt>Why</dt><dd>\(Pages.markup(explanation.why))</dd></div>
+      <div><dt>How to fix it</dt><dd>\(Pages.markup(explanation.remedy))</dd></div>
+      <div><dt>Source</dt><dd>\(visible: rejection.reference)</dd></div>
+      <div><dt>Answer</dt><dd>\(Pages.markup(RulesManual.answer(of: rejection)))</dd></div>
+      </dl>
+      <p class="actions"><a href="\(url: GatewaySettings.rulesPath)">All rules</a></p>
+      """)
+  }
+
+  /// Returns the page that lists all rules.
+  public func ruleList() -> Response {
+    let subjects: [HTML] = Rejection.subjects.map { subject in
+      let items: [HTML] = subject.rejections.map { rejection in
+        """
+        <li><a href="\(url: Pages.rulePath(rejection.ruleID))"><code>\(rejection.ruleID)</code></a> \
+        \(visible: rejection.errorDescription)</li>
+
+        """
+      }
+      return "<h2>\(visible: subject.title)</h2>\n<ul>\n\(items)</ul>\n"
+    }
+    return response(status: 200, title: "Rules", "<h1>Rules</h1>\n\(subjects)")
+  }
+
+  /// Returns the path of the page on a rule. Links on pages use it, because no page leads to another origin.
+  static func rulePath(_ id: String) -> String { "\(GatewaySettings.rulesPath)/\(id)" }
+
+  /// Returns the URL of the page on a rule, for programs.
+  func ruleURL(_ id: String) -> String { "\(rulesURL)/\(id)" }
+}

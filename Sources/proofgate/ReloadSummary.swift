@@ -1,0 +1,26 @@
+import Evaluation
+import Policy
+
+/// The decisions that a reload changes, in the words of `proofgate diff`.
+enum ReloadSummary {
+  /// The number of clients up to which a reload compares policies. The sets that a comparison needs grow with the
+  /// clients, and a reload must not take much more memory than the two policies.
+  static let maximumClients = 10_000
+  /// The number of clients whose decisions a reload compares: about a tenth of a second of processor time.
+  static let maximumComparedClients = 500
+  /// The number of lines for changed decisions.
+  static let maximumLines = 20
+
+  /// Returns one line for each changed decision, and one that counts them; no line if the policy is the same.
+  static func lines(from old: Policy, to new: Policy) -> [String] {
+    guard old.version != new.version else { return [] }
+    guard max(old.clients.count, new.clients.count) <= maximumClients else {
+      return [
+        "the decisions of more than \(maximumClients) clients are not compared; `proofgate diff OLD NEW` compares them"
+      ]
+    }
+    return PolicyDifference(
+      from: Evaluator(old), to: Evaluator(new), maximumClients: maximumComparedClients
+    ).lines(limit: maximumLines)
+  }
+}
