@@ -48,9 +48,9 @@
 /// the client may use the device grant                                         10
 /// the device code was issued to this client                                        1
 /// the device code has not expired                                                  2
+/// the policy still gives the client these credentials                              3   3   3
 /// the code was issued to this client                                                   1
 /// the code has not expired                                                             2
-/// the policy still gives the client these credentials                                  3   3
 /// the policy still lists the resource                                                  4   4
 /// redirect_uri equals that of the authorization request                                5
 /// the verifier matches the challenge                                                   6
