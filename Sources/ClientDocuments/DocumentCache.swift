@@ -32,16 +32,19 @@ public final class DocumentCache: Sendable {
   /// Returns the document at the URL, or what the caller has to do to get it.
   ///
   /// - Parameters:
+  ///   - isListed: True if the policy lists the URL itself, and not only a prefix of it.
   ///   - poller: The poller of the worker on which the caller may wait.
   ///   - now: The current time.
-  public func lookUp(_ url: ClientDocumentURL, on poller: Poller, now: MonotonicTime) -> LookUp {
+  public func lookUp(
+    _ url: ClientDocumentURL, isListed: Bool = false, on poller: Poller, now: MonotonicTime
+  ) -> LookUp {
     shares.withLock { shares in
       if shares[url.authority] == nil, shares.count >= DocumentCache.maximumShares,
         let unused = shares.first(where: { !$0.value.isFetching })?.key
       {
         shares[unused] = nil
       }
-      return shares[url.authority, default: DocumentShare(now: now)].lookUp(url, now: now) {
+      return shares[url.authority, default: DocumentShare(now: now)].lookUp(url, isListed: isListed, now: now) {
         AwaitedValue<Outcome>(on: poller)
       }
     }

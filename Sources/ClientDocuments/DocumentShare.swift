@@ -28,16 +28,21 @@ struct DocumentShare {
   private var failures: [String: (failure: DocumentFailure, until: MonotonicTime)] = [:]
   /// The URLs that are being fetched, with the requests that wait for them.
   private var fetches: [String: [AwaitedValue<DocumentCache.Outcome>]] = [:]
-  private var bucket: TokenBucket
+  /// The fetches of URLs below a prefix that have led to no sign-in: programs may have invented them.
+  private var unknown: TokenBucket
+  /// The fetches of all other URLs, so that invented URLs do not keep the clients of the server from signing in.
+  private var known: TokenBucket
 
   init(now: MonotonicTime) {
-    bucket = TokenBucket(DocumentShare.rate, now: now)
+    unknown = TokenBucket(DocumentShare.rate, now: now)
+    known = unknown
   }
 
   var isFetching: Bool { !fetches.isEmpty }
 
   mutating func lookUp(
-    _ url: ClientDocumentURL, now: MonotonicTime, makeValue: () -> AwaitedValue<DocumentCache.Outcome>
+    _ url: ClientDocumentURL, isListed: Bool = false, now: MonotonicTime,
+    makeValue: () -> AwaitedValue<DocumentCache.Outcome>
   ) -> DocumentCache.LookUp {
     if let document = documents[url.text], now < document.freshUntil {
       documents[url.text]?.lastUse = now
@@ -51,7 +56,8 @@ struct DocumentShare {
       fetches[url.text]?.append(value)
       return .wait(value)
     }
-    guard bucket.take(DocumentShare.rate, now: now) else {
+    let isKnown = isListed || documents[url.text]?.ledToSignIn == true
+    guard isKnown ? known.take(DocumentShare.rate, now: now) : unknown.take(DocumentShare.rate, now: now) else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []

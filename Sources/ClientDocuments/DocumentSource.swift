@@ -21,13 +21,14 @@ extension DocumentFetcher {
   /// Returns the metadata in the document at a URL, from the cache or after a fetch.
   ///
   /// - Parameters:
+  ///   - isListed: True if the policy lists the URL itself, and not only a prefix of it.
   ///   - cache: The cache that all workers share.
   ///   - poller: The poller of the worker on which this function runs.
   ///   - gate: The limit on the handshakes of that worker.
   public func metadata(
-    at url: ClientDocumentURL, cache: DocumentCache, on poller: Poller, gate: HandshakeGate
+    at url: ClientDocumentURL, isListed: Bool = false, cache: DocumentCache, on poller: Poller, gate: HandshakeGate
   ) async -> DocumentReading {
-    switch cache.lookUp(url, on: poller, now: poller.now) {
+    switch cache.lookUp(url, isListed: isListed, on: poller, now: poller.now) {
     case .found(let outcome):
       let failure = outcome.failure
       var isLimited = false

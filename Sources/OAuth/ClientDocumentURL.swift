@@ -40,10 +40,30 @@ public struct ClientDocumentURL: Hashable, Sendable {
     let authority = text.utf8.dropFirst("https://".utf8.count).prefix { $0 != UInt8(ascii: "/") }
     let digits = authority.dropFirst(host.utf8.count).dropFirst()
     // The default port has one spelling: none.
-    guard digits.isEmpty || !digits.elementsEqual("443".utf8) else { return nil }
+    guard digits.isEmpty || !digits.elementsEqual("443".utf8), ClientDocumentURL.isCanonical(uri.path) else {
+      return nil
+    }
     self.text = text
     self.host = host
     port = digits.isEmpty ? 443 : digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     path = String(uri.path)
+  }
+
+  /// Returns true if a server cannot take another spelling of the path for the same one: the path has no empty segment,
+  /// and escapes (RFC 3986, section 6.2.2) only where they are needed, in upper case.
+  private static func isCanonical(_ path: Substring) -> Bool {
+    let bytes = Array(path.utf8)
+    for index in bytes.indices {
+      switch bytes[index] {
+      case UInt8(ascii: "/"): if index > 0, bytes[index - 1] == UInt8(ascii: "/") { return false }
+      case UInt8(ascii: "%"):
+        guard index + 2 < bytes.count, !bytes[index + 1...index + 2].contains(where: \.isLowercaseLetter),
+          let byte = UInt8(String(decoding: bytes[index + 1...index + 2], as: UTF8.self), radix: 16)
+        else { return false }
+        if byte.isLetter || byte.isDigit || "-._~".utf8.contains(byte) { return false }
+      default: break
+      }
+    }
+    return true
   }
 }

@@ -37,14 +37,19 @@ public struct ClientMetadata: Hashable, Sendable {
     self.usesRefreshTokens = usesRefreshTokens
   }
 
-  /// True if a page may show the text as the name of a client: it is not empty, not too long, and has no control, bidi
-  /// or format characters, with which a name could look like another text.
+  /// True if a page may show the text as the name of a client: it is not empty, not too long, and has no characters that
+  /// are invisible or change the direction of the text, with which a name could look like another text. A name neither
+  /// begins nor ends with a space.
   public static func isDisplayable(_ name: String) -> Bool {
     guard !name.isEmpty, name.unicodeScalars.count <= maximumNameLength, name.utf8.count <= 4 * maximumNameLength else {
       return false
     }
+    guard !name.hasPrefix(" "), !name.hasSuffix(" ") else { return false }
     return name.unicodeScalars.allSatisfy { scalar in
-      switch scalar.properties.generalCategory {
+      // U+2800 is a blank in Braille.
+      guard !scalar.properties.isDefaultIgnorableCodePoint, scalar != "\u{2800}" else { return false }
+      return switch scalar.properties.generalCategory {
+      case .spaceSeparator: scalar == " "
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
       default: true
       }

@@ -83,6 +83,9 @@ extension ClientDocumentSettings {
     return url
   }
 
+  /// Returns true if the policy lists the URL itself, and not only a prefix of it.
+  public func lists(_ url: ClientDocumentURL) -> Bool { urls.contains { $0.utf8.elementsEqual(url.text.utf8) } }
+
   /// A prefix ends with a slash and contains the whole host, so that `https://app.example/` cannot match
   /// `https://app.example.org/`. A URL has no dot segments, so it is below its prefix for every server.
   private func permits(_ url: ClientDocumentURL) -> Bool {

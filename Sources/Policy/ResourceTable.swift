@@ -23,13 +23,17 @@ public final class Resource: Sendable {
   /// The identifier and its aliases.
   public var names: [ResourceURI] { [settings.uri] + settings.aliases }
 
+  /// Returns true if the policy permits the resource to the client, or lists the client.
+  public func isWithinLimits(of client: Client) -> Bool {
+    guard let allowed = client.allowedResources else { return true }
+    return allowed.contains { name in names.contains { $0.text == name } }
+  }
+
   /// Returns true if a client can use the resource: one that the policy does not list may use only the resources that
   /// the policy names for such clients. With an upstream client of the resource, the gateway uses a secret
   /// that it holds, so it must be able to authenticate a confidential client by itself.
   public func permits(_ client: Client) -> Bool {
-    if let allowed = client.allowedResources, !allowed.contains(where: { name in names.contains { $0.text == name } }) {
-      return false
-    }
+    guard isWithinLimits(of: client) else { return false }
     guard settings.upstream.client != nil, client.kind == .confidential else { return true }
     return client.secret != nil || (client.upstream.clientSecret != nil && client.upstream.clientID == client.id)
   }

@@ -51,8 +51,10 @@ extension UnlistedClientRules {
   }
 
   /// Returns true if a client of this application type may have the redirect URI. The name `localhost` counts as a
-  /// loopback address.
+  /// loopback address. A URI with a parameter of an authorization response is never permitted: the app could read this
+  /// parameter in place of the gateway's.
   public func permits(_ uri: RedirectURI, _ type: ClientMetadata.ApplicationType) -> Bool {
+    guard !uri.containsResponseParameters else { return false }
     switch uri.kind {
     case .https(let host): return redirects.permits(host: host)
     case .loopback: return type == .native && redirects.loopback
@@ -143,5 +145,16 @@ extension Policy {
     if let listed = clients[id] { return listed }
     guard let unlisted, unlisted.id == id else { return nil }
     return unlisted
+  }
+}
+
+extension RedirectURI {
+  /// True if the query has a parameter that an authorization response may have.
+  fileprivate var containsResponseParameters: Bool {
+    guard let mark = pathAndQuery.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
+    guard let query = FormParameters(parsing: pathAndQuery[pathAndQuery.utf8.index(after: mark)...]) else {
+      return true
+    }
+    return query.entries.contains { ParameterNames.inResponse.contains($0.parameter) || $0.name == "id_token" }
   }
 }

@@ -40,17 +40,19 @@ public struct RefreshUse: Sendable {
   ///   - token: the token as the client sent it.
   ///   - address: the IP address of the request.
   ///   - isLoopback: true if the request comes from this machine.
+  ///   - isListed: false if the policy does not list the client, whose entries are then charged to its network alone.
   ///   - isAdopted: true if the upstream issued the token before the gateway was installed. Such a token contains no
   ///     grant, so the caller has created `grant` for it.
   public init(
-    _ grant: RefreshGrant, token: Secret, address: String, isLoopback: Bool, isAdopted: Bool = false
+    _ grant: RefreshGrant, token: Secret, address: String, isLoopback: Bool, isListed: Bool = true,
+    isAdopted: Bool = false
   ) {
     family = grant.family
     generation = grant.generation
     epoch = grant.epoch
     self.token = token
     self.isAdopted = isAdopted
-    holder = StoreHolder(client: grant.clientID, address: address, isLoopback: isLoopback)
+    holder = StoreHolder(client: isListed ? grant.clientID : nil, address: address, isLoopback: isLoopback)
     network = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
   }
 

@@ -103,6 +103,7 @@ struct ClientDocumentURLTests {
       "https://app.example:/c", "https://app.example:0/c", "https://127.0.0.1/c", "https://[::1]/c",
       "https://2130706433/c", "https://0x7f.1/c", "https://1.0x1/c", "https://app.example\\c", "https://app.exámple/c",
       "https://app.example./c", "https://app.example/c d", "https://app.example/a;b",
+      "https://app.example/%63", "https://app.example/a%3a", "https://app.example//c", "https://app.example/a//c",
       "https://app.example/" + String(repeating: "a", count: 500),
     ])
   func refused(_ text: String) {

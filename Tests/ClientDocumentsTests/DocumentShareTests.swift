@@ -35,8 +35,10 @@ struct DocumentShareTests {
   }
 
   /// The name in the document that the share returns; `fetch`, `wait`, or the failure.
-  private func result(_ share: inout DocumentShare, _ path: String, at now: MonotonicTime) throws -> String {
-    switch share.lookUp(try Self.url(path), now: now, makeValue: { value }) {
+  private func result(
+    _ share: inout DocumentShare, _ path: String, isListed: Bool = false, at now: MonotonicTime
+  ) throws -> String {
+    switch share.lookUp(try Self.url(path), isListed: isListed, now: now, makeValue: { value }) {
     case .found(.success(let metadata)): metadata.name ?? ""
     case .found(.failure(let failure)): failure.description
     case .fetch: "fetch"
@@ -61,6 +63,25 @@ struct DocumentShareTests {
     // Another request does not wait while an older version is usable.
     let found5 = try result(&share, "a", at: Self.start + 300_000)
     #expect(found5 == "A")
+  }
+
+  @Test("Invented URLs do not delay the fetch of a listed URL, or of one that led to a sign-in")
+  func inventedURLs() throws {
+    var share = DocumentShare(now: Self.start)
+    _ = try result(&share, "used", at: Self.start)
+    _ = share.finish(try Self.url("used"), .success(try Self.fetched("U")), now: Self.start)
+    share.recordSignIn(try Self.url("used"))
+    let later = Self.start + 300_000
+    for number in 0..<10 {
+      let invented = try result(&share, "invented\(number)", at: later)
+      #expect(invented == "fetch")
+    }
+    let next = try result(&share, "invented10", at: later)
+    #expect(next != "fetch")
+    let used = try result(&share, "used", at: later)
+    #expect(used == "fetch")
+    let listed = try result(&share, "listed", isListed: true, at: later)
+    #expect(listed == "fetch")
   }
 
   @Test("A failed fetch never replaces a document: the last good one is used for 24 more hours")

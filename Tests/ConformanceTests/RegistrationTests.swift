@@ -305,11 +305,15 @@ struct RegistrationTests {
   func errors() async throws {
     try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
       let nine = (1...9).map { "com.example.app\($0):/cb" }
-      for uris in [["http://app.example.com/cb"], nine] {
+      for uris in [
+        ["http://app.example.com/cb"], ["http://127.0.0.1/cb?co%64e=x"], ["https://app.example.com/cb?state=x"], nine,
+      ] {
         gateway.expectRegistrationError(try await gateway.register(uris), "invalid_redirect_uri")
       }
       for members in [
         "\"client_name\":\"\(String(repeating: "x", count: 65))\"", "\"client_name\":\"a\\u202eb\"",
+        "\"client_name\":\"   \"", "\"client_name\":\" Mail\"", "\"client_name\":\"M\\u034fail\"",
+        "\"client_name\":\"\\u3164\"",
         "\"client_name\":1", "\"scope\":\"admin\"", "\"scope\":\"a\\\\\"", "\"application_type\":\"browser\"",
         "\"token_endpoint_auth_method\":1",
       ] {

@@ -5,6 +5,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Sealing
+import Stores
 import Testing
 import Time
 
@@ -212,6 +213,66 @@ struct RegisteredClientTests {
       #expect(try await gateway.get(gateway.authorizationTarget(id, "https://app.example.com/cb")).status == 400)
       await gateway.reload { $0.registration = nil }
       #expect(try await gateway.get(gateway.authorizationTarget(id, "https://app.example.com/cb")).status == 400)
+    }
+  }
+
+  @Test("Scopes and resources that are no longer permitted end with the reload, also in codes and refresh tokens")
+  func narrowedGrants() async throws {
+    let mail = try #require(ResourceURI(parsing: "https://mail.example.com/"))
+    let registration = try Self.policy { $0.rules.resources = [mail.text] }.registration
+    let policy = try FixturePolicy.with { fixture in
+      fixture.resources = [ResourceSettings(uri: mail)]
+      fixture.registration = registration
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await id(gateway)
+      let code = try await gateway.code(id, Self.usedURI)
+      let forMail = try await gateway.code(id, Self.usedURI) { $0.append("resource", mail.text) }
+      let tokens = try #require(NativeApp.tokens(in: try await gateway.redeem(code, id, Self.usedURI)))
+      let later = try await gateway.code(id, Self.usedURI)
+      await gateway.reload { $0.registration?.rules.scopes = ["mail"] }
+      let refreshed = try await refresh(gateway, try #require(tokens.refreshToken), id)
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+      #expect(refreshed.text.contains(#""scope":"mail""#), "\(refreshed.text)")
+      try await gateway.redeem(later, id, Self.usedURI).expectTokenError(400, "invalid_grant")
+      await gateway.reload { policy in
+        policy.registration?.rules.scopes = ["mail", "openid"]
+        policy.registration?.rules.resources = []
+      }
+      try await gateway.redeem(forMail, id, Self.usedURI).expectTokenError(400, "invalid_grant")
+    }
+  }
+
+  @Test("All registered clients of a network share one limit in the store, and other networks still get tokens")
+  func storeLimit() async throws {
+    let store = MemoryStore(size: MemoryStore.minimumSize)
+    let mail = try #require(ResourceURI(parsing: "https://mail.example.com/"))
+    let registration = try Self.policy().registration
+    let policy = try FixturePolicy.with { fixture in
+      fixture.resources = [ResourceSettings(uri: mail)]
+      fixture.registration = registration
+    }
+    try await GatewayFixture.run(policy, store: store) { gateway in
+      var statuses: [Int] = []
+      for number in 0..<4 {
+        let long = String(repeating: "x", count: 200)
+        let id = try await id(
+          gateway, (0..<3).map { "http://127.0.0.1/\(number)\($0)\(long)" }.joined(separator: "\",\""))
+        let uri = "http://127.0.0.1:51004/\(number)0\(long)"
+        var tokens = NativeApp.tokens(in: try await gateway.redeem(gateway.code(id, uri), id, uri))
+        for _ in 0..<15 {
+          guard let token = tokens?.refreshToken else { break }
+          let answer = try await gateway.post(
+            "/token", ["grant_type": "refresh_token", "refresh_token": token.reveal(), "client_id": id],
+            ["X-Forwarded-For": "192.0.2.9"])
+          statuses.append(answer.status)
+          tokens = NativeApp.tokens(in: answer)
+        }
+      }
+      #expect(statuses.contains(503), "\(statuses.count) tokens")
+      #expect(statuses.filter { $0 == 200 }.count < 40)
+      let other = try await gateway.redeem(gateway.code("n1"), "n1", headers: ["X-Forwarded-For": "198.51.100.9"])
+      #expect(other.status == 200, "\(other.text)")
     }
   }
 

@@ -74,7 +74,11 @@ public final class AuthorizationPermit: Sendable {
     challenge = context.challenge.value
     responseMode = redirect.mode
     state = redirect.state
-    scope = context.parameters[.scope].flatMap { Scope(parsing: $0) }
+    let requestedScope = context.parameters[.scope].flatMap { Scope(parsing: $0) }
+    let upstreamScope = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true)
+    // The default of a client that the policy does not list is sealed, so that a narrower policy can be applied to the
+    // grant later.
+    scope = requestedScope ?? (client.isUnlisted ? upstreamScope.scope : nil)
     resource = context.requestedResource.resource
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
@@ -83,7 +87,7 @@ public final class AuthorizationPermit: Sendable {
     // `appliesDefault`: if no scope is left for the upstream, the default scope of the policy is sent.
     parameters = AuthorizationPermit.upstreamParameters(
       context, client: client, redirectURI: upstreamRedirectURI,
-      scope: UpstreamScope(scope, client: client, policy: context.policy, appliesDefault: true).scope(for: resource))
+      scope: upstreamScope.scope(for: resource))
   }
 
   /// Returns the value of `parameters`. `redirectURI` and `scope` are those of the upstream request.

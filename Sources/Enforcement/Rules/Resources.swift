@@ -90,6 +90,15 @@ protocol ResourceContext: Sendable {
   var resource: Resource? { get }
 }
 
+extension ResourceContext {
+  /// Returns true if the grant is for a resource that the current policy does not list, or does not permit to the
+  /// client.
+  fileprivate func losesResource(_ client: Client) -> Bool {
+    guard grantedResource != nil else { return false }
+    return resource.map { !$0.isWithinLimits(of: client) } ?? true
+  }
+}
+
 extension Rule where Context: ResourceContext {
   /// RFC 8707, section 2.2. A grant without a resource is for no listed resource, so that an app cannot choose one that
   /// the user has not seen.
@@ -103,10 +112,11 @@ extension Rule where Context: ResourceContext {
 
 extension Rule where Context == RedemptionContext {
   /// The policy may have changed since the code was issued. Without the entry of the resource, the gateway does not know
-  /// which values the upstream must get for it.
+  /// which values the upstream must get for it. The resources of clients that the policy does not list may have become
+  /// fewer.
   static var codeResourceListed: Rule {
     Rule(name: "the policy still lists the resource") { context in
-      context.code.resource != nil && context.resource == nil ? .refuse(.codeOutdated) : .pass
+      context.losesResource(context.request.client) ? .refuse(.codeOutdated) : .pass
     }
   }
 }
@@ -115,7 +125,7 @@ extension Rule where Context == RefreshContext {
   /// As for a code (`codeResourceListed`).
   static var refreshResourceListed: Rule {
     Rule(name: "the policy still lists the resource") { context in
-      context.grant.resource != nil && context.resource == nil ? .refuse(.refreshTokenOutdated) : .pass
+      context.losesResource(context.request.client) ? .refuse(.refreshTokenOutdated) : .pass
     }
   }
 }

@@ -132,9 +132,17 @@ struct UpstreamScope {
 
 extension Scope {
   /// Returns the scope without these tokens, in the same order; `nil` if none is left.
-  fileprivate func removing(_ dropped: Set<String>) -> Scope? {
+  fileprivate func removing(_ dropped: Set<String>) -> Scope? { filter { !dropped.contains($0) } }
+
+  /// Returns the tokens that are in `allowed`, in the same order; `nil` if none is. Without a limit, returns the scope.
+  func limited(to allowed: Set<String>?) -> Scope? {
+    guard let allowed else { return self }
+    return filter { allowed.contains($0) }
+  }
+
+  private func filter(_ isKept: (String) -> Bool) -> Scope? {
     let tokens = text.split(separator: " ")
-    let kept = tokens.filter { !dropped.contains(String($0)) }
+    let kept = tokens.filter { isKept(String($0)) }
     return kept.count == tokens.count ? self : Scope(parsing: kept.joined(separator: " "))
   }
 }

@@ -47,12 +47,13 @@ extension Rule where Context == RedemptionContext {
   }
 
   /// The gateway uses an upstream secret only for codes that were issued to the upstream id that the client has now
-  /// (invariant `I-credentials`).
+  /// (invariant `I-credentials`). The scope tokens of clients that the policy does not list may have become fewer since
+  /// the code was issued.
   static var codeStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
-      guard context.code.upstreamClientID == context.request.client.upstream.clientID else {
-        return .refuse(.codeOutdated)
-      }
+      guard context.code.upstreamClientID == context.request.client.upstream.clientID,
+        context.code.scope?.limited(to: context.request.client.allowedScopes) == context.code.scope
+      else { return .refuse(.codeOutdated) }
       // OAuth 2.1, section 4.1.3. The code may have been issued without a challenge before the operator set the profile
       // of the client. A confidential client that checks the `nonce` of ID tokens may omit the challenge.
       let client = context.request.client
@@ -79,11 +80,13 @@ extension Rule where Context == RefreshContext {
   }
 
   /// The gateway uses an upstream secret only for refresh tokens that were issued to the upstream id that the client
-  /// has now (invariant `I-credentials`).
+  /// has now (invariant `I-credentials`). The policy may permit none of the scope tokens to the client any more.
   static var refreshTokenStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
-      let upstreamClientID = context.request.client.upstream.clientID
-      return context.grant.upstreamClientID == upstreamClientID ? .pass : .refuse(.refreshTokenOutdated)
+      let client = context.request.client
+      let hasScope = context.grant.scope.map { $0.limited(to: client.allowedScopes) != nil } ?? true
+      return context.grant.upstreamClientID == client.upstream.clientID && hasScope
+        ? .pass : .refuse(.refreshTokenOutdated)
     }
   }
 }

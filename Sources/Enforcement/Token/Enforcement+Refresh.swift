@@ -9,7 +9,9 @@ public struct RefreshRequest: Sendable {
   public internal(set) var client: Client
   /// The refresh token as presented.
   public let token: Secret
-  let scope: Scope?
+  /// The requested scope. After the token has been decrypted, a client whose limits have become narrower requests the
+  /// rest of the granted scope.
+  var scope: Scope?
   let authentication: ClientAuthentication
   /// True if the gateway has compared the presented client secret, and the secret was right.
   public let clientSecretIsVerified: Bool
@@ -88,6 +90,7 @@ extension Enforcement {
       let resource = grant.resource.flatMap { policy.resources[$0] }
       var request = request
       request.client = request.client.acting(for: resource)
+      request.limitScope(of: grant)
       let context = RefreshContext(
         request: request, grant: grant, upstreamScope: request.upstreamScope(policy).scope,
         requestedResource: RequestedResource(request.parameters, policy), resource: resource, now: now)
@@ -163,6 +166,14 @@ extension Enforcement {
 }
 
 extension RefreshRequest {
+  /// Requests the part of the granted scope that the policy permits to the client, if the client requests no scope and
+  /// the policy no longer permits all of it. The upstream would renew the whole grant otherwise.
+  fileprivate mutating func limitScope(of grant: RefreshGrant) {
+    guard scope == nil, let granted = grant.scope else { return }
+    let limited = granted.limited(to: client.allowedScopes)
+    if limited != granted { scope = limited }
+  }
+
   /// The requested scope without the scope tokens that the policy drops.
   fileprivate func upstreamScope(_ policy: Policy) -> UpstreamScope {
     UpstreamScope(scope, client: client, policy: policy, appliesDefault: false)

@@ -83,7 +83,8 @@ extension InterceptedRequest {
       return .unread(.unavailable(.address, "documents are not fetched"))
     }
     return await fetcher.metadata(
-      at: url, cache: gateway.resources.documents, on: upstream.poller, gate: upstream.handshakes)
+      at: url, isListed: policy.clientDocuments?.lists(url) ?? false, cache: gateway.resources.documents,
+      on: upstream.poller, gate: upstream.handshakes)
   }
 
   /// Counts a fetch, and records a failure in the log and for the operator. The host is one that the policy lists.

@@ -239,33 +239,32 @@ struct DeviceVerificationEndpoint {
 /// section 5.1): a code that others guess stays usable for its owner.
 private struct UserCodeAttempt {
   private let browser: RateKey
-  private let network: RateKey?
+  private let network: RateKey
+  private let networks: RateLimiter
   private let resources: GatewayResources
   private let time: MonotonicTime
 
   init(_ session: BrowserSession, _ intercepted: InterceptedRequest) {
     browser = RateKey(transaction: TransactionID(bytes: Array(session.hash.prefix(TransactionID.byteCount))))
     let peer = intercepted.request.peer
-    // Requests from this machine may come from a reverse proxy that is not in `trusted_proxies`.
-    network = peer.isLoopback ? nil : RateKey(network: peer.address)
     resources = intercepted.gateway.resources
+    network = RateKey(network: peer.address)
+    networks = peer.isLoopback ? resources.userCodeLocalAttempts : resources.userCodeNetworkAttempts
     time = SystemClock.monotonicTime()
   }
 
   /// Counts the attempt. Returns the time to wait if there were too many wrong codes; `nil` if the code may be looked up.
   func begin() -> Seconds? {
     let browsers = resources.userCodeAttempts
-    let networks = resources.userCodeNetworkAttempts
     guard browsers.take(browser, now: time) else { return browsers.retryAfter(browser, now: time) ?? 1 }
-    if let network, !networks.take(network, now: time) { return networks.retryAfter(network, now: time) ?? 1 }
+    if !networks.take(network, now: time) { return networks.retryAfter(network, now: time) ?? 1 }
     return nil
   }
 
   /// Removes the attempt from the counts, because the code was right.
   func giveBack() {
     let browsers = resources.userCodeAttempts
-    let networks = resources.userCodeNetworkAttempts
     browsers.giveBack(browser, at: browsers.rate, now: time)
-    if let network { networks.giveBack(network, at: networks.rate, now: time) }
+    networks.giveBack(network, at: networks.rate, now: time)
   }
 }

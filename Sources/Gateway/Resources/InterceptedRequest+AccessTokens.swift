@@ -26,8 +26,7 @@ extension InterceptedRequest {
     let record = AccessTokenRecord(
       clientID: target.client, resource: target.resource?.uri.text, scope: scope, family: target.family, issuedAt: now,
       expiry: now + InterceptedRequest.lifetime(of: members, target.resource), document: target.document?.outline)
-    let holder = StoreHolder(
-      client: target.client, address: request.peer.address, isLoopback: request.peer.isLoopback)
+    let holder = storeHolder(for: target.client)
     do throws(StoreError) {
       if try await gateway.accessTokens.record(Secret(token), record, holder: holder, now: now) { return nil }
       return tokenRejection(.withoutRedirect(.tokenShared))

@@ -38,6 +38,9 @@ public struct GatewayResources: Sendable {
   let authenticationAttempts: RateLimiter
   /// Limits wrong user codes, by browser.
   let userCodeAttempts: RateLimiter
+  /// The limit of wrong user codes of all browsers behind a reverse proxy on this machine that is not in
+  /// `trusted_proxies`: their networks are not known.
+  let userCodeLocalAttempts: RateLimiter
   /// Limits wrong user codes, by network.
   let userCodeNetworkAttempts: RateLimiter
   /// Counts the user codes that this process has issued and that have not expired.
@@ -122,6 +125,7 @@ public struct GatewayResources: Sendable {
     authenticationAttempts = RateLimiter(TokenBucket.Rate(burst: 20, perMinute: 20))
     userCodeAttempts = RateLimiter(LiveUserCodes.guessesOfBrowser)
     userCodeNetworkAttempts = RateLimiter(LiveUserCodes.guessesOfNetwork)
+    userCodeLocalAttempts = RateLimiter(LiveUserCodes.guessesOfThisMachine)
     // The rates of these limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))

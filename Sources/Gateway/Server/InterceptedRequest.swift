@@ -102,8 +102,14 @@ final class InterceptedRequest {
   }
 
   /// Returns the client and network to which the store entries of this request are charged.
-  func storeHolder(for client: Client) -> StoreHolder {
-    StoreHolder(client: client.id, address: request.peer.address, isLoopback: request.peer.isLoopback)
+  func storeHolder(for client: Client) -> StoreHolder { storeHolder(for: client.id) }
+
+  /// Returns the client and network to which the store entries of this request are charged. A client that the policy
+  /// does not list is charged as its network alone: such ids cost nothing, so one network could otherwise fill a share
+  /// of the store with many of them.
+  func storeHolder(for id: ClientID?) -> StoreHolder {
+    let listed = id.flatMap { policy.clients[$0]?.id }
+    return StoreHolder(client: listed, address: request.peer.address, isLoopback: request.peer.isLoopback)
   }
 
   /// Returns the header fields for a request to the upstream: those of the client's request, except `omittedFields`.

@@ -37,8 +37,7 @@ extension InterceptedRequest {
   /// - Parameter clientID: The client id in the request; `nil` if the request has none, as with a login form.
   func claimCodes(in locations: [String], for clientID: String?) async -> Bool {
     // The client and network to which the store charges the entries.
-    let holder = StoreHolder(
-      client: clientID.map { ClientID($0) }, address: request.peer.address, isLoopback: request.peer.isLoopback)
+    let holder = storeHolder(for: clientID.map { ClientID($0) })
     for location in locations {
       guard let code = UpstreamAuthorizationResponse(location: absolute(location))?.parameters[.code] else { continue }
       let digest = UpstreamCodeDigest(of: Secret(code))

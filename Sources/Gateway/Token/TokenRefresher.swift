@@ -79,7 +79,7 @@ struct TokenRefresher {
     let peer = intercepted.request.peer
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
-      isAdopted: permit.isAdopted)
+      isListed: !permit.client.isUnlisted, isAdopted: permit.isAdopted)
     use.idleLifetime = permit.client.refreshIdle
     use.reuseWindow = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
