@@ -58,4 +58,39 @@ struct RegistrationSecretTests {
       #expect(refreshed.status == 200, "\(refreshed.text)")
     }
   }
+
+  @Test("The secret and the refresh token of a registered client stay at the gateway if the upstream client is public")
+  func publicUpstreamClient() async throws {
+    let policy = try GatewayFixture.registering { settings in
+      settings.issuesSecrets = true
+      settings.rules.upstream.clientSecret = nil
+      settings.rules.upstream.authentication = .none
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let uri = RegistrationTests.native
+      let client = try await gateway.register(
+        [uri], "\"grant_types\":[\"authorization_code\",\"refresh_token\"]"
+      ).registration()
+      let (id, secret) = (client.clientID, try #require(client.secret))
+      let code = try await gateway.code(id, uri)
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let json = #"{"access_token":"access","token_type":"Bearer","expires_in":60,"refresh_token":"raw-refresh"}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(json.utf8))
+      }
+      let answer = try await gateway.post(
+        "/token", gateway.tokenForm(code, id, uri), as: id, secret: secret, client.method)
+      #expect(!answer.text.contains("raw-refresh"), "\(answer.text)")
+      let token = try #require(NativeApp.tokens(in: answer)?.refreshToken, "\(answer.text)")
+      let refresh = gateway.refreshForm(token.reveal(), id)
+      #expect(try await gateway.post("/token", refresh).text.contains("invalid_client"))
+      let refreshed = try await gateway.post("/token", refresh, as: id, secret: secret, client.method)
+      #expect(refreshed.status == 200, "\(refreshed.text)")
+      #expect(!refreshed.text.contains("raw-refresh"))
+      for request in gateway.upstream.recorder.requests(to: "/token") {
+        #expect(!String(decoding: request.body, as: UTF8.self).contains(secret))
+        #expect(!request.headers.contains("Authorization"))
+      }
+    }
+  }
 }
