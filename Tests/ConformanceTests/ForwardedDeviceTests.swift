@@ -188,7 +188,7 @@ struct ForwardedDeviceTests {
     }
   }
 
-  @Test("I-credentials: a code that was issued to another client of the server is not redeemed")
+  @Test("A code that was issued to another client of the server is not redeemed (I-credentials)")
   func outdated() async throws {
     try await GatewayFixture.run(Self.policy()) { gateway in
       let started = try await start(gateway)
@@ -234,7 +234,7 @@ struct ForwardedDeviceTests {
     }
   }
 
-  @Test("I-observe: the device requests of an observed client pass as they are")
+  @Test("The device requests of an observed client pass as they are (I-observe)")
   func observed() async throws {
     let policy = try Self.policy { $0.edit("n2") { $0.mode = .observe } }
     try await GatewayFixture.run(policy) { gateway in
