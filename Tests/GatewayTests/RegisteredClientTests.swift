@@ -220,12 +220,24 @@ struct RegisteredClientTests {
   func narrowedGrants() async throws {
     let mail = try #require(ResourceURI(parsing: "https://mail.example.com/"))
     let registration = try Self.policy { $0.rules.resources = [mail.text] }.registration
+    var resource = ResourceSettings(uri: mail)
+    resource.introspection = ResourceServer(id: "mail-api", secret: Secret("mail-secret"))
     let policy = try FixturePolicy.with { fixture in
-      fixture.resources = [ResourceSettings(uri: mail)]
+      fixture.upstream.endpoints.introspection = []
+      fixture.resources = [resource]
       fixture.registration = registration
     }
     try await GatewayFixture.run(policy) { gateway in
       let id = try await id(gateway)
+      let used = try await gateway.code(id, Self.usedURI) { $0.append("resource", mail.text) }
+      let access = try #require(NativeApp.tokens(in: try await gateway.redeem(used, id, Self.usedURI))?.accessToken)
+      func introspect() async throws -> String {
+        try await gateway.post(
+          "/.proofgate/introspect",
+          ["token": access.reveal(), "client_id": "mail-api", "client_secret": "mail-secret"]
+        ).text
+      }
+      #expect(try await introspect().contains(#""active":true"#))
       let code = try await gateway.code(id, Self.usedURI)
       let forMail = try await gateway.code(id, Self.usedURI) { $0.append("resource", mail.text) }
       let tokens = try #require(NativeApp.tokens(in: try await gateway.redeem(code, id, Self.usedURI)))
@@ -235,11 +247,16 @@ struct RegisteredClientTests {
       #expect(refreshed.status == 200, "\(refreshed.text)")
       #expect(refreshed.text.contains(#""scope":"mail""#), "\(refreshed.text)")
       try await gateway.redeem(later, id, Self.usedURI).expectTokenError(400, "invalid_grant")
+      let next = try #require(NativeApp.tokens(in: refreshed)?.refreshToken)
+      // Without any scope left for the upstream, it would renew the whole grant.
+      await gateway.reload { $0.upstream.scopes = ScopeRules(drop: ["mail"]) }
+      try await refresh(gateway, next, id).expectTokenError(400, "invalid_grant")
       await gateway.reload { policy in
         policy.registration?.rules.scopes = ["mail", "openid"]
         policy.registration?.rules.resources = []
       }
       try await gateway.redeem(forMail, id, Self.usedURI).expectTokenError(400, "invalid_grant")
+      #expect(try await introspect().contains(#""active":false"#))
     }
   }
 

@@ -84,7 +84,9 @@ extension Rule where Context == RefreshContext {
   static var refreshTokenStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
       let client = context.request.client
-      let hasScope = context.grant.scope.map { $0.limited(to: client.allowedScopes) != nil } ?? true
+      let isNarrowed = context.grant.scope?.limited(to: client.allowedScopes) != context.grant.scope
+      // Without a scope in the request, the upstream would renew the whole grant.
+      let hasScope = !isNarrowed || context.upstreamScope != nil
       return context.grant.upstreamClientID == client.upstream.clientID && hasScope
         ? .pass : .refuse(.refreshTokenOutdated)
     }

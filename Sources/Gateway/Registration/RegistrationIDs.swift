@@ -52,13 +52,20 @@ extension Gateway {
   func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
 
   /// Returns true if the policy lists the client of a token, or permits it as a registered client or one with a
-  /// document. The whole deny-list applies: the id of a registered client contains its metadata, and the record of a
+  /// document, with the resource of the token. The whole deny-list applies: the id of a registered client contains its metadata, and the record of a
   /// token has those in a document.
   func permitsClient(of record: AccessTokenRecord) -> Bool {
     let id = record.clientID
-    if policy.clients[id] != nil || registeredClient(id.rawValue) != nil { return true }
+    if policy.clients[id] != nil { return true }
+    if let client = registeredClient(id.rawValue) { return permits(record.resource, to: client) }
     guard let settings = policy.clientDocuments, let url = settings.url(id.rawValue), let document = record.document
     else { return false }
-    return settings.client(url, document) != nil
+    return settings.client(url, document).map { permits(record.resource, to: $0) } ?? false
+  }
+
+  /// Returns true if the policy still permits the resource of a token to a client that it does not list.
+  private func permits(_ resource: String?, to client: Client) -> Bool {
+    guard let resource else { return true }
+    return policy.resources[resource]?.isWithinLimits(of: client) ?? false
   }
 }

@@ -174,7 +174,11 @@ struct CodeRedeemer {
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.binding,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
-    if let granted = members["scope"]?.text.flatMap({ Scope(parsing: $0) }) { grant.scope = granted }
+    // The limits of a client that the policy does not list are scope tokens as the client requests them. The upstream may
+    // have other names for them.
+    if !permit.client.isUnlisted, let granted = members["scope"]?.text.flatMap({ Scope(parsing: $0) }) {
+      grant.scope = granted
+    }
     members["refresh_token"] = .string(intercepted.gateway.sealer.seal(grant))
     return members
   }

@@ -31,9 +31,16 @@ enum MetadataTarget {
     }
     for (name, value) in again {
       for text in try texts(in: value, of: name) {
-        let isHidden = hidden.contains { text.lowercased().contains($0) }
+        let isHidden = hidden.contains { names($0, in: text.lowercased()) }
         try Violation.unless(!isHidden, "`\(name)` names the upstream")
       }
+    }
+  }
+
+  /// Returns true if the text has the host, and not only as the beginning of a longer name.
+  private static func names(_ host: String, in text: String) -> Bool {
+    text.ranges(of: host).contains { range in
+      text[range.upperBound...].first.map { !($0.isLetter || $0.isNumber || "-_.".contains($0)) } ?? true
     }
   }
 
