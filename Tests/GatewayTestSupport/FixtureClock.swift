@@ -2,18 +2,20 @@ import Reactor
 import Synchronization
 public import Time
 
-/// The real time, which a test can move forward.
+/// A clock that only a test moves, so that the result of a test does not depend on the speed of the machine.
 public final class FixtureClock: Sendable {
-  private let ahead = Mutex<Seconds>(0)
+  private let shown: Mutex<UnixTime>
 
-  /// Creates a clock that shows the real time.
-  public init() {}
+  /// Creates a clock that shows the real time of its creation.
+  public init() {
+    shown = Mutex(SystemClock.unixTime())
+  }
 
   /// The time that the clock shows.
-  public var now: UnixTime { SystemClock.unixTime() + ahead.withLock { $0 } }
+  public var now: UnixTime { shown.withLock { $0 } }
 
   /// - Parameter step: The step, from the present time of this clock.
   public func advance(by step: Seconds) {
-    ahead.withLock { $0 = $0 + step }
+    shown.withLock { $0 = $0 + step }
   }
 }
