@@ -22,6 +22,7 @@
 #include <sys/signalfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -122,6 +123,10 @@ static socklen_t to_system(const cl_address *address, system_address *out) {
 
 static void from_system(const system_address *in, cl_address *out) {
   memset(out, 0, sizeof *out);
+  if (in->any.sa_family == AF_UNIX) {
+    out->family = 1;
+    return;
+  }
   if (in->any.sa_family == AF_INET6) {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
     out->port = ntohs(in->v6.sin6_port);
@@ -193,6 +198,38 @@ int32_t cl_connect_unix(const char *path) {
   }
   return fd;
 }
+
+int32_t cl_remove_stale_unix(const char *path) {
+  struct stat status;
+  if (path[0] == '@') return 0;
+  if (lstat(path, &status) < 0) return errno == ENOENT ? 0 : -errno;
+  if (!S_ISSOCK(status.st_mode)) return -EEXIST;
+  int32_t connected = cl_connect_unix(path);
+  if (connected >= 0) close(connected);
+  // EAGAIN: the queue of the server that listens there is full.
+  if (connected >= 0 || connected == -EAGAIN) return -EADDRINUSE;
+  if (connected != -ECONNREFUSED) return connected;
+  return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
+}
+
+int32_t cl_bind_unix(const char *path, uint32_t mode, uint32_t user, uint32_t group) {
+  struct sockaddr_un address;
+  int32_t size = to_unix(path, &address);
+  if (size < 0) return size;
+  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  bool is_file = path[0] != '@';
+  // The kernel refuses connections until cl_listen, so no program can connect before the file has its owner and mode.
+  bool is_bound = bind(fd, (struct sockaddr *)&address, (socklen_t)size) == 0;
+  bool is_ready = is_bound && (!is_file || ((user == UINT32_MAX && group == UINT32_MAX) || chown(path, user, group) == 0));
+  if (is_ready && (!is_file || chmod(path, mode) == 0)) return fd;
+  int error = errno;
+  if (is_bound && is_file) unlink(path);
+  close(fd);
+  return -error;
+}
+
+int32_t cl_duplicate(int32_t fd) { return result(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
 int32_t cl_send_datagram_unix(const char *path, const void *bytes, size_t count) {
   struct sockaddr_un address;

@@ -68,6 +68,10 @@ public struct AddressRange: Sendable {
     self.prefixLength = prefixLength
   }
 
+  /// The peers on Unix-domain sockets, whose address is unknown. Their 16 bytes are all zero, an address that no other
+  /// peer has.
+  public static let unixSockets = AddressRange(network: Array(repeating: 0, count: 16), prefixLength: 128)
+
   /// Returns true if `address`, 16 bytes in mapped form, is in the block.
   public func contains(_ address: [UInt8]) -> Bool {
     guard address.count == 16 else { return false }

@@ -166,7 +166,10 @@ public struct GatewaySettings: Sendable {
         default: "an ephemeral key, lost at restart"),
       .customReader(
         "trusted_proxies", .list(.text("blocks"), allowsSingleValue: true),
-        "Addresses and blocks whose forwarding and identity headers the gateway trusts", default: "none"),
+        """
+        Addresses and blocks whose forwarding and identity headers the gateway trusts; `unix` for all programs that \
+        connect to a Unix-domain socket of `listeners`
+        """, default: "none"),
       .choice(
         "half_close", \.halfClose,
         """
@@ -233,41 +236,6 @@ public enum HalfClose: String, Sendable, CaseIterable {
   case cancel
   /// The client still waits for the response.
   case serve
-}
-
-/// An address on which the gateway accepts connections from clients (an item of `gateway.listeners`).
-public struct ListenerSettings: Sendable {
-  /// The address literal and the port to listen on.
-  public var address: SocketAddress
-  /// The TLS settings; `nil` for a listener without TLS.
-  public var tls: ListenerTLS?
-  /// True if only trusted proxies may connect. Each must send the client's address with the PROXY protocol.
-  public var proxyProtocol: Bool
-
-  /// Creates a listener, by default without TLS and without the PROXY protocol.
-  public init(address: SocketAddress, tls: ListenerTLS? = nil, proxyProtocol: Bool = false) {
-    self.address = address
-    self.tls = tls
-    self.proxyProtocol = proxyProtocol
-  }
-
-  /// The settings of an item of `listeners:`.
-  public static let table = SettingTable<ListenerSettings>(
-    "listener", "An address to listen on.",
-    [
-      .customReader(
-        "address", .text("address"), "The address; with port 0 the system chooses one",
-        adviceIfMissing: "one such as `127.0.0.1:8080`"),
-      .customReader("tls", .section("tls"), "TLS of the listener", default: "plaintext"),
-      .flag(
-        "proxy_protocol", \.proxyProtocol,
-        """
-        `true`: only `trusted_proxies` may connect, and each must send the client's address with the PROXY protocol, \
-        version 1 or 2
-        """
-      ),
-    ]
-  ) { ListenerSettings(address: SocketAddress(host: "", port: 0)) }
 }
 
 /// A file that is read after the policy, such as the key ring.

@@ -6,8 +6,11 @@ extension ListenerSettings: SectionDraft {
   static let section = Section<ListenerSettings>(
     table,
     [
-      "address": { if let address = $0.address($1) { $2.address = address } },
+      "address": { if let address = $0.listenerAddress($1) { $2.address = address } },
       "tls": { $2.tls = $0.listenerTLS($1) },
+      "owner": { $2.unixSocket.owner = $0.fileOwner($1) },
+      "mode": { if let mode = $0.fileMode($1) { $2.unixSocket.mode = mode } },
+      "local": { if let isLocal = $0.flag($1) { $2.unixSocket.isLocal = isLocal } },
     ])
 }
 
@@ -16,14 +19,14 @@ extension PolicyReader {
   /// occur more than once.
   func listeners(_ field: Field) -> [(value: ListenerSettings, node: YAMLNode)] {
     var listeners: [(value: ListenerSettings, node: YAMLNode)] = []
-    var seen: [SocketAddress: YAMLNode] = [:]
+    var seen: [ListenerAddress: YAMLNode] = [:]
     let items = list(field)
     if items.isEmpty, field.node.kind == .sequence {
       error(.missingValue, field.node, "`listeners` is empty; add an item such as `- address: 127.0.0.1:8080`")
     }
     for item in items {
       guard let listener = listener(item) else { continue }
-      if listener.address.port != 0, let first = seen[listener.address] {
+      if listener.address.socketAddress?.port != 0, let first = seen[listener.address] {
         error(
           .duplicateValue, item.node,
           "address `\(listener.address)` is listened on twice, first in line \(first.mark.line); remove one")
@@ -38,8 +41,64 @@ extension PolicyReader {
     var listener = ListenerSettings.table.defaults()
     guard let fields = read(item.node, ListenerSettings.section, into: &listener) else { return nil }
     requireSettings(of: ListenerSettings.section, in: fields, item.node, named: "the listener")
+    for name in ["owner", "mode", "local"] {
+      guard let field = fields[name], listener.address.socketAddress != nil else { continue }
+      error(
+        .conflict, field.node,
+        "`\(name)` is only for a Unix-domain socket; remove it, or use an `address` such as `unix:/run/proofgate.sock`")
+    }
+    if let field = fields["mode"] ?? fields["owner"], case .unixSocket(let path) = listener.address, path.hasPrefix("@")
+    {
+      error(
+        .conflict, field.node,
+        "an abstract name has no file, so it has no owner and no mode; remove `\(field.name)`, or use a path")
+    }
     // The host is still that of the defaults, an empty text, if the address is missing or invalid.
-    return listener.address.host.isEmpty ? nil : listener
+    return listener.address.socketAddress?.host.isEmpty == true ? nil : listener
+  }
+
+  /// Reads an address literal with a port, or `unix:` and a path.
+  fileprivate func listenerAddress(_ field: Field) -> ListenerAddress? {
+    guard let text = field.node.text, text.hasPrefix("unix:") else { return address(field).map { .tcp($0) } }
+    return unixSocketPath(text.dropFirst(5), field, example: "proofgate").map { .unixSocket(path: $0) }
+  }
+
+  /// Reads the path or abstract name of a Unix-domain socket.
+  func unixSocketPath(_ path: Substring, _ field: Field, example: String) -> String? {
+    // The kernel permits 108 bytes, which include a zero byte at the end of a path or at the start of an abstract name
+    // (unix(7)).
+    let isVisible = path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
+    guard path.hasPrefix("/") || path.hasPrefix("@"), (2...107).contains(path.utf8.count), isVisible else {
+      error(
+        .invalidValue, field.node,
+        "`\(field.name)` cannot be \(quoted("unix:\(path)")); use an absolute path of at most 107 characters without "
+          + "spaces, such as `unix:/run/\(example).sock`, or `unix:@NAME` for an abstract name")
+      return nil
+    }
+    return String(path)
+  }
+
+  fileprivate func fileOwner(_ field: Field) -> FileOwner? {
+    guard let text = text(field) else { return nil }
+    if let owner = FileOwner(text) { return owner }
+    error(
+      .invalidValue, field.node,
+      "`\(field.name)` cannot be \(quoted(text)); use a user and a group, such as `proofgate:www-data` or `:33`")
+    return nil
+  }
+
+  fileprivate func fileMode(_ field: Field) -> UInt32? {
+    guard let text = text(field) else { return nil }
+    let digits = text.utf8.count == 4 && text.hasPrefix("0") ? text.dropFirst() : text[...]
+    if digits.utf8.count == 3, digits.utf8.allSatisfy({ (0x30...0x37).contains($0) }),
+      let mode = UInt32(digits, radix: 8)
+    {
+      return mode
+    }
+    error(
+      .invalidValue, field.node,
+      "`\(field.name)` cannot be \(quoted(text)); use three octal digits, such as `\"0660\"`")
+    return nil
   }
 
   /// Reads an address literal with a port: `127.0.0.1:8080` or `[::1]:8080`.
@@ -69,9 +128,10 @@ extension PolicyReader {
 
   private func addressRange(_ field: Field) -> AddressRange? {
     guard let text = text(field) else { return nil }
+    if text == "unix" { return .unixSockets }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)
     guard parts.count <= 2, let first = parts.first, let network = AddressText.parse(first) else {
-      return refuseRange(field, text, "use an address or a block such as `10.0.0.0/8` or `fd00::/8`")
+      return refuseRange(field, text, "use an address, a block such as `10.0.0.0/8` or `fd00::/8`, or `unix`")
     }
     // An IPv4 address is mapped to IPv6, so its prefix is 96 bits longer.
     let offset = first.contains(":") ? 0 : 96

@@ -14,21 +14,28 @@ extension PolicyReader {
         "`admin` and the listener in line \(listener.location.mark.line) both need port \(admin.port); give one of "
           + "them another port")
     }
-    if let location = upstreamURLLocation, let origin = upstream?.origin, origin.isLoopback {
-      let address = SocketAddress(host: origin.host == "localhost" ? "127.0.0.1" : origin.host, port: origin.port)
-      if let listener = listenerLocations.first(where: { Self.collide($0.address, address) }) {
-        report(
-          .conflict, .error, location,
-          "`url` is the gateway's own listener in line \(listener.location.mark.line), so requests would loop; "
-            + "use the address of the server")
-      }
+    if let location = upstreamURLLocation, let listener = listenerLocations.first(where: { isUpstream($0.address) }) {
+      report(
+        .conflict, .error, location,
+        "`url` is the gateway's own listener in line \(listener.location.mark.line), so requests would loop; "
+          + "use the address of the server")
     }
+  }
+
+  /// Returns true if connections to the upstream would reach the listener.
+  private func isUpstream(_ listener: ListenerAddress) -> Bool {
+    guard let upstream else { return false }
+    if let path = upstream.unixSocket { return listener == .unixSocket(path: path) }
+    let origin = upstream.origin
+    guard origin.isLoopback else { return false }
+    return Self.collide(
+      listener, SocketAddress(host: origin.host == "localhost" ? "127.0.0.1" : origin.host, port: origin.port))
   }
 
   /// Returns true if a socket that listens on one of the addresses also gets connections to the other address, or if
   /// sockets cannot listen on both addresses at the same time.
-  private static func collide(_ left: SocketAddress, _ right: SocketAddress) -> Bool {
-    guard left.port == right.port, left.port != 0 else { return false }
+  private static func collide(_ left: ListenerAddress, _ right: SocketAddress) -> Bool {
+    guard let left = left.socketAddress, left.port == right.port, left.port != 0 else { return false }
     let areSameFamily = left.host.contains(":") == right.host.contains(":")
     return areSameFamily && (left.host == right.host || isWildcard(left) || isWildcard(right))
   }

@@ -124,17 +124,19 @@ extension PolicyReader {
     let needsTLSListeners = gateway.trustedProxies.isEmpty && gateway.origin.scheme == .https
     for listener in listeners where needsTLSListeners && listener.value.tls == nil {
       let address = listener.value.address
-      guard !Origin(scheme: .http, host: address.host).isLoopback else {
+      guard !listener.value.isLocal else {
         warn(
           .untrustedProxy, listener.node,
           "the proxy that ends TLS in front of `\(address)` is not in `trusted_proxies`, so every request seems to come "
             + "from this machine and limits per address have no effect; add its address, for example `127.0.0.1`")
         continue
       }
+      let advice =
+        address.socketAddress == nil ? "add `unix` to `trusted_proxies`" : "name the proxies that terminate TLS"
       warn(
         .plaintextListener, listener.node,
-        "plaintext listener `\(address)` answers no OAuth request while `trusted_proxies` is empty; name the proxies "
-          + "that terminate TLS, or add `tls`")
+        "plaintext listener `\(address)` answers no OAuth request while `trusted_proxies` is empty; \(advice), or add "
+          + "`tls`")
     }
   }
 

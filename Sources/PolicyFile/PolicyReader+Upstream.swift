@@ -105,22 +105,10 @@ extension PolicyReader {
   }
 
   fileprivate func upstreamPlace(_ field: Field) -> UpstreamPlace? {
-    if let text = field.node.text, text.hasPrefix("unix:") { return unixSocket(text.dropFirst(5), field) }
-    return upstreamOrigin(field).map { .origin($0) }
-  }
-
-  private func unixSocket(_ path: Substring, _ field: Field) -> UpstreamPlace? {
-    // The kernel permits 108 bytes, which include a zero byte at the end of a path or at the start of an abstract name
-    // (unix(7)).
-    let isVisible = path.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7f }
-    guard path.hasPrefix("/") || path.hasPrefix("@"), (2...107).contains(path.utf8.count), isVisible else {
-      error(
-        .invalidValue, field.node,
-        "`url` cannot be \(quoted("unix:\(path)")); use an absolute path of at most 107 characters without spaces, such "
-          + "as `unix:/run/legacy.sock`, or `unix:@NAME` for an abstract name")
-      return nil
+    if let text = field.node.text, text.hasPrefix("unix:") {
+      return unixSocketPath(text.dropFirst(5), field, example: "legacy").map { .unixSocket($0) }
     }
-    return .unixSocket(String(path))
+    return upstreamOrigin(field).map { .origin($0) }
   }
 
   /// Returns the origin of a server on a Unix socket, which has no host of its own.

@@ -47,7 +47,7 @@ final class PolicyReader {
   var endpointsLocation: SourceLocation?
   var gateway: GatewaySettings?
   /// The addresses of `listeners:`, with their locations.
-  var listenerLocations: [(address: SocketAddress, location: SourceLocation)] = []
+  var listenerLocations: [(address: ListenerAddress, location: SourceLocation)] = []
   /// The location of `admin:` if its value is an address.
   var adminLocation: SourceLocation?
   /// The location of the `url` of `upstream:`.

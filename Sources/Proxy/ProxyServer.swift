@@ -8,6 +8,9 @@ public final class ProxyServer: Sendable {
   public let group: WorkerGroup
   /// The bound addresses, with the ports that the kernel chose.
   public let addresses: [Address]
+  /// The addresses of the listeners as text, such as `127.0.0.1:8080` or `unix:/run/proofgate.sock`.
+  public let names: [String]
+  private let unixListeners: [UnixListener]
   private let updates = Mutex(Updates())
 
   /// The updates (calls of `perform`) in progress. `drain` waits for them before it stops the loops: a loop that has
@@ -17,30 +20,46 @@ public final class ProxyServer: Sendable {
     var isClosed = false
   }
 
-  /// Binds `addresses` for each of `count` workers, starts their threads and begins to accept.
-  ///
-  /// - Parameters:
-  ///   - proxyProtocol: the indices of the addresses that use the PROXY protocol.
-  ///   - descriptorReserve: the number of descriptors left to other uses; accepting pauses when no more are free.
-  ///   - build: creates the proxy of each worker, on that worker.
-  ///
-  /// Throws `ServerError` if an address cannot be bound or the process is out of threads or descriptors; nothing is
-  /// left open then.
-  public init(
+  /// Binds `addresses` for each of `count` workers, starts their threads and begins to accept. The parameters and errors
+  /// are those of the initializer with listeners.
+  public convenience init(
     workers count: Int, addresses: [Address], proxyProtocol: Set<Int> = [],
     descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
     build: @escaping @Sendable (isolated Worker) -> ProxyWorker
   ) async throws(ServerError) {
+    try await self.init(
+      workers: count, listeners: addresses.map { .address($0) }, proxyProtocol: proxyProtocol,
+      descriptorReserve: descriptorReserve, threadName: threadName, build: build)
+  }
+
+  /// Binds `listeners` for each of `count` workers, starts their threads and begins to accept.
+  ///
+  /// - Parameters:
+  ///   - proxyProtocol: the indices of the listeners that use the PROXY protocol.
+  ///   - descriptorReserve: the number of descriptors left to other uses; accepting pauses when no more are free.
+  ///   - build: creates the proxy of each worker, on that worker.
+  ///
+  /// Throws `ServerError` if a listener cannot be bound or the process is out of threads or descriptors; nothing is
+  /// left open then.
+  public init(
+    workers count: Int, listeners: [ListenerLocation], proxyProtocol: Set<Int> = [],
+    descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
+    build: @escaping @Sendable (isolated Worker) -> ProxyWorker
+  ) async throws(ServerError) {
     var bound: [[ListeningSocket]] = []
-    for (id, address) in addresses.enumerated() {
+    let unixListeners = listeners.compactMap(\.unixListener)
+    for (id, listener) in listeners.enumerated() {
       do throws(IOError) {
-        bound.append(try ListeningSocket.bind(address, count: count, id: id))
+        bound.append(try listener.bind(count: count, id: id))
       } catch {
         for socket in bound.joined() { socket.close() }
-        throw ServerError(address: address, error: error)
+        for listener in listeners[..<id] { listener.unixListener?.removeFile() }
+        throw ServerError(listener: listener.name, error: error)
       }
     }
-    self.addresses = bound.compactMap { $0.first?.address }
+    self.unixListeners = unixListeners
+    addresses = bound.compactMap { $0.first?.address }
+    names = zip(listeners, addresses).map { $0.unixListener == nil ? $1.description : $0.name }
     var started: [Worker] = []
     var workersWithListeners = 0
     do throws(IOError) {
@@ -70,7 +89,8 @@ public final class ProxyServer: Sendable {
         await worker.stopAccepting()
         await worker.stop()
       }
-      throw ServerError(address: nil, error: error)
+      for listener in unixListeners { listener.removeFile() }
+      throw ServerError(listener: nil, error: error)
     }
   }
 
@@ -122,6 +142,7 @@ public final class ProxyServer: Sendable {
     await update { $0.drainsSoon = true }
     await clock.pause(delay)
     for worker in group.workers { await worker.stopAccepting() }
+    for listener in unixListeners { listener.removeFile() }
     for worker in group.workers { await worker.drain() }
     await update { $0.pool.closeIdle() }
     let step: Milliseconds = 20
@@ -149,15 +170,30 @@ public final class ProxyServer: Sendable {
 
 /// The reason why a server did not start.
 public struct ServerError: Error, Sendable, CustomStringConvertible {
-  /// The address that could not be bound; `nil` for another error.
-  public let address: Address?
-  /// The failed system call.
-  public let error: IOError
+  /// The address that could not be bound, as in `ProxyServer.names`; `nil` for another error.
+  public let listener: String?
+  /// The problem in words.
+  public let problem: String
+
+  /// Creates an error from a failed system call.
+  init(listener: String?, error: IOError) {
+    self.listener = listener
+    problem =
+      switch error {
+      case .addressInUse: "\(error); is another process listening there?"
+      case .exists: "the file is not a socket; remove it, or use another path"
+      default: error.description
+      }
+  }
+
+  /// Creates an error with a problem in words.
+  public init(listener: String?, problem: String) {
+    self.listener = listener
+    self.problem = problem
+  }
 
   /// One line for the operator.
   public var description: String {
-    guard let address else { return "cannot start: \(error)" }
-    let hint = error == .addressInUse ? "; is another process listening there?" : ""
-    return "cannot listen on \(address): \(error)\(hint)"
+    listener.map { "cannot listen on \($0): \(problem)" } ?? "cannot start: \(problem)"
   }
 }

@@ -90,9 +90,9 @@ final class Acceptor: Activity {
       }
       let target = group.target(from: worker)
       if target === worker {
-        adopt(result, Address(peer))
+        adopt(result, listener.peer ?? Address(peer))
       } else {
-        let address = Address(peer)
+        let address = listener.peer ?? Address(peer)
         let id = listener.id
         Task.immediate { await target.adopt(result, address, for: id) }
       }

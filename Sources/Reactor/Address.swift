@@ -1,6 +1,6 @@
 import CLinux
 
-/// An IP address and port.
+/// An IP address and port, or the end of a connection on a Unix socket, which has no address.
 @safe public struct Address: Hashable, Sendable, CustomStringConvertible {
   /// The address in the form that CLinux uses.
   let system: cl_address
@@ -31,6 +31,24 @@ import CLinux
     system = parsed
   }
 
+  /// The end of a connection on a Unix socket.
+  public static let unixSocket: Address = {
+    var made = cl_address()
+    made.family = 1
+    return Address(made)
+  }()
+
+  /// The address 127.0.0.1 without a port.
+  public static let loopback: Address = {
+    var made = cl_address()
+    made.family = 4
+    unsafe withUnsafeMutableBytes(of: &made.bytes) { unsafe $0.copyBytes(from: [127, 0, 0, 1] as [UInt8]) }
+    return Address(made)
+  }()
+
+  /// True for the end of a connection on a Unix socket.
+  public var isUnixSocket: Bool { system.family == 1 }
+
   /// True if both addresses are equal except for the port.
   public func isSameHost(as other: Address) -> Bool { with(port: 0) == other.with(port: 0) }
 
@@ -39,9 +57,11 @@ import CLinux
   /// True for IPv6, false for IPv4.
   public var isIPv6: Bool { system.family == 6 }
 
-  /// The address as 16 bytes in network byte order; an IPv4 address in mapped form (`::ffff:a.b.c.d`).
+  /// The address as 16 bytes in network byte order; an IPv4 address in mapped form (`::ffff:a.b.c.d`). All are zero for
+  /// the end of a connection on a Unix socket: no peer has the address `::`.
   public var mappedBytes: [UInt8] {
-    unsafe withUnsafeBytes(of: system.bytes) { bytes in
+    if isUnixSocket { return Array(repeating: 0, count: 16) }
+    return unsafe withUnsafeBytes(of: system.bytes) { bytes in
       isIPv6 ? unsafe Array(bytes) : unsafe [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff] + bytes[..<4]
     }
   }
@@ -52,9 +72,11 @@ import CLinux
     return isIPv6 ? bytes == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1] : bytes[12] == 127
   }
 
-  /// The address as text without the port; IPv6 without brackets.
+  /// The address as text without the port; IPv6 without brackets. `unknown` for the end of a connection on a Unix socket
+  /// (RFC 7239, section 6.2).
   public var host: String {
-    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
+    if isUnixSocket { return "unknown" }
+    return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64) { text in
       guard let base = text.baseAddress else { return "" }
       var copy = system
       unsafe cl_format_address(&copy, base, 64)
@@ -62,8 +84,8 @@ import CLinux
     }
   }
 
-  /// `host:port`, with brackets around an IPv6 address.
-  public var description: String { isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
+  /// `host:port`, with brackets around an IPv6 address; `unix` for the end of a connection on a Unix socket.
+  public var description: String { isUnixSocket ? "unix" : isIPv6 ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Returns the same address with another port.
   func with(port: Int) -> Address {

@@ -8,6 +8,15 @@ public struct ListeningSocket: Sendable {
   public let id: Int
   /// The bound address, with the port that the kernel chose if port 0 was requested.
   public let address: Address
+  /// The address that is used for each peer; `nil` if each peer has its own address.
+  let peer: Address?
+
+  init(descriptor: Int32, id: Int, address: Address, peer: Address? = nil) {
+    self.descriptor = descriptor
+    self.id = id
+    self.address = address
+    self.peer = peer
+  }
 
   /// Binds one socket per worker to `address` and listens.
   ///
@@ -32,6 +41,31 @@ public struct ListeningSocket: Sendable {
       throw error
     }
     return sockets
+  }
+
+  /// Binds one socket to a path or abstract name, listens, and returns one descriptor of it per worker. Each worker
+  /// accepts from the same queue.
+  ///
+  /// Removes the file of a process that has ended without removing it.
+  ///
+  /// Throws: the error of the first call that fails. EADDRINUSE if a process listens there, EEXIST if the path names
+  /// another kind of file.
+  public static func bind(_ place: UnixListener, count: Int, id: Int) throws(IOError) -> [ListeningSocket] {
+    _ = try IOError.check(unsafe cl_remove_stale_unix(place.path))
+    let none = UInt32.max
+    var descriptors = [
+      try IOError.check(
+        unsafe cl_bind_unix(place.path, place.mode, place.owner?.user ?? none, place.owner?.group ?? none))
+    ]
+    do throws(IOError) {
+      for _ in 1..<max(1, count) { descriptors.append(try IOError.check(cl_duplicate(descriptors[0]))) }
+      _ = try IOError.check(cl_listen(descriptors[0], 4096))
+    } catch {
+      for descriptor in descriptors { cl_close(descriptor) }
+      place.removeFile()
+      throw error
+    }
+    return descriptors.map { ListeningSocket(descriptor: $0, id: id, address: .unixSocket, peer: place.peer) }
   }
 
   private static func open(_ address: Address, bindsToUsedPort: Bool, id: Int) throws(IOError) -> ListeningSocket {

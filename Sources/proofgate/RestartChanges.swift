@@ -15,6 +15,7 @@ struct RestartChanges {
       ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.url)"
     var settings: [String] = []
     if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address)
+      || old.gateway.listeners.map(\.unixSocket) != new.gateway.listeners.map(\.unixSocket)
       || old.gateway.listeners.map(\.proxyProtocol) != new.gateway.listeners.map(\.proxyProtocol)
       || old.gateway.listeners.map({ $0.tls == nil }) != new.gateway.listeners.map({ $0.tls == nil })
     {

@@ -125,8 +125,6 @@ final class Service {
         address: try Service.ipAddress(address), status: status, upstream: policy.upstream.location
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
-    // Reports an invalid address before the workers start.
-    for listener in policy.gateway.listeners { _ = try Service.ipAddress(listener.address) }
     let memory = BufferMemory(
       memoryLimit: ControlGroups.ofThisProcess.memory, configuredValue: policy.gateway.limits.maxBufferMemory)
     if let note = memory.note { memory.isWarning ? Console.warn(note) : Console.inform(note) }
@@ -162,7 +160,7 @@ final class Service {
   private func announce(_ parts: Parts) {
     let policy = configuration.policy
     for line in CertificateReport(parts.gateway.certificates, previous: []).lines { Console.inform(line) }
-    let addresses = parts.gateway.server.addresses.map(\.description).joined(separator: ", ")
+    let addresses = parts.gateway.server.names.joined(separator: ", ")
     let workers = parts.gateway.server.group.workers.count
     let admin = parts.admin?.address.map { ", admin on \($0)" } ?? ""
     Console.inform(

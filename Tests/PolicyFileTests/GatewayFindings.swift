@@ -116,6 +116,60 @@ struct GatewayFindings {
         of the server
         """),
     FindingCase(
+      .invalidValue,
+      "A Unix-domain socket with a relative path",
+      edits: [("address: 127.0.0.1:8080", "address: \"unix:proofgate.sock\"")],
+      expected: """
+        policy.yaml:4:26: error: `address` cannot be `unix:proofgate.sock`; use an absolute path of at most 107 \
+        characters without spaces, such as `unix:/run/proofgate.sock`, or `unix:@NAME` for an abstract name
+        """),
+    FindingCase(
+      .invalidValue,
+      "A mode and an owner that are none",
+      edits: [("address: 127.0.0.1:8080", "address: \"unix:/run/a.sock\", mode: rw, owner: \"a b\", local: true")],
+      expected: """
+        policy.yaml:4:52: error: `mode` cannot be `rw`; use three octal digits, such as `"0660"`
+        policy.yaml:4:63: error: `owner` cannot be `a b`; use a user and a group, such as `proofgate:www-data` or `:33`
+        """),
+    FindingCase(
+      .conflict,
+      "A mode for an address",
+      edits: [("address: 127.0.0.1:8080", "address: 127.0.0.1:8080, mode: \"0600\"")],
+      expected: """
+        policy.yaml:4:48: error: `mode` is only for a Unix-domain socket; remove it, or use an `address` such as \
+        `unix:/run/proofgate.sock`
+        """),
+    FindingCase(
+      .conflict,
+      "An owner for an abstract name",
+      edits: [("address: 127.0.0.1:8080", "address: \"unix:@a\", owner: proofgate")],
+      expected: """
+        policy.yaml:4:15: warning: plaintext listener `unix:@a` answers no OAuth request while `trusted_proxies` is \
+        empty; add `unix` to `trusted_proxies`, or add `tls` (RFC 6749, sections 3.1 and 3.2) [plaintext-listener]
+        policy.yaml:4:44: error: an abstract name has no file, so it has no owner and no mode; remove `owner`, or use a \
+        path
+        """),
+    FindingCase(
+      .plaintextListener,
+      "A Unix-domain socket whose peers are not trusted",
+      edits: [("address: 127.0.0.1:8080", "address: \"unix:/run/a.sock\"")],
+      expected: """
+        policy.yaml:4:15: warning: plaintext listener `unix:/run/a.sock` answers no OAuth request while \
+        `trusted_proxies` is empty; add `unix` to `trusted_proxies`, or add `tls` (RFC 6749, sections 3.1 and 3.2) \
+        [plaintext-listener]
+        """),
+    FindingCase(
+      .conflict,
+      "An upstream that is the gateway's own Unix-domain socket",
+      edits: [
+        ("address: 127.0.0.1:8080", "address: \"unix:/run/a.sock\", local: true"),
+        ("url: http://127.0.0.1:9000", "url: unix:/run/a.sock"),
+      ],
+      expected: """
+        policy.yaml:7:8: error: `url` is the gateway's own listener in line 4, so requests would loop; use the address \
+        of the server
+        """),
+    FindingCase(
       .ephemeralKey,
       "No sealing keys for several replicas",
       edits: [("  sealing_keys: { file: keys }\n", "  replicas: 2\n  store: redis://127.0.0.1:6379/0\n")],

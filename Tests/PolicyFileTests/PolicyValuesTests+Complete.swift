@@ -13,6 +13,7 @@ extension PolicyValuesTests {
       listeners:
         - address: 0.0.0.0:8080
           proxy_protocol: true
+        - { address: "unix:/run/proofgate.sock", owner: "proofgate:www-data", mode: "0666", local: true }
         - address: "[::1]:8443"
           tls:
             certificate: gateway.pem
@@ -30,7 +31,7 @@ extension PolicyValuesTests {
       replicas: 3
       sealing_keys: { file: keys }
       store: redis://127.0.0.1:6379/0
-      trusted_proxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1]
+      trusted_proxies: [10.0.0.0/8, "fd00::/8", 192.0.2.1, unix]
       drain_delay: 5s
       drain_timeout: 1m
       branding: { name: Example, support_url: https://example.com/help }

@@ -42,8 +42,13 @@ struct PolicyValuesTests {
     let gateway = policy.gateway
     #expect(gateway.origin == Origin(scheme: .https, host: "id.example.com", port: 8443))
     #expect(gateway.issuer == "https://id.example.com:8443/tenant/")
-    #expect(gateway.listeners.map(\.address.description) == ["0.0.0.0:8080", "[::1]:8443"])
-    #expect(gateway.listeners.map(\.proxyProtocol) == [true, false])
+    #expect(gateway.listeners.map(\.address.description) == ["0.0.0.0:8080", "unix:/run/proofgate.sock", "[::1]:8443"])
+    #expect(gateway.listeners.map(\.proxyProtocol) == [true, false, false])
+    var unixSocket = UnixSocketSettings()
+    unixSocket.owner = FileOwner("proofgate:www-data")
+    unixSocket.mode = 0o666
+    unixSocket.isLocal = true
+    #expect(gateway.listeners.map(\.unixSocket) == [UnixSocketSettings(), unixSocket, UnixSocketSettings()])
     let tls = try #require(gateway.listeners.last?.tls)
     #expect(tls.certificates.map(\.chain.hostNames.first) == ["gw.example", "other.example"])
     #expect(tls.minimumVersion == .v13)
@@ -64,7 +69,8 @@ struct PolicyValuesTests {
     } else {
       Issue.record("the store is not redis")
     }
-    #expect(gateway.trustedProxies.map(\.prefixLength) == [104, 8, 128])
+    #expect(gateway.trustedProxies.map(\.prefixLength) == [104, 8, 128, 128])
+    #expect(gateway.trustedProxies.last?.network == AddressRange.unixSockets.network)
     #expect(gateway.drainDelay == 5_000)
     #expect(gateway.drainTimeout == 60_000)
     #expect(gateway.branding.name == "Example")

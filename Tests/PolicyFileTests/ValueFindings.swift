@@ -205,8 +205,8 @@ struct ValueFindings {
         ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  trusted_proxies: [everyone, 10.0.0.0/33]")
       ],
       expected: """
-        policy.yaml:6:21: error: `trusted_proxies` cannot hold `everyone`; use an address or a block such as \
-        `10.0.0.0/8` or `fd00::/8`
+        policy.yaml:6:21: error: `trusted_proxies` cannot hold `everyone`; use an address, a block such as \
+        `10.0.0.0/8` or `fd00::/8`, or `unix`
         policy.yaml:6:31: error: `trusted_proxies` cannot hold `10.0.0.0/33`; the prefix is a number from 0 \
         to 32
         """),

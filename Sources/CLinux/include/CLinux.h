@@ -9,7 +9,7 @@
 // Unless a comment says otherwise, a negative result is -errno.
 
 /// An IPv4 address (`family` 4, in the first 4 bytes) or an IPv6 address (`family` 6, with its scope id) in network
-/// byte order, and a port in host byte order.
+/// byte order, and a port in host byte order. `family` 1 is a Unix socket, of which no name is stored.
 typedef struct {
   uint8_t bytes[16];
   uint32_t scope;
@@ -57,6 +57,14 @@ int32_t cl_connect(int32_t fd, const cl_address *_Nonnull address);
 /// Returns a descriptor that is connected to the Unix socket at `path`, or -errno: -EAGAIN if the queue of the server is
 /// full. `@` at the start means a name in the abstract namespace.
 int32_t cl_connect_unix(const char *_Nonnull path);
+/// Removes the file of a Unix socket on which no process listens any more. Does nothing if there is no file, and for an
+/// abstract name. Returns -EEXIST for a file that is not a socket, and -EADDRINUSE if a process listens on it.
+int32_t cl_remove_stale_unix(const char *_Nonnull path);
+/// Returns a descriptor that is bound to the Unix socket at `path` and does not listen yet. The file gets this mode and,
+/// unless the number is UINT32_MAX, this owner or group. An abstract name has none of these.
+int32_t cl_bind_unix(const char *_Nonnull path, uint32_t mode, uint32_t user, uint32_t group);
+/// Returns another descriptor of the same open socket.
+int32_t cl_duplicate(int32_t fd);
 /// Sends one datagram to the Unix socket at `path`, whose name cl_connect_unix describes, without blocking.
 int32_t cl_send_datagram_unix(const char *_Nonnull path, const void *_Nonnull bytes, size_t count);
 int32_t cl_local_address(int32_t fd, cl_address *_Nonnull address);

@@ -11,8 +11,8 @@ extension DocumentFetcher {
     if policy.upstream.unixSocket == nil { origins.append(policy.upstream.origin) }
     self.init(
       authorities: authorities, ownNames: origins.map { Resolver(host: $0.host, port: $0.port) },
-      ownAddresses: policy.gateway.listeners.compactMap {
-        Address(literal: $0.address.host, port: $0.address.port)
+      ownAddresses: policy.gateway.listeners.compactMap(\.address.socketAddress).compactMap {
+        Address(literal: $0.host, port: $0.port)
       },
       permitsLoopback: settings.permitsLoopback && policy.gateway.origin.isLoopback)
   }

@@ -41,14 +41,13 @@ public final class GatewayServer: Sendable {
     let settings = snapshot.proxySettings(
       workers: workers, tlsServers: tls.tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let upstream = policy.upstream.location
-    let addresses = policy.gateway.listeners.compactMap { listener in
-      Address(literal: listener.address.host, port: listener.address.port)
-    }
+    var listeners: [ListenerLocation] = []
+    for listener in policy.gateway.listeners { listeners.append(try listener.location()) }
     let connections = ConnectionLimits()
     let proxyProtocolListeners = Set(
       policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
     server = try await ProxyServer(
-      workers: workers, addresses: addresses, proxyProtocol: proxyProtocolListeners, threadName: "worker"
+      workers: workers, listeners: listeners, proxyProtocol: proxyProtocolListeners, threadName: "worker"
     ) { worker in
       resources.startStore?(worker)
       return ProxyWorker(
@@ -124,8 +123,8 @@ public final class GatewayServer: Sendable {
   /// that the gateway presents to the upstream, if it has one.
   public var certificates: [ServedCertificate] {
     let (tlsServers, upstreamCertificate) = currentTLS.withLock { ($0.tlsServers, $0.upstreamCertificate) }
-    let listenerCertificates = zip(server.addresses, tlsServers).flatMap { address, tls in
-      (tls?.certificates ?? []).map { ServedCertificate(presentedOn: address.description, chain: $0) }
+    let listenerCertificates = zip(server.names, tlsServers).flatMap { name, tls in
+      (tls?.certificates ?? []).map { ServedCertificate(presentedOn: name, chain: $0) }
     }
     return listenerCertificates
       + (upstreamCertificate.map { [ServedCertificate(presentedOn: "upstream", chain: $0)] } ?? [])

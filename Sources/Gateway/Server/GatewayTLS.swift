@@ -7,7 +7,7 @@ public import TLS
 public struct GatewayTLS: Sendable {
   /// The TLS server of each listener, in the order of the policy; `nil` for a plaintext listener.
   let tlsServers: [TLSServer?]
-  private let addresses: [SocketAddress]
+  private let addresses: [ListenerAddress]
   /// The TLS client for connections to the upstream; `nil` for plaintext.
   public let upstream: TLSClient?
   /// The certificate that the gateway presents to the upstream; `nil` if the policy names none.
