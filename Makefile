@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring deploy-check install deb package-check clean
+  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring deploy-check install deb package-check documents clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -59,7 +59,7 @@ deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
 
 deps-interop: deps
-	$(call install,git git-credential-oauth oidc-agent-cli python3-venv ca-certificates curl openssl)
+	$(call install,git git-credential-oauth oidc-agent-cli python3-venv python3-yaml ca-certificates curl openssl)
 
 ## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser;
 ##   DEMO_OPTIONS="--device --agent" adds a device and an agent
@@ -141,11 +141,18 @@ deploy-check: deps
 	swift build --product proofgate
 	Tests/Operations/deploy .build/debug/proofgate
 
-## interop: runs real clients, also agents, against real legacy servers through the gateway, and the commands of docs/agents.md
+## documents: runs the commands of the documents, and checks the policies, the links and the programs in them
+documents: deps
+	$(call install,python3 python3-yaml curl)
+	swift build --product proofgate
+	Tests/Documents/run $(DOCUMENTS_OPTIONS)
+
+## interop: runs real clients, also agents, against real legacy servers through the gateway, and the commands of docs/agents.md and docs/apps.md
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
 	Tests/Interop/agents --proofgate .build/debug/proofgate
+	Tests/Documents/run --proofgate .build/debug/proofgate --libraries
 
 ## observe-diff: sends recorded messages through observe mode and nginx; the only differences are those of docs/observe.md
 observe-diff: deps
