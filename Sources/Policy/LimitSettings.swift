@@ -12,6 +12,9 @@ public struct LimitSettings: Sendable, Equatable {
   public var targetLength = 8 * 1024
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
   public var body = 64 * 1024
+  /// The maximum number of body bytes of a passing request that are received before the request takes an upstream
+  /// connection; 0 to pass each byte on at once. Default: 16 KiB.
+  public var requestBuffer = 16 * 1024
   /// The maximum time from the first to the last byte of a head. Also the maximum time from the start of a connection
   /// to its first byte. Default: 10 s.
   public var headerTimeout: Milliseconds = 10_000
@@ -82,6 +85,19 @@ public struct LimitSettings: Sendable, Equatable {
         "body", \.body, .size(4_096...1_048_576),
         "Bytes of the body of a request to an OAuth endpoint, which is read whole",
         notes: ["ten times the longest assertion; other bodies are streamed and have no limit", "413"]),
+      .number(
+        "request_buffer", \.requestBuffer, .word("off", or: .size(1_024...1_048_576)),
+        """
+        Bytes of the body of a passing request that the gateway receives before it takes an upstream connection, unless \
+        the body ends earlier; `off`: every byte is passed on at once
+        """,
+        notes: [
+          """
+          most forms, which the server then gets in one piece; a client that sends slowly occupies no connection; \
+          larger buffers count as `max_buffer_memory`, and none is used when that is full
+          """,
+          "the rest is streamed",
+        ]),
       .duration(
         "header_timeout", \.headerTimeout, 100...600_000,
         "Time from the first byte of a head to the last, and from a new connection to its first byte",

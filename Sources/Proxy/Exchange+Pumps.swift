@@ -20,7 +20,10 @@ extension Exchange {
           return .upstreamRefused
         }
       }
-      if upload.isDrained { return .upload(.done) }
+      if upload.isDrained {
+        releaseLargeBlock()
+        return .upload(.done)
+      }
       guard clientConnection.socket.satisfies(.readable) else { return .upload(.waiting(.client)) }
       switch clientConnection.receive() {
       case .moved(let count):
@@ -141,57 +144,5 @@ extension Exchange {
       : clientConnection.socket.send(toClient, then: upstream.input, upTo: direct, more: more)
     if case .moved(let count) = result { download.sentDirect(max(0, count - before)) }
     return result
-  }
-
-  // MARK: Framing of a chunked request
-
-  /// The part of a chunked body that has arrived.
-  private enum ArrivedPart {
-    /// The complete body, with its length in bytes.
-    case complete(Int)
-    /// Some of the data, or malformed framing, which the pump reports later.
-    case partial
-    /// No data, and not the end of the body.
-    case nothing
-  }
-
-  /// Returns the framing in which a chunked body is sent to the upstream: a length if the body is already complete,
-  /// because many old servers do not accept chunks, otherwise chunks. Returns `.none` for a complete body without data.
-  ///
-  /// With a method whose content servers may ignore, first waits for data or the end of the body, unless the client
-  /// waits for 100 (Continue). So an HTTP/2 request that is ended by an empty DATA frame is sent without a body.
-  func outgoingFraming(_ head: RequestHead) async throws(Failure) -> BodyFraming {
-    let deadline = poller.deadline(after: worker.settings.configuration.bodyTimeout)
-    while true {
-      switch arrivedPart() {
-      case .complete(let count): return count > 0 ? .length(count) : .none
-      case .partial: return .chunked
-      case .nothing:
-        if head.method.serversReadContent || head.expectsContinue { return .chunked }
-      }
-      if await clientConnection.waiter.wait(clientConnection.socket, .readable, until: deadline) == .timedOut {
-        throw .state(.clientTimeout)
-      }
-      switch clientConnection.receive() {
-      case .moved(let count): uploaded += count
-      case .wouldBlock: continue
-      case .ended, .failed: throw .state(.clientGone)
-      }
-    }
-  }
-
-  private func arrivedPart() -> ArrivedPart {
-    fromClient.withSpan { bytes in
-      var decoder = BodyDecoder(.chunked)
-      var (position, count) = (0, 0)
-      while position < bytes.count, !decoder.isFinished {
-        let rest = bytes.extracting(position..<bytes.count)
-        guard let piece = try? decoder.decode(rest) else { return .partial }
-        position += piece.consumed
-        count += piece.data.count
-      }
-      if decoder.isFinished { return .complete(count) }
-      return count > 0 ? .partial : .nothing
-    }
   }
 }

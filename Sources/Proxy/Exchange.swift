@@ -109,8 +109,8 @@ final class Exchange {
       fromClient.consume(head.length)
     }
     do throws(Failure) {
-      if body == .chunked {
-        body = try await outgoingFraming(head)
+      if body != .none {
+        body = try await bufferRequest(head)
         // The upstream cannot leave an empty body unread, so it is not asked to close the connection.
         if body == .none { state = ExchangeState(.body(asksForClose: false)) }
       }
@@ -301,6 +301,14 @@ final class Exchange {
       return .expired(limit)
     }
     return isClientGone ? .clientGone : .woke
+  }
+
+  /// Waits until the client has sent more of the request. Returns the event with which the exchange continues.
+  func waitForClient() async -> ExchangeState.Event {
+    let wake = await clientConnection.waiter.wait(
+      clientConnection.socket, state.interest.client.union(endOfClient),
+      until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
+    return event(after: wake)
   }
 
   private func finish() {

@@ -1,4 +1,5 @@
 public import HTTP1
+import Reactor
 public import Time
 
 /// The limits on what one client, one request and all clients together may use; `docs/policy.md` gives the reasons.
@@ -20,6 +21,9 @@ public struct ProxyLimits: Sendable {
   public var requestsPerConnection = 10_000
   /// The maximum time from a request's head to its response's last byte.
   public var requestTimeout: Milliseconds = 3_600_000
+  /// The maximum number of body bytes of a passing request that are received before the request takes an upstream
+  /// connection; 0 to pass each byte on at once.
+  public var requestBuffer = Buffer.readSize
   /// The minimum rate in bytes per second at which a client must read or send while the gateway waits only for this
   /// client; 0 for no minimum.
   public var minimumRate = 500

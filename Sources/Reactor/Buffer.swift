@@ -22,6 +22,9 @@ import Glibc
   /// as much.
   static let wideCapacity = 2 * readSize + slack
 
+  /// The size of the largest block that a pool keeps for other buffers. Larger blocks are freed when they are returned.
+  public static let largestSharedBlock = wideCapacity
+
   /// The address of the block. Without a block, `limit` is 0 and this is the address of a placeholder, which no access
   /// within bounds touches.
   private var base: UnsafeMutableRawPointer

@@ -69,6 +69,23 @@ import CLinux
     unsafe buffer.attach(wide.pop(), Buffer.wideCapacity)
   }
 
+  /// Replaces the block of the buffer with one of exact size, into which `size` bytes can be received, and keeps the
+  /// content. Returns false if `limit` does not allow it.
+  public func enlarge(_ buffer: Buffer, toReceive size: Int) -> Bool {
+    let needed = max(size, buffer.count) + Buffer.slack
+    // The size of a block tells to which stack it belongs, so no block of exact size may have the size of another kind.
+    let capacity = needed > Buffer.wideCapacity ? needed : Buffer.wideCapacity + 1
+    guard hasRoom(for: capacity) else { return false }
+    fittedBytes += capacity
+    fittedBlocks += 1
+    let next = Buffer()
+    unsafe next.attach(Buffer.Block.allocateFitted(capacity), capacity)
+    next.append(from: buffer, offset: 0, count: buffer.count)
+    next.exchangeBlocks(with: buffer)
+    wipeAndGiveBack(next)
+    return true
+  }
+
   /// Makes room for `append` of `count` more bytes, in a small block if the content of the buffer and these bytes fit
   /// into one. A receive leaves slack at the end of a block, so a small block, or one of exact size, may have no room
   /// for a receive (`receiveRoom`).

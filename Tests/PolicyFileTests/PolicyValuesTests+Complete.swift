@@ -45,6 +45,7 @@ extension PolicyValuesTests {
         header_fields: 50
         target_length: 4KiB
         body: 32KiB
+        request_buffer: 64KiB
         header_timeout: 5s
         body_timeout: 30s
         idle_timeout: 1m

@@ -134,6 +134,7 @@ struct PolicyValuesTests {
     expected.headerFields = 50
     expected.targetLength = 4_096
     expected.body = 32_768
+    expected.requestBuffer = 65_536
     expected.headerTimeout = 5_000
     expected.bodyTimeout = 30_000
     expected.idleTimeout = 60_000

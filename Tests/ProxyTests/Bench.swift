@@ -61,6 +61,8 @@ final class Bench {
       configuration.authority = "gateway.test"
       configuration.origin = "https://gateway.test"
       configuration.handlerCookie = "__Host-private"
+      // Most tests of uploads need a server that sees a part of a body. `RequestBufferTests` has the others.
+      configuration.limits.requestBuffer = 0
       setup.configure(&configuration)
       let settings = CompiledProxyConfiguration(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }

@@ -95,6 +95,7 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.requestsPerAddress = limits.requestsPerAddress.map { max(1, $0 / workers) }
     settings.limits.requestsPerConnection = limits.requestsPerConnection
     settings.limits.requestTimeout = limits.requestTimeout
+    settings.limits.requestBuffer = limits.requestBuffer
     settings.limits.minimumRate = limits.minimumRate
     if gateway.http2 {
       var http2 = HTTP2Limits()

@@ -1,0 +1,100 @@
+import HTTP1
+import Reactor
+
+/// The part of a request body that arrives before the request takes an upstream connection.
+extension Exchange {
+  /// Receives the body of the request until it is complete, or fills the request buffer (`ProxyLimits.requestBuffer`).
+  /// So a client that sends its body slowly, or only a part of it, does not occupy an upstream connection.
+  ///
+  /// Returns the framing in which the body is sent to the upstream. For a complete chunked body this is a length,
+  /// because many old servers do not accept chunks, or `.none` without data: an HTTP/2 request that is ended by an empty
+  /// DATA frame is sent without a body.
+  ///
+  /// Without a request buffer, waits only for a chunked body with a method whose content servers may ignore, until the
+  /// first data, unless the client waits for 100 (Continue).
+  func bufferRequest(_ head: RequestHead) async throws(Failure) -> BodyFraming {
+    let limit = worker.settings.configuration.limits.requestBuffer
+    var body = ArrivedBody(head.body)
+    var sendsContinue = head.expectsContinue && limit > 0
+    while true {
+      try read(&body)
+      if body.isComplete {
+        guard head.body == .chunked else { return head.body }
+        return body.count > 0 ? .length(body.count) : .none
+      }
+      let waits =
+        limit > 0
+        ? makeRoom(limit, for: head.body)
+        : head.body == .chunked && body.count == 0 && !head.method.serversReadContent && !head.expectsContinue
+      guard waits else { return head.body }
+      if sendsContinue, fromClient.isEmpty { clientConnection.sendContinue() }
+      sendsContinue = false
+      try await receiveBody()
+    }
+  }
+
+  private func read(_ body: inout ArrivedBody) throws(Failure) {
+    do throws(MessageError) {
+      try fromClient.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try body.read(bytes) }
+    } catch {
+      throw .request(error)
+    }
+  }
+
+  /// Makes room to receive more of the body. Returns false if the body fills the request buffer, or if the process has no
+  /// memory for a larger block.
+  private func makeRoom(_ limit: Int, for body: BodyFraming) -> Bool {
+    guard fromClient.count < limit else { return false }
+    buffers.ensureBlock(in: fromClient)
+    if fromClient.receiveRoom > 0 { return true }
+    fromClient.compact()
+    if fromClient.receiveRoom > 0 { return true }
+    let size = if case .length(let count) = body { min(count, limit) } else { limit }
+    return size > fromClient.count && buffers.enlarge(fromClient, toReceive: size)
+  }
+
+  /// Returns a block that was made for a large request buffer. Normal blocks stay for the next request.
+  func releaseLargeBlock() {
+    if fromClient.blockSize > Buffer.largestSharedBlock, fromClient.isEmpty { buffers.giveBack(fromClient) }
+  }
+
+  /// Waits for more of the body and receives it. The limits on time are those of a request that is being sent.
+  private func receiveBody() async throws(Failure) {
+    _ = state.step(.upload(.waiting(.client)))
+    let event = await waitForClient()
+    let action = state.step(event)
+    if case .fail(let failure) = action { throw .state(failure) }
+    state = ExchangeState(state.request)
+    guard clientConnection.socket.satisfies(.readable) else { return }
+    switch clientConnection.receive() {
+    case .moved(let count): uploaded += count
+    case .wouldBlock: break
+    case .ended, .failed: throw .state(.clientGone)
+    }
+  }
+}
+
+/// The part of a body that is in the receive buffer.
+private struct ArrivedBody {
+  private var decoder: BodyDecoder
+  /// The number of bytes at the front of the buffer that the decoder has read.
+  private var position = 0
+  /// The number of bytes of data, without the framing.
+  private(set) var count = 0
+
+  init(_ framing: BodyFraming) {
+    decoder = BodyDecoder(framing)
+  }
+
+  var isComplete: Bool { decoder.isFinished }
+
+  /// Reads the bytes that have arrived since the last call. `bytes` is the whole content of the buffer.
+  mutating func read(_ bytes: Span<UInt8>) throws(MessageError) {
+    while position < bytes.count, !decoder.isFinished {
+      let piece = try decoder.decode(bytes.extracting(position..<bytes.count))
+      guard piece.consumed > 0 else { return }
+      position += piece.consumed
+      count += piece.data.count
+    }
+  }
+}
