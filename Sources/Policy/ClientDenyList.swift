@@ -1,4 +1,3 @@
-internal import ByteText
 public import OAuth
 
 /// The clients that are refused although they are registered (`deny:`). It is compared with the metadata of the client
@@ -12,7 +11,7 @@ public struct ClientDenyList: Sendable {
   public var schemes: [String] = []
   /// True to deny clients with a redirect URI on a loopback address or `localhost`.
   public var loopback = false
-  /// Patterns for names. `*` matches any characters; the case of ASCII letters is ignored.
+  /// Patterns for names. `*` matches any characters; letter case, marks and width are ignored (`ComparableName`).
   public var names: [String] = []
 
   /// Creates an empty list.
@@ -34,13 +33,13 @@ public struct ClientDenyList: Sendable {
 
   /// Returns true if the pattern matches the complete name.
   static func matches(_ name: String, pattern: String) -> Bool {
-    let name = name.utf8.map(\.lowercasedASCII)
-    let pattern = pattern.utf8.map(\.lowercasedASCII)
+    let name = ComparableName.scalars(of: name)
+    let pattern = ComparableName.scalars(of: pattern)
     var (index, position) = (0, 0)
     // The position behind the last `*`, and the index at which the rest of the name begins.
     var retry: (position: Int, index: Int)?
     while index < name.count {
-      if position < pattern.count, pattern[position] == UInt8(ascii: "*") {
+      if position < pattern.count, pattern[position] == "*" {
         position += 1
         retry = (position, index)
       } else if position < pattern.count, pattern[position] == name[index] {
@@ -54,7 +53,7 @@ public struct ClientDenyList: Sendable {
         return false
       }
     }
-    return pattern[position...].allSatisfy { $0 == UInt8(ascii: "*") }
+    return pattern[position...].allSatisfy { $0 == "*" }
   }
 }
 

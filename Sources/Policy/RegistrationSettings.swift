@@ -119,7 +119,10 @@ extension ClientDenyList {
         "loopback", \.loopback, "`true`: clients with a redirect URI on a loopback address or `localhost`"),
       .customReader(
         "names", .list(.text("names; `*` matches any characters"), allowsSingleValue: true),
-        "The names by which they call themselves; the case of ASCII letters is ignored", default: "none"),
+        """
+        The names by which they call themselves; letter case, accents and other marks, and full-width forms make no \
+        difference
+        """, default: "none"),
     ]
   ) { ClientDenyList() }
 }

@@ -149,12 +149,20 @@ extension Policy {
 }
 
 extension RedirectURI {
-  /// True if the query has a parameter that an authorization response may have.
+  /// True if the query has a parameter that an authorization response may have, also for an app that ignores the case
+  /// of names or separates parameters by semicolons.
   fileprivate var containsResponseParameters: Bool {
-    guard let mark = pathAndQuery.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
-    guard let query = FormParameters(parsing: pathAndQuery[pathAndQuery.utf8.index(after: mark)...]) else {
-      return true
+    guard let query else { return false }
+    guard let parameters = FormParameters(parsing: query.replacing(";", with: "&")), !parameters.hasMalformedName,
+      parameters.namesWithMalformedValue.isEmpty, parameters.alternativeSpelling(of: .inResponse) == nil
+    else { return true }
+    return parameters.entries.contains { entry in
+      ParameterNames.inResponse.contains(entry.parameter) || Self.tokenParameters.contains(entry.name.lowercased())
     }
-    return query.entries.contains { ParameterNames.inResponse.contains($0.parameter) || $0.name == "id_token" }
   }
+
+  /// The parameters of responses with tokens, and of a response in one signed value, that the gateway never sends.
+  private static let tokenParameters: Set<String> = [
+    "access_token", "expires_in", "id_token", "refresh_token", "response", "token_type",
+  ]
 }

@@ -219,7 +219,8 @@ struct RegistrationTests {
       #expect(get.headers["Allow"] == "POST")
       let form = try await gateway.post("/register", ["redirect_uris": Self.native])
       gateway.expectRegistrationError(form, "invalid_client_metadata")
-      for json in ["", "[]", "{", "{\"redirect_uris\":[\"com.example.app:/cb\"]} x"] {
+      let valid = "{\"redirect_uris\":[\"com.example.app:/cb\"]}"
+      for json in ["", "[]", "{", valid + " x", "\u{feff}" + valid] {
         gateway.expectRegistrationError(try await gateway.register(json: json), "invalid_client_metadata")
       }
       let large = "\"padding\":\"\(String(repeating: "x", count: 17_000))\""
@@ -307,6 +308,7 @@ struct RegistrationTests {
       let nine = (1...9).map { "com.example.app\($0):/cb" }
       for uris in [
         ["http://app.example.com/cb"], ["http://127.0.0.1/cb?co%64e=x"], ["https://app.example.com/cb?state=x"], nine,
+        ["http://127.0.0.1/cb?Code=x"], ["http://127.0.0.1/cb?a;code=x"],
       ] {
         gateway.expectRegistrationError(try await gateway.register(uris), "invalid_redirect_uri")
       }

@@ -50,7 +50,14 @@ struct JSONTests {
   func duplicates() {
     let bytes = Array(#"{"a":1,"b":{"c":1,"\u0063":2}}"#.utf8)
     #expect(JSONValue.members(of: bytes)?["b"] == .object(["c": .integer(1)]))
-    #expect(JSONValue.members(of: bytes, duplicates: .refuse) == nil)
+    #expect(JSONValue.members(of: bytes, .strict) == nil)
+  }
+
+  @Test("A strict reader refuses a byte order mark")
+  func byteOrderMark() {
+    let text = Array("{\"a\":1}".utf8)
+    #expect(JSONValue.members(of: [0xef, 0xbb, 0xbf] + text, .strict) == nil)
+    #expect(JSONValue.members(of: text, .strict) == ["a": .integer(1)])
   }
 
   @Test("A common token response is read and written unchanged")

@@ -46,9 +46,10 @@ extension ClientMetadata {
 
   /// Returns the members of a JSON object.
   static func members(json bytes: [UInt8]) throws(MetadataProblem) -> [String: JSONValue] {
-    guard bytes.count <= maximumJSONLength, let members = JSONValue.members(of: bytes, duplicates: .refuse) else {
+    guard bytes.count <= maximumJSONLength, let members = JSONValue.members(of: bytes, .strict) else {
       throw .metadata(
-        "the body is not a JSON object in UTF-8 of at most \(maximumJSONLength) bytes, or repeats a member")
+        "the body is not a JSON object in UTF-8 of at most \(maximumJSONLength) bytes, repeats a member, or begins "
+          + "with a byte order mark")
     }
     return members
   }

@@ -1,17 +1,17 @@
 internal import ByteText
 
-/// Reads JSON (RFC 8259) in UTF-8, with or without a byte order mark.
+/// Reads JSON (RFC 8259) in UTF-8.
 ///
 /// Foundation's decoder is not used: for each value it tries one type after the other, and each failure costs time in
 /// proportion to the depth, so a short text could occupy a worker for seconds.
 enum JSONReader {
-  /// The treatment of an object in which several members have the same name (RFC 8259, section 4: the behaviour of
-  /// readers is unpredictable).
-  enum Duplicates {
-    /// The first member counts.
-    case first
-    /// The text is refused, because another reader may choose another member.
-    case refuse
+  /// The treatment of texts on which readers disagree: those with a byte order mark (RFC 8259, section 8.1), and those
+  /// with several members of the same name in an object (section 4).
+  enum Strictness {
+    /// The mark is ignored, and the first of the members counts.
+    case lenient
+    /// The text is refused, because another reader may refuse it or choose another member.
+    case strict
   }
 
   /// The maximum depth of nested values. Token responses and metadata documents need less.
@@ -22,12 +22,11 @@ enum JSONReader {
   private static let usualMemberCount = 6
 
   /// Returns the members of the JSON object in `bytes`; `nil` if the text is malformed.
-  static func members(of bytes: Span<UInt8>, duplicates: Duplicates) -> [String: JSONValue]? {
+  static func members(of bytes: Span<UInt8>, _ strictness: Strictness) -> [String: JSONValue]? {
     var index = 0
-    // RFC 8259, section 8.1: a reader may ignore a byte order mark.
-    _ = skip("\u{feff}", bytes, &index)
+    if strictness == .lenient { _ = skip("\u{feff}", bytes, &index) }
     skipSpace(bytes, &index)
-    guard case .object(let members)? = value(bytes, &index, duplicates, depth: 0) else { return nil }
+    guard case .object(let members)? = value(bytes, &index, strictness, depth: 0) else { return nil }
     skipSpace(bytes, &index)
     return index == bytes.count ? members : nil
   }
@@ -35,13 +34,13 @@ enum JSONReader {
   /// Reads the value that begins at the index, and moves the index behind it. Returns `nil` if the value is malformed or
   /// too deep. The functions for each type of value do the same.
   private static func value(
-    _ bytes: Span<UInt8>, _ index: inout Int, _ duplicates: Duplicates, depth: Int
+    _ bytes: Span<UInt8>, _ index: inout Int, _ strictness: Strictness, depth: Int
   ) -> JSONValue? {
     guard index < bytes.count, depth < maximumDepth else { return nil }
     switch bytes[index] {
     case UInt8(ascii: "\""): return string(bytes, &index).map(JSONValue.string)
-    case UInt8(ascii: "{"): return object(bytes, &index, duplicates, depth: depth)
-    case UInt8(ascii: "["): return array(bytes, &index, duplicates, depth: depth)
+    case UInt8(ascii: "{"): return object(bytes, &index, strictness, depth: depth)
+    case UInt8(ascii: "["): return array(bytes, &index, strictness, depth: depth)
     case UInt8(ascii: "t"): return skip("true", bytes, &index) ? .bool(true) : nil
     case UInt8(ascii: "f"): return skip("false", bytes, &index) ? .bool(false) : nil
     case UInt8(ascii: "n"): return skip("null", bytes, &index) ? .null : nil
@@ -50,7 +49,7 @@ enum JSONReader {
   }
 
   private static func object(
-    _ bytes: Span<UInt8>, _ index: inout Int, _ duplicates: Duplicates, depth: Int
+    _ bytes: Span<UInt8>, _ index: inout Int, _ strictness: Strictness, depth: Int
   ) -> JSONValue? {
     index += 1
     skipSpace(bytes, &index)
@@ -61,9 +60,9 @@ enum JSONReader {
       skipSpace(bytes, &index)
       guard skip(":", bytes, &index) else { return nil }
       skipSpace(bytes, &index)
-      guard let value = value(bytes, &index, duplicates, depth: depth + 1) else { return nil }
+      guard let value = value(bytes, &index, strictness, depth: depth + 1) else { return nil }
       if let first = members.updateValue(value, forKey: name) {
-        guard duplicates == .first else { return nil }
+        guard strictness == .lenient else { return nil }
         members[name] = first
       }
       skipSpace(bytes, &index)
@@ -74,14 +73,14 @@ enum JSONReader {
   }
 
   private static func array(
-    _ bytes: Span<UInt8>, _ index: inout Int, _ duplicates: Duplicates, depth: Int
+    _ bytes: Span<UInt8>, _ index: inout Int, _ strictness: Strictness, depth: Int
   ) -> JSONValue? {
     var values: [JSONValue] = []
     index += 1
     skipSpace(bytes, &index)
     if skip("]", bytes, &index) { return .array(values) }
     while true {
-      guard let value = value(bytes, &index, duplicates, depth: depth + 1) else { return nil }
+      guard let value = value(bytes, &index, strictness, depth: depth + 1) else { return nil }
       values.append(value)
       skipSpace(bytes, &index)
       if skip("]", bytes, &index) { return .array(values) }

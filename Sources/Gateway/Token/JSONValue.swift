@@ -20,9 +20,9 @@ enum JSONValue: Sendable, Equatable {
   /// Returns the members of the JSON object in `bytes`; `nil` if the text is not a JSON object in UTF-8, or is nested
   /// deeper than `JSONReader.maximumDepth`. The time is proportional to the length of the text.
   ///
-  /// - Parameter duplicates: The treatment of an object in which several members have the same name.
-  static func members(of bytes: [UInt8], duplicates: JSONReader.Duplicates = .first) -> [String: JSONValue]? {
-    JSONReader.members(of: bytes.span, duplicates: duplicates)
+  /// - Parameter strictness: The treatment of texts on which readers disagree.
+  static func members(of bytes: [UInt8], _ strictness: JSONReader.Strictness = .lenient) -> [String: JSONValue]? {
+    JSONReader.members(of: bytes.span, strictness)
   }
 
   /// Returns a JSON object with the members sorted by the bytes of their names.

@@ -1,0 +1,63 @@
+import OAuth
+import Policy
+import Testing
+
+/// The rules for clients that the policy does not list, without a gateway.
+@Suite("Unlisted clients")
+struct UnlistedClientTests {
+  private static func rules() -> UnlistedClientRules {
+    var rules = UnlistedClientRules()
+    rules.scopes = ["read"]
+    rules.redirects.anyHost = true
+    rules.redirects.loopback = true
+    return rules
+  }
+
+  private static func isDenied(_ name: String, by patterns: [String]) throws -> Bool {
+    var rules = rules()
+    rules.denied.names = patterns
+    let metadata = ClientMetadata(
+      name: name, applicationType: .native, redirectURIs: [try RedirectURI(parsing: "http://127.0.0.1/cb")])
+    return rules.client(ClientID("pg1.a"), metadata) == nil
+  }
+
+  @Test(
+    "A denied name is recognised with other letter case, with marks in either form, and in full width",
+    arguments: [
+      "Evil App", "EVIL", "E\u{301}vil", "\u{c9}vil", "Evi\u{307}l", "\u{ff25}\u{ff56}il", "Ev\u{130}l",
+      "E\u{305}\u{316}vil",
+      "Evi\u{308}\u{301}l", "\u{1ebf}vil", "evi\u{20dd}l",
+    ])
+  func deniedNames(_ name: String) throws {
+    #expect(try Self.isDenied(name, by: ["Evil*"]))
+    #expect(try Self.isDenied(name, by: ["e\u{301}VIL*"]))
+    #expect(try !Self.isDenied(name, by: ["Evils", "vil*"]))
+  }
+
+  @Test("Names with other letters than a denied one are not denied, and patterns match complete names")
+  func otherNames() throws {
+    for name in ["Devil", "Ewil", "\u{3b5}vil", "Evi"] { #expect(try !Self.isDenied(name, by: ["Evil*"]), "\(name)") }
+    #expect(
+      try Self.isDenied(
+        "\u{3a3}\u{399}\u{393}\u{39c}\u{391}\u{3a3}", by: ["\u{3c3}\u{3b9}\u{3b3}\u{3bc}\u{3b1}\u{3c2}"]))
+    #expect(try Self.isDenied("Caf\u{e9} Stra\u{df}e", by: ["*cafe\u{301} STRASSE"]))
+  }
+
+  @Test(
+    "A redirect URI with a parameter of a response is refused in every spelling that an app may read",
+    arguments: [
+      "code=x", "Code=x", "CODE=x", "a;code=x", "a=b;Code=x", "a;STATE=x", "a=b;%49ss=x", "co%64e", "x&Error=a",
+      "id_token=x", "ID_Token=x", "a;Access_Token=x", "response=x", "Refresh_token=x", "code%5B%5D=x",
+    ])
+  func responseParameters(_ query: String) throws {
+    for base in ["http://127.0.0.1/cb", "https://app.example.com/cb"] {
+      #expect(!Self.rules().permits(try RedirectURI(parsing: "\(base)?\(query)"), .native), "\(query)")
+    }
+  }
+
+  @Test(
+    "Other parameters of a redirect URI are permitted", arguments: ["x=code", "codec=x", "a;b=c", "tenant=1&Lang=en"])
+  func otherParameters(_ query: String) throws {
+    #expect(Self.rules().permits(try RedirectURI(parsing: "http://127.0.0.1/cb?\(query)"), .native))
+  }
+}
