@@ -28,11 +28,12 @@
 /// scope is a list of scope tokens                             20          16  11
 /// the client may request the scope                            21          17
 /// the resource is listed                                      22          18
-/// prompt does not skip the consent page                       23
-/// state is present                                            24
-/// a scope that is not forwarded is noted                      25          20  13
-/// a resource that is not forwarded is noted                   26          21  14
-/// authorization details that are not forwarded are noted      27          22  15
+/// the scope selects no other resource                         23          19  13
+/// prompt does not skip the consent page                       24
+/// state is present                                            25
+/// a scope that is not forwarded is noted                      26          21  15
+/// a resource that is not forwarded is noted                   27          22  16
+/// authorization details that are not forwarded are noted      28          23  17
 /// the client uses one authentication method                        6       6   6
 /// a confidential client is authenticated                           8       9   8
 /// the client does not request a token bound to its key             9      10   9
@@ -44,8 +45,9 @@
 /// the client may use the grant                                            13
 /// the parameter that the grant requires is present                        14
 /// the code verifier is well-formed                                        15
-/// a client certificate is noted, because it is not forwarded              19  12
+/// a client certificate is noted, because it is not forwarded              20  14
 /// the client may use the device grant                                         10
+/// a device requests no resource                                               12
 /// the device code was issued to this client                                        1
 /// the device code has not expired                                                  2
 /// the policy still gives the client these credentials                              3   3   3
@@ -98,6 +100,7 @@ enum RuleTable {
     .scopeWellFormed,
     .scopeAllowed,
     .resourceListed,
+    .scopeOfRequestedResource,
     .promptAllowed,
     .statePresent,
     .droppedScopeNoted,
@@ -152,6 +155,7 @@ enum RuleTable {
     .scopeWellFormed,
     .scopeAllowed,
     .tokenResourceListed,
+    .scopeOfRequestedResource,
     .clientCertificateNoted,
     .droppedScopeNoted,
     .droppedResourceNoted,
@@ -171,6 +175,8 @@ enum RuleTable {
     .noDPoPProof,
     .deviceGrantAllowed,
     .scopeWellFormed,
+    .deviceWithoutResource,
+    .scopeOfRequestedResource,
     .clientCertificateNoted,
     .droppedScopeNoted,
     .droppedResourceNoted,

@@ -7,7 +7,8 @@ public struct AccessTokenRecord: Sendable, Equatable {
   public var clientID: ClientID
   /// The identifier of the resource for which the token was issued; `nil` for a token without a resource.
   public var resource: String?
-  /// The scope of the token; `nil` if it is not known, or too long for a record.
+  /// The scope of the token; `nil` if it is not known, is too long for a record, or if clients that share the token
+  /// have no scope token in common.
   public var scope: Scope?
   /// The login for which the token was issued; `nil` for a token of the client itself (RFC 6749, section 4.4).
   public var family: TransactionID?
@@ -39,12 +40,21 @@ public struct AccessTokenRecord: Sendable, Equatable {
   }
 
   /// Returns the record after the upstream has issued the same token again; `nil` if the new record names another
-  /// resource. The token of an ended login stays the token of this login.
+  /// resource. The token of an ended login stays the token of this login. A token of several clients has only the scope
+  /// that each of them has requested, because any of them may present it.
   public func merged(with new: AccessTokenRecord) -> AccessTokenRecord? {
     guard new.resource == resource else { return nil }
     var merged = self
     if new.clientID != clientID { merged.isShared = true }
+    if merged.isShared { merged.scope = AccessTokenRecord.intersection(scope, new.scope) }
     merged.expiry = max(expiry, new.expiry)
     return merged
+  }
+
+  /// Returns the scope tokens that both scopes have; `nil` if there are none, or if a scope is not known.
+  private static func intersection(_ first: Scope?, _ second: Scope?) -> Scope? {
+    guard let first, let second else { return nil }
+    let tokens = second.tokens
+    return Scope(parsing: first.text.split(separator: " ").filter(tokens.contains).joined(separator: " "))
   }
 }

@@ -32,13 +32,15 @@ public enum OAuthErrorCode: String, Sendable, CaseIterable {
   /// This code and the next one are from RFC 6750, section 3.1.
   case invalidToken = "invalid_token"
   case insufficientScope = "insufficient_scope"
+  /// RFC 7009, section 2.2.1.
+  case unsupportedTokenType = "unsupported_token_type"
 
   /// Creates the code for the error in an authorization response of the upstream. A known code is kept. A non-standard
   /// code for a denial by the user becomes `access_denied`, and any other text `server_error`.
   public init(upstreamAuthorizationError text: String) {
     switch OAuthErrorCode(rawValue: text) {
     // No codes of authorization responses.
-    case .invalidToken, .insufficientScope: self = .serverError
+    case .invalidToken, .insufficientScope, .unsupportedTokenType: self = .serverError
     case .some(let code): self = code
     case nil: self = OAuthErrorCode.nonStandardDenials.contains(text) ? .accessDenied : .serverError
     }

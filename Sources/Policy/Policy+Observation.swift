@@ -23,7 +23,7 @@ extension Policy {
   ///   - ids: The distinct client ids that occur anywhere in the request.
   ///   - isUnambiguous: True if no server can find another client id in the request.
   public func mode(forClientIDs ids: some Collection<String>, isUnambiguous: Bool) -> EnforcementMode {
-    guard isObserving, !ids.contains(where: isUnlisted) else { return .enforce }
+    guard isObserving, !ids.contains(where: isUnlistedID) else { return .enforce }
     guard isEnforcing else {
       if ids.isEmpty || ids.contains(where: { clients[ClientID($0)] != nil }) { return .observe }
       return unknownClients == .observe ? .observe : .enforce
@@ -33,7 +33,9 @@ extension Policy {
     return unknownClients == .observe && !resemblesEnforcedID(id) ? .observe : .enforce
   }
 
-  private func isUnlisted(_ id: String) -> Bool {
+  /// True if the id has the form of those of registered clients, or is the URL of a metadata document that the policy
+  /// permits. The upstream knows no such id.
+  public func isUnlistedID(_ id: String) -> Bool {
     ClientID.isIssued(id) || clients[ClientID(id)] == nil && clientDocuments?.url(id) != nil
   }
 

@@ -44,12 +44,33 @@ public struct ResourceTable: Sendable {
   /// The resources in the order of the policy.
   public let all: [Resource]
   private let byName: [String: Resource]
+  /// The identifiers of the resources that add a scope token to requests for them (`upstream.scopes`).
+  private let byAddedScope: [String: Set<String>]
 
   /// Creates a table. A name that occurs twice means the first resource with this name.
   public init(_ resources: [ResourceSettings] = []) {
     all = resources.map(Resource.init)
     byName = Dictionary(
       all.flatMap { resource in resource.names.map { ($0.text, resource) } }, uniquingKeysWith: { first, _ in first })
+    byAddedScope = Dictionary(
+      resources.flatMap { resource in
+        (resource.upstream.scope?.tokens ?? []).filter { !ResourceTable.openIDScopes.contains($0) }
+          .map { (String($0), [resource.uri.text]) }
+      }, uniquingKeysWith: { $0.union($1) })
+  }
+
+  /// The scope tokens of OpenID Connect Core, sections 5.4 and 11. They select no resource at any server.
+  private static let openIDScopes: Set<Substring> = [
+    "openid", "profile", "email", "address", "phone", "offline_access",
+  ]
+
+  /// Returns true if the gateway adds the scope token to requests for resources (`upstream.scopes`), but not for this
+  /// one: a server that derives the audience of a token from the scope would issue the token for one of them.
+  ///
+  /// - Parameter resource: The resource of the request; `nil` if the request names none.
+  public func reserves(scope token: String, inRequestFor resource: Resource?) -> Bool {
+    guard let names = byAddedScope[token] else { return false }
+    return resource.map { !names.contains($0.uri.text) } ?? true
   }
 
   /// True if the policy lists no resource.

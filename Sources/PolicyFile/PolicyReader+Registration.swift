@@ -56,8 +56,16 @@ extension PolicyReader {
     return names
   }
 
-  /// Reports the names of resources for unlisted clients that `resources:` does not have.
+  /// Reports the names of resources for unlisted clients that `resources:` does not have, and the scope tokens for
+  /// these clients that belong to a resource.
   func checkResourceNames() {
+    let table = ResourceTable(resources)
+    for (scope, node) in unlistedScopes where table.reserves(scope: scope, inRequestFor: nil) {
+      error(
+        .conflict, node,
+        "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `scopes`, "
+          + "so that clients get it only with the resource")
+    }
     let known = Set(resources.map(\.uri.text))
     for (name, node) in resourceNames where !known.contains(name) {
       error(.invalidValue, node, "no entry of `resources` has the `uri` \(quoted(name)); add one or correct the name")
@@ -111,8 +119,10 @@ extension PolicyReader {
     draft.fields = read(field.node, ClientUpstreamDraft.section, named: "upstream", into: &draft) ?? Fields()
   }
 
+  /// Reads the scope tokens that unlisted clients may request. `checkResourceNames` compares them with `resources:`.
   func scopeTexts(_ field: Field) -> [String] {
     let tokens = scopeTokens(field).map(\.text)
+    unlistedScopes += tokens.map { ($0, field.node) }
     reportEmpty(field)
     return tokens
   }

@@ -61,6 +61,8 @@ final class PolicyReader {
   var resources: [ResourceSettings] = []
   /// The names of resources that `registration:` and `client_documents:` contain.
   var resourceNames: [(name: String, node: YAMLNode)] = []
+  /// The scope tokens that unlisted clients may request, with their locations.
+  var unlistedScopes: [(scope: String, node: YAMLNode)] = []
   /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.

@@ -156,6 +156,73 @@ struct ResourceTests {
     }
   }
 
+  /// Lets the upstream issue the token `same` and accept every revocation.
+  private static func issueOneToken(_ gateway: GatewayFixture, scope: String? = nil) {
+    let scope = scope.map { #","scope":"\#($0)""# } ?? ""
+    gateway.upstream.script { request in
+      if request.path == "/revoke" { return Response(status: 200) }
+      guard request.path == "/token" else { return nil }
+      let body = #"{"access_token":"same","token_type":"Bearer","expires_in":600\#(scope)}"#
+      return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+    }
+  }
+
+  @Test("A token of several clients has only the scope that each of them has")
+  func sharedScope() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      var codes: [(String, String)] = []
+      for client in ["n1", "n2", "n1"] {
+        codes.append((client, try await gateway.code(client) { $0.append("resource", Self.mail) }))
+      }
+      for ((client, code), (scope, expected)) in zip(
+        codes, [("read admin", "read admin"), ("read list", "read"), ("admin read", "read")])
+      {
+        Self.issueOneToken(gateway, scope: scope)
+        try await expectStatus(200, of: gateway.redeem(code, client))
+        let answer = try await Self.introspect(gateway, "same")
+        #expect(answer.text.contains("\"scope\":\"\(expected)\""), "\(answer.text)")
+      }
+    }
+  }
+
+  @Test(
+    "A token of several clients is inactive after each client of its resource has revoked it", arguments: ["n1", "n2"])
+  func sharedRevocation(client: String) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let codes = [
+        ("n1", try await gateway.code("n1") { $0.append("resource", Self.mail) }),
+        ("n2", try await gateway.code("n2") { $0.append("resource", Self.mail) }),
+      ]
+      Self.issueOneToken(gateway)
+      for (client, code) in codes { try await expectStatus(200, of: gateway.redeem(code, client)) }
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+      try await expectStatus(200, of: gateway.post("/revoke", ["token": "same", "client_id": client]))
+      #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/revoke").last)
+      #expect(sent.headers["Authorization"] != nil)
+    }
+  }
+
+  @Test("A token is inactive after the upstream has accepted its revocation by another client, and not after an error")
+  func foreignRevocation() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let tokens = try await Self.tokens(gateway, for: Self.mail)
+      let form: Form = ["token": tokens.access, "client_id": "n2"]
+      for (status, body, isActive) in [
+        (401, #"{"error":"invalid_client"}"#, true), (200, #"{"error":"invalid_client"}"#, true), (200, "", false),
+      ] {
+        gateway.upstream.script { request in
+          guard request.path == "/revoke" else { return nil }
+          return Response(
+            status: status, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+        }
+        try await expectStatus(status, of: gateway.post("/revoke", form))
+        let answer = try await Self.introspect(gateway, tokens.access)
+        #expect(answer.text.contains(#""active":true"#) == isActive, "\(answer.text)")
+      }
+    }
+  }
+
   @Test("Expiry, revocation, the end of the login and the removal of the client make a token inactive")
   func ends() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

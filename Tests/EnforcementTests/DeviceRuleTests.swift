@@ -52,6 +52,22 @@ struct DeviceRuleTests {
     #expect(start("scope=read", authorization: ["Basic dHYxOg=="]).permit != nil)
   }
 
+  @Test("8707-2: the tokens of devices are for no resource, so a device may name none, also in a poll")
+  func resource() {
+    let policy = Fixture.policy(resources: [Fixture.resource]) { $0.grants.insert(.deviceCode) }
+    for resource in ["https%3A%2F%2Fapi.example.com%2F", "https%3A%2F%2Fother.example.com%2F"] {
+      let refused = start("client_id=tv1&resource=\(resource)", policy: policy)
+      #expect(refused.rejection == .resourceUnknown)
+      #expect(refused.refusal?.errorCode == .invalidTarget)
+    }
+    #expect(start("client_id=tv1&resource=", policy: policy).permit != nil)
+    let poll = Fixture.tokenRequest([
+      "grant_type": Self.grant, "client_id": "tv1", "device_code": "sealed", "code": nil, "redirect_uri": nil,
+      "code_verifier": nil, "resource": "https://api.example.com/",
+    ])
+    #expect(Enforcement.decideToken(poll, policy: policy).rejection == .resourceNotGranted)
+  }
+
   @Test("8628-3.1-allowed: a client without the grant may not start a flow")
   func grantNotAllowed() {
     #expect(start("client_id=n1&scope=read").rejection == .grantNotAllowed)

@@ -76,6 +76,66 @@ struct ResourceTests {
     }
   }
 
+  @Test("A scope token that selects a resource is refused unless the request names the resource")
+  func scopeOfResource() throws {
+    var (api, files) = (Fixture.resource, Fixture.resource)
+    files.uri = try #require(ResourceURI(parsing: "https://files.example.com/"))
+    files.aliases = []
+    api.upstream.scope = Scope(parsing: "api-a shared openid")
+    files.upstream.scope = Scope(parsing: "api-b shared")
+    let policy = Fixture.policy(resources: [api, files]) { client in
+      client.grants.formUnion([.clientCredentials, .deviceCode])
+      if client.id == ClientID("w3") { client.upstream.clientSecret = Secret("x") }
+    }
+    for (resource, scope, isRefused) in [
+      (nil, "read openid", false), (nil, "api-b", true), (nil, "read api-a", true), (nil, "shared", true),
+      (Self.listed, "read api-a shared", false), (Self.listed, "read api-b", true),
+      ("https://api.example.com", "api-a", false), ("https://files.example.com/", "api-b shared", false),
+      ("https://files.example.com/", "api-a", true),
+    ] {
+      let refusal: Rejection? = isRefused ? .scopeOfOtherResource : nil
+      let outcome = Fixture.authorize(["resource": resource, "scope": scope], policy: policy)
+      #expect(outcome.rejection == refusal, "\(scope)")
+      let values = [
+        "grant_type": "client_credentials", "client_id": "w3", "client_secret": "x", "scope": scope,
+        "resource": resource ?? "",
+      ]
+      let entries = values.map { FormParameters.Entry($0.key, $0.value) }
+      #expect(token(FormEncoding.serialise(entries), policy: policy) == refusal, "\(scope)")
+    }
+    let device = TokenRequest(
+      method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"],
+      body: Array("client_id=tv1&scope=api-b".utf8), definedParameters: .atDeviceAuthorization)
+    #expect(Enforcement.decideDeviceAuthorization(device, policy: policy).rejection == .scopeOfOtherResource)
+    // A refresh repeats a granted scope without naming the resource of the grant.
+    #expect(token(Self.refresh + "&scope=api-a", policy: policy) == nil)
+  }
+
+  @Test("A refresh token of an unlisted client without a recorded scope is refused, whatever scope is requested")
+  func unknownScope() throws {
+    let client = try registered()
+    func refresh(_ granted: String?, _ requested: String, _ client: Client?) throws -> Rejection? {
+      let id = client?.id ?? ClientID("n1")
+      let request = TokenRequest(
+        method: "POST", query: nil, contentTypes: ["application/x-www-form-urlencoded"],
+        body: Array("grant_type=refresh_token&refresh_token=x&client_id=\(id.rawValue)\(requested)".utf8))
+      let checked = Enforcement.decideToken(request, policy: Self.policy, unlisted: client).permit
+      guard case .refresh(let refresh)? = checked else { return .grantNotAllowed }
+      let grant = RefreshGrant(
+        family: Fixture.transactionID, generation: 0, epoch: .none,
+        binding: ClientBinding(
+          clientID: id, scope: granted.flatMap { Scope(parsing: $0) },
+          upstreamClientID: refresh.client.upstream.clientID),
+        upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: Fixture.now)
+      return Enforcement.decideRefresh(refresh, opened: .value(grant), policy: Self.policy, now: Fixture.now).rejection
+    }
+    for requested in ["", "&scope=read"] {
+      #expect(try refresh(nil, requested, client) == .refreshTokenOutdated)
+      #expect(try refresh("read", requested, client) == nil)
+      #expect(try refresh(nil, requested, nil) == nil)
+    }
+  }
+
   private func registered() throws -> Client {
     var rules = UnlistedClientRules()
     rules.scopes = ["read"]

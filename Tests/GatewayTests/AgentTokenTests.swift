@@ -102,4 +102,36 @@ struct AgentTokenTests {
       #expect(try await introspect(gateway, token) == Self.inactive)
     }
   }
+
+  @Test("The id of a registered client never reaches the server in a revocation or introspection")
+  func rawRequests() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway async throws in
+      let id = try await register(gateway, name: "Agent")
+      let other = try await register(gateway, name: "Other")
+      let token = try await accessToken(gateway, id)
+      for (token, client) in [("unknown", id), (token, other)] {
+        let response = try await gateway.post("/revoke", ["token": token, "client_id": client])
+        #expect(response.status == 200 && response.text.isEmpty)
+      }
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").isEmpty)
+      #expect(try await introspect(gateway, token).contains(#""active":true"#))
+      #expect(try await gateway.post("/revoke", ["token": token, "client_id": id]).status == 200)
+      #expect(try await introspect(gateway, token) == Self.inactive)
+      let sent = gateway.upstream.recorder.requests(to: "/revoke")
+      #expect(sent.count == 1)
+      for request in sent { #expect(!String(decoding: request.body, as: UTF8.self).contains("pg1.")) }
+      // Without resources, the gateway has no records, and cannot know the client of an access token.
+      await gateway.reload { policy in
+        policy.resources = []
+        policy.registration?.rules.resources = []
+        policy.upstream.endpoints.introspection = ["/introspect"]
+      }
+      let unsupported = try await gateway.post("/revoke", ["token": "unknown", "client_id": id])
+      #expect(unsupported.status == 400 && unsupported.text.contains("unsupported_token_type"))
+      let introspection = try await gateway.post("/introspect", ["token": "unknown", "client_id": id])
+      #expect(introspection.status == 400 && introspection.text.contains("invalid_client"))
+      #expect(gateway.upstream.recorder.requests(to: "/introspect").isEmpty)
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").count == 1)
+    }
+  }
 }

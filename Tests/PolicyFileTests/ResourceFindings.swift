@@ -89,6 +89,22 @@ struct ResourceFindings {
         """),
     FindingCase(
       .conflict,
+      "A scope of a resource for registered clients",
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+            upstream: { scopes: [legacy, openid] }
+        registration:
+          scopes: [openid, legacy]
+          redirects: { loopback: true }
+          upstream: { client_id: legacy-app }
+        """,
+      expected: """
+        policy.yaml:15:11: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove \
+        it from `scopes`, so that clients get it only with the resource
+        """),
+    FindingCase(
+      .conflict,
       "An audience that is forwarded and mapped",
       edits: [("token: /token }", "token: /token }\n  parameters: audience")],
       clients: """

@@ -5,7 +5,7 @@ extension Rejection {
   static let resources = Subject(
     "Resources",
     [
-      .resourceUnknown, .resourceRepeated, .resourceNotGranted, .introspectionTokenMissing,
+      .resourceUnknown, .resourceRepeated, .resourceNotGranted, .revocationUnsupported, .introspectionTokenMissing,
       .checkedTokenMissing, .checkedTokenInactive, .checkedScopeInsufficient, .checkClosed,
     ])
 
@@ -15,7 +15,7 @@ extension Rejection {
     refused: """
       `resource` is not among the identifiers and aliases in `resources`. Or the resource has an upstream client of its \
       own, which the client cannot use: the gateway cannot verify the client's credentials, or the client requests a \
-      token for itself.
+      token for itself. Or the client is a device: the tokens of devices are for no resource.
       """,
     why: "A token is issued only for a resource that the operator has listed. Identifiers are compared byte for byte.",
     remedy: """
@@ -39,6 +39,16 @@ extension Rejection {
       """,
     why: "The user agreed to the resource of the authorization request. A grant without a resource is for none.",
     remedy: "Omit `resource`, send the one of the authorization request, or begin a new authorization request.")
+
+  package static let revocationUnsupported = Rejection(
+    "revocation-unsupported", .unsupportedTokenType, 400, .noRedirect, "this token cannot be revoked here",
+    source: "RFC 7009, section 2.2.1",
+    refused: """
+      A client that registered itself, or has a metadata document, presented a token that the gateway has not sealed, \
+      such as an access token. The policy lists no resources, so the gateway keeps no records of access tokens.
+      """,
+    why: "The server does not know the client, and the gateway does not know if the token belongs to it.",
+    remedy: "Revoke the refresh token. With `resources` in the policy, access tokens can be revoked too.")
 
   package static let introspectionTokenMissing = Rejection(
     "introspection-token-missing", .invalidRequest, 400, .noRedirect, "token is missing",

@@ -5,7 +5,7 @@ extension Rejection {
   static let scopes = Subject(
     "Scopes",
     [
-      .scopeMalformed, .scopeNotAllowed, .refreshScopeWider, .reentryScopeWider,
+      .scopeMalformed, .scopeNotAllowed, .scopeOfOtherResource, .refreshScopeWider, .reentryScopeWider,
     ])
 
   package static let scopeMalformed = Rejection(
@@ -27,6 +27,19 @@ extension Rejection {
       the metadata of the client may limit them further.
       """,
     remedy: "Request the scope in the response to the registration, or add the token to `scopes` in the policy.")
+
+  package static let scopeOfOtherResource = Rejection(
+    "scope-of-resource", .invalidScope, 400, .mayRedirect, "the scope belongs to a resource that is not requested",
+    source: "RFC 8707, section 3",
+    refused: """
+      The request contained a scope token that the policy adds to requests for a resource \
+      (`resources[].upstream.scopes`), but did not name this resource.
+      """,
+    why: """
+      Some servers derive the audience of a token from its scope. The client would get a token for a resource that it \
+      has not named, and that it may not be permitted to use.
+      """,
+    remedy: "Name the resource in `resource`. The gateway then adds the scope token, so the app can omit it.")
 
   package static let refreshScopeWider = Rejection(
     "refresh-scope-wider", .invalidScope, 400, .noRedirect, "scope may only become narrower",

@@ -71,7 +71,17 @@ extension Rule where Context == TokenContext {
       {
         return .refuse(.resourceUnknown)
       }
+      // The device authorization request names no resource (`deviceWithoutResource`).
+      if case .listed = context.requestedResource, context.grant == .deviceCode { return .refuse(.resourceNotGranted) }
       return context.requestedResource.verdict(for: context.client)
+    }
+  }
+
+  /// RFC 8707, section 2. The tokens of devices are for no listed resource.
+  static var deviceWithoutResource: Rule {
+    Rule(name: "a device requests no resource", source: "RFC 8707, section 2") { context in
+      if case .none = context.requestedResource { return .pass }
+      return .refuse(.resourceUnknown)
     }
   }
 }

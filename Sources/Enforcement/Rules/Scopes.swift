@@ -21,6 +21,20 @@ extension Rule where Context: FormContext {
     }
   }
 
+  /// RFC 8707, section 3. Some servers derive the audience of a token from its scope, so a client could otherwise get a
+  /// token for a resource that it does not name. A refresh cannot widen the scope of its grant, and the authorization
+  /// request has passed this rule.
+  static var scopeOfRequestedResource: Rule {
+    Rule(name: "the scope selects no other resource", source: "RFC 8707, section 3") { context in
+      guard !context.policy.resources.isEmpty, context.parameters[.grantType] != GrantType.refreshToken.rawValue,
+        let scope = context.requestedScope
+      else { return .pass }
+      let resource = RequestedResource(context.parameters, context.policy).resource
+      return scope.tokens.contains { context.policy.resources.reserves(scope: String($0), inRequestFor: resource) }
+        ? .refuse(.scopeOfOtherResource) : .pass
+    }
+  }
+
   /// RFC 6749, section 3.3. The client may rely on a scope token that is not sent upstream, so the operator gets a
   /// finding. The redemption of a code gives no finding, because `scope` has no meaning in the token request that
   /// redeems a code.

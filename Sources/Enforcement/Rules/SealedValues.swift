@@ -80,10 +80,12 @@ extension Rule where Context == RefreshContext {
   }
 
   /// The gateway uses an upstream secret only for refresh tokens that were issued to the upstream id that the client
-  /// has now (invariant `I-credentials`). The policy may permit none of the scope tokens to the client any more.
+  /// has now (invariant `I-credentials`). The policy may permit none of the scope tokens to the client any more. A
+  /// grant of unknown scope, from an older version, may contain any scope token, so a limited client signs in again.
   static var refreshTokenStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
       let client = context.request.client
+      guard client.allowedScopes == nil || context.grant.scope != nil else { return .refuse(.refreshTokenOutdated) }
       let isNarrowed = context.grant.scope?.limited(to: client.allowedScopes) != context.grant.scope
       // Without a scope in the request, the upstream would renew the whole grant.
       let hasScope = !isNarrowed || context.upstreamScope != nil

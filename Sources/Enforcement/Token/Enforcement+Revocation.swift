@@ -10,11 +10,14 @@ extension Enforcement {
   /// the policy or not named, and the secret is not wrong. If wrong secrets passed, a program could use the upstream to
   /// guess a secret that the gateway holds.
   ///
+  /// A client that the policy does not list has an id that the upstream does not know, so its requests never pass.
+  ///
   /// - Parameters:
   ///   - request: The request. Clients authenticate as at the token endpoint.
   ///   - opened: The result of decrypting the request's parameter `token`.
-  ///   - record: The gateway's record of `token` as an access token of one client; `nil` if it has none. The token is
-  ///     then revoked like a sealed one (invariant `I-credentials`), if the request comes from this client.
+  ///   - record: The gateway's record of `token` as an access token; `nil` if it has none. The token is revoked like a
+  ///     sealed one (invariant `I-credentials`) if the request comes from its client. If several clients share the
+  ///     token, each client that may use its resource can revoke it: the record does not name them.
   ///   - policy: The current policy.
   ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
   ///     none.
@@ -25,10 +28,11 @@ extension Enforcement {
     let (owner, resource, token, hint): (ClientID, String?, Secret, TokenTypeHint)
     switch opened {
     case .invalid:
-      guard let record, let presented = request.parameters[.token], !record.isShared,
-        TokenContext(request: request, policy: policy, unlisted: unlisted).client?.id == record.clientID
+      guard let record, let presented = request.parameters[.token],
+        let client = TokenContext(request: request, policy: policy, unlisted: unlisted).client,
+        mayHold(client, record, policy)
       else { return decideUnsealed(request, policy: policy, unlisted: unlisted) }
-      (owner, resource, token, hint) = (record.clientID, record.resource, Secret(presented), .accessToken)
+      (owner, resource, token, hint) = (client.id, record.resource, Secret(presented), .accessToken)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
     // revoked the token (RFC 7009, section 2.2).
     case .keyUnknown:
@@ -59,6 +63,14 @@ extension Enforcement {
     return DecisionWithFindings(decision: .forward(revocation), findings: [])
   }
 
+  /// Returns true if the client has received the token, or may have received it because several clients share it.
+  private static func mayHold(_ client: Client, _ record: AccessTokenRecord, _ policy: Policy) -> Bool {
+    guard client.id != record.clientID else { return true }
+    guard record.isShared else { return false }
+    guard let name = record.resource else { return true }
+    return policy.resources[name]?.permits(client) ?? false
+  }
+
   /// Decides the revocation of a token that the gateway did not seal. The client's request passes unchanged, or is
   /// refused.
   private static func decideUnsealed(
@@ -71,10 +83,17 @@ extension Enforcement {
     guard context.mode == .enforce else {
       return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: rejections.map(Finding.wouldReject))
     }
-    guard let rejection = rejections.first else {
-      return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: [])
+    if let rejection = rejections.first ?? rejection(of: unlisted, policy) {
+      return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
-    return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
+    return DecisionWithFindings(decision: .pass(PassThroughPermit()), findings: [])
+  }
+
+  /// Returns the rejection of a client that the policy does not list; `nil` for all others. If the policy lists
+  /// resources, every access token has a record, so this one belongs to another client or to none.
+  private static func rejection(of unlisted: Client?, _ policy: Policy) -> Rejection? {
+    guard unlisted != nil else { return nil }
+    return policy.resources.isEmpty ? .revocationUnsupported : .refreshTokenIssuedToOtherClient
   }
 
   /// Returns the rejection of a client that the policy does not contain, or of wrong or ambiguous credentials.

@@ -27,6 +27,11 @@ struct IntrospectionEndpoint {
     if let refused = intercepted.preliminaryRefusal(request, authentication, isObserved: isObserved) {
       return .response(refused)
     }
+    // The upstream does not know the ids of clients that the policy does not list.
+    let ids = request.parameters.all(.clientID) + request.usersInAuthorization
+    if ids.contains(where: intercepted.policy.isUnlistedID) {
+      return .response(intercepted.tokenRejection(.withoutRedirect(.clientNotKnownAtToken)))
+    }
     if isObserved { return await intercepted.observe(request, authentication) }
     return .response(await intercepted.pass(request, authentication))
   }

@@ -6,7 +6,8 @@ import Proxy
 import Stores
 
 /// The revocation endpoint (RFC 7009). The gateway decrypts a refresh token that it sealed for a client, and revokes
-/// the upstream token in it. A request with any other token is sent upstream with the client's own parameters.
+/// the upstream token in it. An access token with a record is marked as revoked. A request with any other token is sent
+/// upstream with the client's own parameters.
 struct RevocationEndpoint {
   private let intercepted: InterceptedRequest
 
@@ -45,8 +46,14 @@ struct RevocationEndpoint {
       if refusal.rejection == .refreshTokenIssuedToOtherClient { return .response(intercepted.revocationResponse()) }
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
       return .response(intercepted.tokenRejection(refusal))
-    case .pass where isObserved: return await intercepted.observe(request, authentication)
-    case .pass: return .response(await intercepted.pass(request, authentication))
+    case .pass where isObserved:
+      let reply = await intercepted.observe(request, authentication)
+      if let token, (200..<300).contains(reply.status) { await recordObservedRevocation(of: token) }
+      return reply
+    case .pass:
+      let response = await intercepted.pass(request, authentication)
+      guard let token, record != nil, RevocationEndpoint.isAccepted(response) else { return .response(response) }
+      return .response(await recordRevocation(of: token) ?? response)
     case .forward(let form):
       guard case .value(let grant) = opened else {
         if let token, record != nil { return .response(await revoke(accessToken: token, with: form)) }
@@ -75,12 +82,38 @@ struct RevocationEndpoint {
 
   /// Records that the client has revoked its access token, and revokes it upstream.
   private func revoke(accessToken: Secret, with form: UpstreamTokenRequest) async -> Response {
+    if let failure = await recordRevocation(of: accessToken) { return failure }
+    return await send(form)
+  }
+
+  /// Records that an access token is revoked. Returns the response that asks the client to try again if the store does
+  /// not take the change; otherwise `nil`.
+  private func recordRevocation(of accessToken: Secret) async -> Response? {
     do throws(StoreError) {
       try await intercepted.gateway.accessTokens.revoke(accessToken, now: intercepted.now)
+      return nil
     } catch {
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
-    return await send(form)
+  }
+
+  /// Records the revocation of an access token by an observed client, which may have received the token while it was
+  /// enforced. The response does not depend on the result (`I-observe`).
+  private func recordObservedRevocation(of token: Secret) async {
+    guard !intercepted.policy.resources.isEmpty else { return }
+    do throws(StoreError) {
+      try await intercepted.gateway.accessTokens.revoke(token, now: intercepted.now)
+    } catch {
+      intercepted.trail.findings.append("revocation-not-recorded")
+    }
+  }
+
+  /// Returns true if the upstream has accepted a revocation. Some servers send errors with status 200.
+  private static func isAccepted(_ response: Response) -> Bool {
+    guard (200..<300).contains(response.status) else { return false }
+    let answer = UpstreamTokenResponse(status: response.status, headers: response.headers, body: response.body)
+    guard case .error = answer else { return true }
+    return false
   }
 
   /// Sends the revocation upstream and returns the response for the client.
