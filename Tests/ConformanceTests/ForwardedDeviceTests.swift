@@ -202,11 +202,11 @@ struct ForwardedDeviceTests {
     arguments: [
       "{}", "[]", "not JSON", #"{"access_token":"at","token_type":"bearer"}"#,
       #"{"device_code":"d","user_code":"ABC"}"#,
-      #"{"device_code":"","user_code":"ABC","verification_uri":"https://a.example/"}"#,
-      #"{"device_code":"d","user_code":"A B","verification_uri":"https://a.example/"}"#,
-      #"{"device_code":"d","user_code":"<b>é","verification_uri":"https://a.example/"}"#,
+      #"{"device_code":"","user_code":"ABC","verification_uri":"https://gw.example/"}"#,
+      #"{"device_code":"d","user_code":"A B","verification_uri":"https://gw.example/"}"#,
+      #"{"device_code":"d","user_code":"<b>é","verification_uri":"https://gw.example/"}"#,
       #"{"device_code":"d","user_code":"ABC","verification_uri":"javascript:alert(1)"}"#,
-      #"{"device_code":"d","user_code":"ABC","verification_uri":"https://user@a.example/"}"#,
+      #"{"device_code":"d","user_code":"ABC","verification_uri":"https://user@gw.example/"}"#,
     ])
   func unusable(body: String) async throws {
     let answer = RawUpstream.Answer.bytes(
@@ -217,10 +217,35 @@ struct ForwardedDeviceTests {
     }
   }
 
+  @Test(
+    "An address that belongs neither to the server nor to the gateway never reaches the device",
+    arguments: [
+      "https://login.example.com/device", "https://gw.example.evil.example/", "https://gw.example:8443/activate",
+      "http://gw.example/activate", "https://evil.example/?https://gw.example/",
+    ])
+  func otherHost(uri: String) async throws {
+    let policy = try Self.policy { $0.edit("tv1") { $0.deviceCompleteURI = true } }
+    for (page, complete, status) in [
+      (uri, "https://gw.example/activate", 502), ("https://gw.example/activate", uri, 200),
+    ] {
+      let body =
+        #"{"device_code":"d1","user_code":"ABC","verification_uri":"\#(page)","#
+        + #""verification_uri_complete":"\#(complete)"}"#
+      let answer = RawUpstream.Answer.bytes(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
+      try await GatewayFixture.run(before: answer, policy) { gateway, _ in
+        let response = try await gateway.post(Self.path, ["client_id": "tv1"])
+        #expect(response.status == status)
+        #expect(!response.text.contains(uri) && !response.text.contains("verification_uri_complete"))
+        #expect(response.headers["X-Proofgate-Rule"] == (status == 502 ? "device-page-elsewhere" : nil))
+      }
+    }
+  }
+
   @Test("Only the members of RFC 8628 reach the device, with an interval and a lifetime within bounds")
   func members() async throws {
     let body =
-      #"{"device_code":"d1","user_code":"ABC","verification_uri":"https://login.example.com/device","#
+      #"{"device_code":"d1","user_code":"ABC","verification_uri":"https://gw.example/device","#
       + #""expires_in":"90000","interval":100000,"message":"http://10.0.0.1/","client_secret":"x"}"#
     let answer = RawUpstream.Answer.bytes(
       "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)")
@@ -229,7 +254,7 @@ struct ForwardedDeviceTests {
       #expect(response.status == 200, "\(response.text)")
       for text in ["\"d1\"", "10.0.0.1", "client_secret"] { #expect(!response.text.contains(text)) }
       let started = try JSONDecoder().decode(StartedDevice.self, from: Data(response.body))
-      #expect(started.verificationURI == "https://login.example.com/device")
+      #expect(started.verificationURI == "https://gw.example/device")
       #expect(started.lifetime == 600 && started.interval == 60)
     }
   }

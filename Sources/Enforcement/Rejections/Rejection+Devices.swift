@@ -6,7 +6,8 @@ extension Rejection {
     "Devices",
     [
       .deviceCodeUnknown, .deviceCodeIssuedToOtherClient, .deviceCodeExpired, .deviceCodeUsed, .devicePollTooFast,
-      .deviceDenied, .userCodeUnknown, .userCodeInUse, .userCodeAttempts, .deviceFormForged, .deviceDecided,
+      .deviceDenied, .devicePageElsewhere, .userCodeUnknown, .userCodeInUse, .userCodeAttempts, .deviceFormForged,
+      .deviceDecided,
     ])
 
   package static let deviceCodeUnknown = Rejection(
@@ -53,6 +54,17 @@ extension Rejection {
     refused: "The user denied the request of the device, or could not sign in at the server.",
     why: "The user decides.",
     remedy: "Nothing. The user can start the flow again.")
+
+  package static let devicePageElsewhere = Rejection(
+    "device-page-elsewhere", .serverError, 502, .noRedirect, "the server sent the address of a page of another host",
+    source: "RFC 8628, section 3.2",
+    refused: """
+      The server's response to a device authorization request had a `verification_uri` that belongs neither to the \
+      gateway (`gateway.origin`) nor to the server (`upstream.url`).
+      """,
+    why: "The device shows this address to the user, who signs in there. Only pages behind the gateway are checked.",
+    remedy: "Configure the `origin` of the gateway as the server's public address, so that its pages have this address."
+  )
 
   package static let userCodeUnknown = Rejection(
     "user-code-unknown", .invalidRequest, 400, .noRedirect, "the code is wrong or has expired",

@@ -32,7 +32,7 @@ struct UpstreamDeviceAuthorization {
       intercepted.trail.upstreamStatus = status
       let body = try await response.content()
       if (200..<300).contains(status), let members = JSONValue.members(of: body), members["error"] == nil {
-        return started(members) ?? intercepted.tokenRejection(.withoutRedirect(.upstreamFailed))
+        return started(members)
       }
       let (parsed, isScreened) = UpstreamTokenResponse.read(
         status: status, headers: response.head.headers, body: body, screen: TokenResponseScreen(form))
@@ -47,21 +47,25 @@ struct UpstreamDeviceAuthorization {
     }
   }
 
-  /// Returns the response to the device; `nil` if the upstream's response is not usable.
-  private func started(_ members: [String: JSONValue]) -> Response? {
+  /// Returns the response to the device, or the refusal of a response that is not usable.
+  private func started(_ members: [String: JSONValue]) -> Response {
     guard let code = members["device_code"]?.text, let userCode = members["user_code"]?.text,
       (1...UpstreamDeviceAuthorization.maximumUserCodeLength).contains(userCode.utf8.count),
       userCode.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f }),
       // Some servers have the name of an early draft.
-      let uri = address(in: members["verification_uri"] ?? members["verification_url"]),
+      let page = UpstreamDeviceAuthorization.page(in: members["verification_uri"] ?? members["verification_url"]),
       let upstream = UpstreamDeviceCode(
         code: Secret(code), upstreamClientID: permit.client.upstream.clientID, scope: permit.scope,
         epoch: intercepted.gateway.resources.store.epoch)
-    else { return nil }
+    else { return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed)) }
+    guard let uri = address(of: page) else {
+      return intercepted.tokenRejection(.withoutRedirect(.devicePageElsewhere))
+    }
     let longest = permit.client.deviceCodeLifetime
     let lifetime = UpstreamDeviceAuthorization.seconds(members["expires_in"]).map { min($0, longest) } ?? longest
     let interval = UpstreamDeviceAuthorization.seconds(members["interval"]) ?? DeviceFlow.initialInterval
-    let complete = permit.client.deviceCompleteURI ? address(in: members["verification_uri_complete"]) : nil
+    let completePage = UpstreamDeviceAuthorization.page(in: members["verification_uri_complete"])
+    let complete = permit.client.deviceCompleteURI ? completePage.flatMap(address) : nil
     return intercepted.deviceAuthorizationResponse(
       DeviceCode(
         flow: intercepted.ensureTransactionID(), clientID: permit.client.id, expiry: intercepted.now + lifetime,
@@ -70,15 +74,20 @@ struct UpstreamDeviceAuthorization {
       interval: min(interval, UpstreamDeviceAuthorization.maximumInterval))
   }
 
+  /// Returns the address of a page in the upstream's response; `nil` if the value is not an http or https URL.
+  private static func page(in value: JSONValue?) -> MetadataURL? {
+    value?.text.flatMap(MetadataURL.init(parsing:))
+  }
+
   /// Returns the address of a page of the upstream as browsers reach it: the upstream's own address, which may be
-  /// hidden, becomes that of the gateway. Returns `nil` if the value is not an http or https URL.
-  private func address(in value: JSONValue?) -> String? {
-    guard let text = value?.text, let url = MetadataURL(parsing: text) else { return nil }
+  /// hidden, becomes that of the gateway. Returns `nil` for a page of another host, to which an upstream that is
+  /// compromised or misled by a `Host` field could send users.
+  private func address(of url: MetadataURL) -> String? {
     let gateway = intercepted.policy.gateway.origin
     let isHidden =
       url.origin.host == intercepted.policy.upstream.origin.host && url.origin.host != gateway.host
       || url.origin == intercepted.policy.upstream.origin
-    return isHidden ? gateway.description + url.target : text
+    return isHidden || url.origin == gateway ? gateway.description + url.target : nil
   }
 
   /// Returns a positive number of seconds, which may be a text.
