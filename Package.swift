@@ -57,6 +57,9 @@ let package = Package(
     // Durations and points in time by their units, and the calendar.
     module("Time", settings: crossModule),
 
+    // The JSON of clients, servers and metadata documents.
+    module("JSON", ["ByteText"], settings: crossModule),
+
     // The field: values and decisions, no I/O.
     module("OAuth", ["ByteText", "Cryptography", "Time"], settings: crossModule),
     module("Policy", ["OAuth", "ByteText", "Cryptography", "Time"], settings: crossModule),
@@ -95,13 +98,13 @@ let package = Package(
     // Fetches client ID metadata documents.
     module(
       "ClientDocuments",
-      ["Stores", "OAuth", "ByteText", "Cryptography", "TLS", "HTTP1", "Reactor", "Time"]),
+      ["JSON", "Stores", "OAuth", "ByteText", "Cryptography", "TLS", "HTTP1", "Reactor", "Time"]),
 
     // What the operator runs.
     module(
       "Gateway",
       [
-        "ClientDocuments",
+        "ClientDocuments", "JSON",
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
         "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
       ], settings: dataPath),
@@ -163,6 +166,7 @@ let package = Package(
     tests("ReactorTests", ["Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),
+    tests("JSONTests", ["JSON"]),
     tests("CompressionTests", ["Compression"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP", "Time"]),
     // Frames as a test writes and reads them.
@@ -212,7 +216,7 @@ let package = Package(
       "GatewayTests",
       [
         "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway", "Evaluation",
-        "Compression", "Enforcement", "DiskStore", "RedisStore",
+        "Compression", "Enforcement", "DiskStore", "RedisStore", "JSON",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
         "HTTP", "HTTP1", "HTTP2", "Time",
@@ -234,7 +238,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
   "HTTP1", "HTTP2", "HTTP2TestSupport", "Compression", "Proxy", "Reactor", "PathReading", "Policy", "PolicyFile",
   "YAML", "OAuth",
-  "Sealing", "ClientDocuments", "Gateway", "HTTP",
+  "Sealing", "ClientDocuments", "JSON", "Gateway", "HTTP",
 ]
 if Context.environment["PROOFGATE_FUZZ"] == nil {
   package.targets.append(

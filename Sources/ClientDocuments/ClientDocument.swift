@@ -1,4 +1,4 @@
-internal import ByteText
+internal import JSON
 public import OAuth
 
 /// The parser of client ID metadata documents (draft-ietf-oauth-client-id-metadata-document, section 4).
@@ -17,7 +17,7 @@ public enum ClientDocument {
     in bytes: [UInt8], at url: ClientDocumentURL
   ) throws(DocumentFailure) -> ClientMetadata {
     guard bytes.count <= maximumLength else { throw .invalid("it is longer than \(maximumLength) bytes") }
-    guard let members = StrictJSON.members(of: bytes) else {
+    guard let members = JSONValue.members(of: bytes, .strict) else {
       throw .invalid("it is not one JSON object with unique members")
     }
     guard let id = try text(members, "client_id"), id.utf8.elementsEqual(url.text.utf8) else {
@@ -42,7 +42,7 @@ public enum ClientDocument {
       scope: try scope(members), usesRefreshTokens: grants.contains("refresh_token"))
   }
 
-  private static func redirectURIs(_ members: [String: StrictJSON]) throws(DocumentFailure) -> [RedirectURI] {
+  private static func redirectURIs(_ members: [String: JSONValue]) throws(DocumentFailure) -> [RedirectURI] {
     var uris: [RedirectURI] = []
     for text in try list(members, "redirect_uris") ?? [] {
       // A document may list redirect URIs for other servers, such as those of new platforms. Only the others count.
@@ -53,7 +53,7 @@ public enum ClientDocument {
     return uris
   }
 
-  private static func name(_ members: [String: StrictJSON]) throws(DocumentFailure) -> String? {
+  private static func name(_ members: [String: JSONValue]) throws(DocumentFailure) -> String? {
     guard let name = try text(members, "client_name") else { return nil }
     guard ClientMetadata.isDisplayable(name) else {
       throw .invalid("its `client_name` is empty, has more than 64 characters, or has control or format characters")
@@ -61,7 +61,7 @@ public enum ClientDocument {
     return name
   }
 
-  private static func scope(_ members: [String: StrictJSON]) throws(DocumentFailure) -> Scope? {
+  private static func scope(_ members: [String: JSONValue]) throws(DocumentFailure) -> Scope? {
     guard let text = try text(members, "scope"), !text.isEmpty else { return nil }
     guard let scope = Scope(parsing: text) else { throw .invalid("its `scope` is malformed") }
     return scope
@@ -70,7 +70,7 @@ public enum ClientDocument {
   /// Returns the kind of application. Few documents contain it. Only a native app has a redirect URI that does not begin
   /// with https.
   private static func applicationType(
-    _ members: [String: StrictJSON], _ uris: [RedirectURI]
+    _ members: [String: JSONValue], _ uris: [RedirectURI]
   ) throws(DocumentFailure) -> ClientMetadata.ApplicationType {
     if let text = try text(members, "application_type") {
       guard let type = ClientMetadata.ApplicationType(rawValue: text) else {
@@ -87,14 +87,14 @@ public enum ClientDocument {
   // MARK: Members
 
   /// Returns the text of a member; `nil` if it is absent.
-  private static func text(_ members: [String: StrictJSON], _ name: String) throws(DocumentFailure) -> String? {
+  private static func text(_ members: [String: JSONValue], _ name: String) throws(DocumentFailure) -> String? {
     guard let value = members[name] else { return nil }
     guard case .string(let text) = value else { throw .invalid("its `\(name)` is not a string") }
     return text
   }
 
   /// Returns the texts of a member that is an array; `nil` if it is absent.
-  private static func list(_ members: [String: StrictJSON], _ name: String) throws(DocumentFailure) -> [String]? {
+  private static func list(_ members: [String: JSONValue], _ name: String) throws(DocumentFailure) -> [String]? {
     guard let value = members[name] else { return nil }
     guard case .array(let items) = value else { throw .invalid("its `\(name)` is not an array") }
     var texts: [String] = []

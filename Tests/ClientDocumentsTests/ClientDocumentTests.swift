@@ -66,22 +66,6 @@ struct ClientDocumentTests {
   }
 
   @Test(
-    "Text that readers of JSON could read differently is refused",
-    arguments: [
-      #"{"a":1,"a":2}"#, #"{"a":"\ud800"}"#, #"{"a":"\x"}"#, "{\"a\":\"\u{1}\"}", #"{"a":01}"#, #"{"a":.5}"#,
-      #"{"a":1,}"#, #"{'a':1}"#, #"{"a":NaN}"#, #"{"a":[1,]}"#, #"{"a":"#,
-      "{\"a\":" + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}",
-    ])
-  func strictness(_ text: String) {
-    #expect(StrictJSON.members(of: Array(text.utf8)) == nil)
-  }
-
-  @Test("Invalid UTF-8 is refused")
-  func encoding() {
-    #expect(StrictJSON.members(of: [0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]) == nil)
-  }
-
-  @Test(
     "The lifetime follows Cache-Control between five minutes and a day",
     arguments: [
       ([], 300), (["max-age=60"], 300), (["public, max-age=3600"], 3_600), (["max-age=99999999"], 86_400),

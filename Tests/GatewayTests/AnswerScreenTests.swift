@@ -1,6 +1,7 @@
 import Demo
 import GatewayTestSupport
 import HTTP
+import JSON
 import LegacyServer
 import OAuth
 import Policy

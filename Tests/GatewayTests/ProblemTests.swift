@@ -1,5 +1,6 @@
 import GatewayTestSupport
 import HTTP
+import JSON
 import LegacyServer
 import Testing
 

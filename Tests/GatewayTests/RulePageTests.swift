@@ -1,6 +1,7 @@
 import Enforcement
 import GatewayTestSupport
 import HTTP
+import JSON
 import LegacyServer
 import OAuth
 import Policy

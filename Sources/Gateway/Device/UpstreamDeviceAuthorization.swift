@@ -1,6 +1,7 @@
 internal import ByteText
 import Enforcement
 import HTTP
+import JSON
 import OAuth
 import Policy
 import Proxy

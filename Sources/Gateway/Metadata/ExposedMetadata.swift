@@ -1,3 +1,4 @@
+import JSON
 import Policy
 
 /// The members of the upstream's metadata document that the gateway's document may contain.

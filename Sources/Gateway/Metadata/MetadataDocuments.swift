@@ -1,3 +1,4 @@
+import JSON
 import PathReading
 import Policy
 import Synchronization

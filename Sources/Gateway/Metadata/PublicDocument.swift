@@ -2,6 +2,7 @@ internal import ByteText
 import Cryptography
 import Enforcement
 import HTTP
+import JSON
 import Proxy
 import Time
 

@@ -1,3 +1,5 @@
+import JSON
+
 /// The metadata document of the upstream (RFC 8414, section 3.2; OpenID Connect Discovery, section 4.2), as the gateway
 /// received it. No member of it reaches a client unchecked (`ExposedMetadata`).
 struct UpstreamMetadata: Sendable {

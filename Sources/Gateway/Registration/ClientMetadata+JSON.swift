@@ -1,4 +1,5 @@
 import Enforcement
+import JSON
 import OAuth
 import Policy
 

@@ -1,6 +1,7 @@
 import Cryptography
 import Enforcement
 import HTTP
+import JSON
 import OAuth
 import Policy
 import Proxy

@@ -1,5 +1,6 @@
 internal import ByteText
 import HTTP
+import JSON
 import OAuth
 import Policy
 import Time

@@ -1,5 +1,6 @@
 import Cryptography
 import Enforcement
+import JSON
 import OAuth
 import Policy
 import Sealing

@@ -1,5 +1,6 @@
 import Enforcement
 import HTTP
+import JSON
 import OAuth
 import Policy
 import Proxy

@@ -1,6 +1,7 @@
 internal import ByteText
 import Enforcement
 import HTTP
+import JSON
 import OAuth
 
 /// A response of the upstream's token endpoint, converted to the form of RFC 6749, sections 5.1 and 5.2. Some legacy

@@ -1,6 +1,5 @@
 import FoundationEssentials
-
-@testable import Gateway
+import JSON
 
 /// Foundation's reader of JSON, with which the gateway's own reader is compared.
 enum FoundationJSON {

@@ -1,3 +1,4 @@
+import JSON
 import Policy
 
 @testable import Gateway

@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 @testable import Gateway
 
@@ -28,7 +29,11 @@ enum TokenAnswerTarget {
   }
 
   private static func checkJSON(_ body: [UInt8]) throws(Violation) {
-    guard let members = JSONValue.members(of: body) else { return }
+    let strict = JSONValue.members(of: body, .strict)
+    guard let members = JSONValue.members(of: body) else {
+      return try Violation.unless(strict == nil, "the strict reader accepts more")
+    }
+    try Violation.unless(strict == nil || strict == members, "the strict reader reads another value")
     guard let read = FoundationJSON.members(of: body) else { throw Violation("Foundation refuses the text") }
     try Violation.unless(isSame(.object(read), .object(members)), "Foundation reads another value")
     try checkText(members)

@@ -1,7 +1,6 @@
-internal import ByteText
-
-/// Any JSON value. Token responses have members that no standard defines, so the gateway keeps values of every type.
-enum JSONValue: Sendable, Equatable {
+/// Any JSON value (RFC 8259). Token responses have members that no standard defines, so the gateway keeps values of
+/// every type.
+public enum JSONValue: Sendable, Equatable {
   case null
   case bool(Bool)
   /// A number without a fraction, if it fits into 64 bits.
@@ -12,7 +11,7 @@ enum JSONValue: Sendable, Equatable {
   case object([String: JSONValue])
 
   /// The string; `nil` for a value of another type.
-  var text: String? {
+  public var text: String? {
     guard case .string(let value) = self else { return nil }
     return value
   }
@@ -21,12 +20,13 @@ enum JSONValue: Sendable, Equatable {
   /// deeper than `JSONReader.maximumDepth`. The time is proportional to the length of the text.
   ///
   /// - Parameter strictness: The treatment of texts on which readers disagree.
-  static func members(of bytes: [UInt8], _ strictness: JSONReader.Strictness = .lenient) -> [String: JSONValue]? {
+  public static func members(of bytes: [UInt8], _ strictness: JSONReader.Strictness = .lenient) -> [String: JSONValue]?
+  {
     JSONReader.members(of: bytes.span, strictness)
   }
 
   /// Returns a JSON object with the members sorted by the bytes of their names.
-  static func text(of members: [String: JSONValue]) -> [UInt8] {
+  public static func text(of members: [String: JSONValue]) -> [UInt8] {
     JSONWriter.text(of: members)
   }
 }

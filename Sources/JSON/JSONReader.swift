@@ -4,10 +4,10 @@ internal import ByteText
 ///
 /// Foundation's decoder is not used: for each value it tries one type after the other, and each failure costs time in
 /// proportion to the depth, so a short text could occupy a worker for seconds.
-enum JSONReader {
+public enum JSONReader {
   /// The treatment of texts on which readers disagree: those with a byte order mark (RFC 8259, section 8.1), and those
   /// with several members of the same name in an object (section 4).
-  enum Strictness {
+  public enum Strictness: Sendable {
     /// The mark is ignored, and the first of the members counts.
     case lenient
     /// The text is refused, because another reader may refuse it or choose another member.
@@ -15,7 +15,7 @@ enum JSONReader {
   }
 
   /// The maximum depth of nested values. Token responses and metadata documents need less.
-  static let maximumDepth = 32
+  public static let maximumDepth = 32
   /// The maximum number of digits that are read as a whole number. Each such number fits into 64 bits.
   private static let maximumDigits = 18
   /// The number of members for which an object has room at first: those of RFC 6749, section 5.1, and the ID token.

@@ -1,8 +1,7 @@
+import JSON
 import Testing
 
-@testable import Gateway
-
-@Suite("JSON of token responses")
+@Suite("JSON")
 struct JSONTests {
   @Test(
     "Every kind of value is read",
@@ -51,6 +50,25 @@ struct JSONTests {
     let bytes = Array(#"{"a":1,"b":{"c":1,"\u0063":2}}"#.utf8)
     #expect(JSONValue.members(of: bytes)?["b"] == .object(["c": .integer(1)]))
     #expect(JSONValue.members(of: bytes, .strict) == nil)
+  }
+
+  @Test(
+    "Text that readers could read differently is refused",
+    arguments: [
+      #"{"a":1,"a":2}"#, #"{"a":"\ud800"}"#, #"{"a":"\x"}"#, "{\"a\":\"\u{1}\"}", #"{"a":01}"#, #"{"a":.5}"#,
+      #"{"a":1,}"#, #"{'a':1}"#, #"{"a":NaN}"#, #"{"a":[1,]}"#, #"{"a":"#,
+      "{\"a\":" + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}",
+    ])
+  func strictness(_ text: String) {
+    #expect(JSONValue.members(of: Array(text.utf8), .strict) == nil)
+  }
+
+  @Test("Invalid UTF-8 is refused", arguments: [JSONReader.Strictness.lenient, .strict])
+  func encoding(_ strictness: JSONReader.Strictness) {
+    #expect(JSONValue.members(of: [0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d], strictness) == nil)
+    #expect(JSONValue.members(of: [0x7b, 0x22, 0x61, 0x22, 0x3a, 0x31, 0x7d, 0xff], strictness) == nil)
+    let wide = Array("{\"a\":1}".utf16)
+    #expect(JSONValue.members(of: wide.flatMap { [UInt8(truncatingIfNeeded: $0), 0] }, strictness) == nil)
   }
 
   @Test("A strict reader refuses a byte order mark")
