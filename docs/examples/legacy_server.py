@@ -3,9 +3,9 @@
 
   legacy_server.py PORT REDIRECT_URI...     listens on 127.0.0.1:PORT
 
-It has one client, `legacy-web` with the secret `legacy-secret`, which may use exactly these redirect URIs, one user,
-`alice` with the password `wonderland`, and the paths /authorize, /login, /token, /revoke and /api/me. All data is in
-memory. Refresh tokens do not change.
+It has two clients, `legacy-web` with the secret `legacy-secret` and `legacy-mail` without a secret, which may use exactly
+these redirect URIs, one user, `alice` with the password `wonderland`, and the paths /authorize, /login, /token, /revoke
+and /api/me. All data is in memory. Refresh tokens do not change.
 """
 
 import base64
@@ -18,7 +18,8 @@ import sys
 import time
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
-CLIENT, SECRET, USER, PASSWORD = "legacy-web", "legacy-secret", "alice", "wonderland"
+CLIENTS = {"legacy-web": "legacy-secret", "legacy-mail": None}
+USER, PASSWORD = "alice", "wonderland"
 REDIRECT_URIS = sys.argv[2:]
 sessions, codes, access_tokens, refresh_tokens = set(), {}, {}, {}
 
@@ -68,13 +69,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.page("Not found", status=404)
 
     def authorize(self, query):
-        if query.get("client_id") != CLIENT or query.get("redirect_uri") not in REDIRECT_URIS:
+        if query.get("client_id") not in CLIENTS or query.get("redirect_uri") not in REDIRECT_URIS:
             self.page("Unknown client or redirect URI", status=400)
         elif not self.signed_in():
             self.reply(302, Location="/login?return=" + quote(self.path, safe=""))
         else:
             code = secrets.token_urlsafe()
-            codes[code] = (query["redirect_uri"], time.time() + 600)
+            codes[code] = (query["client_id"], query["redirect_uri"], time.time() + 600)
             answer = {"code": code, **({"state": query["state"]} if "state" in query else {})}
             separator = "&" if urlsplit(query["redirect_uri"]).query else "?"
             self.reply(302, Location=query["redirect_uri"] + separator + urlencode(answer))
@@ -90,9 +91,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             target = target if target.startswith("/authorize?") else "/"
             self.reply(302, Location=target, Set_Cookie=f"session={session}; HttpOnly; Path=/")
         elif url.path in ("/token", "/revoke"):
-            if self.credentials(form) != (CLIENT, SECRET):
+            client, secret = self.credentials(form)
+            if client not in CLIENTS or CLIENTS[client] != secret:
                 return self.reply_json(401, error="invalid_client")
-            self.revoke(form) if url.path == "/revoke" else self.token(form)
+            self.revoke(form, client) if url.path == "/revoke" else self.token(form, client)
         else:
             self.page("Not found", status=404)
 
@@ -103,24 +105,24 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return unquote(name), unquote(secret)
         return form.get("client_id"), form.get("client_secret")
 
-    def token(self, form):
+    def token(self, form, client):
         if form.get("grant_type") == "authorization_code":
-            redirect_uri, end = codes.pop(form.get("code"), (None, 0))
+            owner, redirect_uri, end = codes.pop(form.get("code"), (None, None, 0))
             refresh = secrets.token_urlsafe()
-            valid = redirect_uri == form.get("redirect_uri") and end > time.time()
+            valid = (owner, redirect_uri) == (client, form.get("redirect_uri")) and end > time.time()
         else:
             refresh = form.get("refresh_token")
-            valid = form.get("grant_type") == "refresh_token" and refresh in refresh_tokens
+            valid = form.get("grant_type") == "refresh_token" and (client, refresh) in refresh_tokens
         if not valid:
             return self.reply_json(400, error="invalid_grant")
         access = secrets.token_urlsafe()
         access_tokens[access] = time.time() + 3600
-        refresh_tokens.setdefault(refresh, []).append(access)
+        refresh_tokens.setdefault((client, refresh), []).append(access)
         self.reply_json(200, access_token=access, token_type="Bearer", expires_in=3600, refresh_token=refresh)
 
-    def revoke(self, form):
+    def revoke(self, form, client):
         token = form.get("token")
-        for access in refresh_tokens.pop(token, [token]):
+        for access in refresh_tokens.pop((client, token), [token]):
             access_tokens.pop(access, None)
         self.reply_json(200)
 

@@ -2,11 +2,12 @@
 """A native app that needs only Python's standard library: it signs in with PKCE and a loopback redirect URI, keeps its
 refresh token in a file, and shows who has signed in.
 
-  native_app.py GATEWAY CLIENT_ID FILE      signs in, or uses the refresh token in FILE
+  native_app.py [--port PORT] [--without-pkce] SERVER CLIENT_ID FILE
 
-Unlike the libraries in docs/apps.md, it retries nothing and supports one flow: it shows the messages, no more.
+It signs in, or uses the refresh token in FILE. Legacy servers know apps with one port and without PKCE.
 """
 
+import argparse
 import base64
 import hashlib
 import json
@@ -20,25 +21,33 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from callback import Callback
 
-gateway, client_id, file = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--port", type=int, default=0, help="of the redirect URI; 0 is any free port")
+arguments.add_argument("--without-pkce", action="store_true")
+arguments.add_argument("server")
+arguments.add_argument("client_id")
+arguments.add_argument("file", type=pathlib.Path)
+options = arguments.parse_args()
+server, client_id, file = options.server, options.client_id, options.file
 
 
 def token_request(**form):
     try:
-        request = urllib.request.urlopen(gateway + "/token", urlencode({"client_id": client_id, **form}).encode())
+        request = urllib.request.urlopen(server + "/token", urlencode({"client_id": client_id, **form}).encode())
     except urllib.error.HTTPError as error:
         sys.exit(f"the token endpoint answers {error.code}: {error.read().decode()}")
     return json.load(request)
 
 
 def sign_in():
-    callback = Callback()
+    callback = Callback(options.port)
     verifier, state = secrets.token_urlsafe(32), secrets.token_urlsafe(16)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     query = {"response_type": "code", "client_id": client_id, "redirect_uri": callback.redirect_uri, "state": state}
-    query |= {"code_challenge": challenge, "code_challenge_method": "S256"}
-    answer = dict(parse_qsl(urlsplit(callback.open(f"{gateway}/authorize?{urlencode(query)}")).query))
-    if answer.get("state") != state or answer.get("iss") != gateway:
+    if not options.without_pkce:
+        query |= {"code_challenge": challenge, "code_challenge_method": "S256"}
+    answer = dict(parse_qsl(urlsplit(callback.open(f"{server}/authorize?{urlencode(query)}")).query))
+    if answer.get("state") != state or answer.get("iss", server) != server:
         sys.exit("the response is not for this request")
     if "error" in answer:
         sys.exit(f"{answer['error']}: {answer.get('error_description')}; see {answer.get('error_uri')}")
@@ -46,7 +55,7 @@ def sign_in():
         grant_type="authorization_code",
         code=answer["code"],
         redirect_uri=callback.redirect_uri,
-        code_verifier=verifier,
+        **({} if options.without_pkce else {"code_verifier": verifier}),
     )
 
 
@@ -57,5 +66,5 @@ else:
 if "refresh_token" in token:
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as output:
         output.write(token["refresh_token"])
-request = urllib.request.Request(gateway + "/api/me", headers={"Authorization": "Bearer " + token["access_token"]})
+request = urllib.request.Request(server + "/api/me", headers={"Authorization": "Bearer " + token["access_token"]})
 print("signed in as", json.load(urllib.request.urlopen(request))["user"])
