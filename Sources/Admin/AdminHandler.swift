@@ -78,14 +78,15 @@ final class AdminHandler: RequestHandler {
 
   /// Not called, like the next two functions: the proxy calls them only for responses to forwarded requests, and this
   /// listener forwards none.
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
+  {
     .withhold
   }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
-  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     switch failure {
     case .request(let error): AdminHandler.textResponse(error.status, error.description + "\n")
     case .timeout: AdminHandler.textResponse(408, "the request did not arrive in time\n")

@@ -12,20 +12,20 @@ public struct Request: Sendable {
   public var body: [UInt8]
   /// The client that sent the request.
   public var peer: Peer
-  /// The sequence number of the request in its worker. The request id in the log is computed from it.
-  public var sequenceNumber: UInt64
+  /// The facts from which the id of the request follows.
+  public var reference: RequestReference
 
   /// Creates a request.
   public init(
     method: String, target: String, headers: Headers = Headers(), body: [UInt8] = [], peer: Peer = Peer(),
-    sequenceNumber: UInt64 = 0
+    reference: RequestReference = RequestReference()
   ) {
     self.method = method
     self.target = target
     self.headers = headers
     self.body = body
     self.peer = peer
-    self.sequenceNumber = sequenceNumber
+    self.reference = reference
   }
 
   /// The target up to the first question mark.

@@ -248,7 +248,7 @@ public final class HeadIndex {
     case .upgrade: options.upgrade = true
     // These options are permitted and have no effect.
     case .te, .trailer, .proxyConnection, .http2Settings: break
-    case .none, .common, .link:
+    case .none, .common, .requestID, .link:
       for index in 0..<count where HeadIndex.equalAfterFolding(bytes, records[index].name, token) {
         records[index].isNamedByConnection = true
       }

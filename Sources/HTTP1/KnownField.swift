@@ -50,6 +50,8 @@ public enum KnownField: UInt8, Sendable {
   case strictTransportSecurity
   /// Any other field that a `Connection` option must not remove (RFC 9110, section 7.6.1).
   case endToEnd
+  /// `X-Request-ID`. `IdentityFields` treats it like a `common` field.
+  case requestID
   /// A field that is common in requests and that the proxy does not evaluate. No built-in glob of `IdentityFields`
   /// matches it, so it is compared only with configured globs.
   case common
@@ -61,7 +63,7 @@ extension KnownField {
 
   /// True if a name with special characters that folds to a name of this kind is `irregular`; false if such a name is
   /// `disguised`.
-  var isIrregularIfFolded: Bool { self == .none || self == .identity || self == .common }
+  var isIrregularIfFolded: Bool { self == .none || self == .identity || self == .common || self == .requestID }
 }
 
 /// A folded field name (`foldedInName`). `high` and `low` contain its last 16 bytes, so that a look-up compares two
@@ -159,7 +161,7 @@ struct KnownFieldTable {
     ("sec-ch-ua-mobile", .common), ("sec-ch-ua-platform", .common), ("sec-websocket-key", .common),
     ("sec-websocket-version", .common), ("sec-websocket-extensions", .common), ("sec-websocket-protocol", .common),
     ("sec-gpc", .common), ("dnt", .common), ("priority", .common), ("x-requested-with", .common),
-    ("x-csrf-token", .common), ("x-xsrf-token", .common), ("x-request-id", .common), ("x-correlation-id", .common),
+    ("x-csrf-token", .common), ("x-xsrf-token", .common), ("x-request-id", .requestID), ("x-correlation-id", .common),
     ("traceparent", .common), ("tracestate", .common), ("baggage", .common), ("last-event-id", .common),
     ("content-language", .common), ("access-control-request-method", .common),
     ("access-control-request-headers", .common),

@@ -27,7 +27,7 @@ public final class LegacyHandler: RequestHandler {
 
   /// Never called, because the handler forwards no request.
   public func passingLocation(
-    _ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64
+    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
   ) -> LocationVerdict {
     .keep
   }
@@ -38,7 +38,7 @@ public final class LegacyHandler: RequestHandler {
   public func editPassing(_ response: inout Response) {}
 
   /// Returns the error page for a request that the proxy refuses before it calls the handler.
-  public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
+  public func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     switch failure {
     case .request(let error): LegacyPage.message(status: error.status, "Bad request", error.description)
     case .timeout: LegacyPage.message(status: 408, "Too slow", "The request did not arrive in time.")

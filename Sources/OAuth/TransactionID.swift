@@ -30,10 +30,17 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The identifier depends on the code and on the random id of the transaction. So two logins have different
   /// identifiers even if the upstream issues the same short code again, and two codes of one transaction begin
-  /// different logins.
+  /// different logins. The first half is that of the transaction, so that both have the same ``flow``.
   public init(ofLoginWith code: UpstreamCodeDigest, in transaction: TransactionID) {
-    bytes = zip(code.bytes, transaction.bytes).map { $0 ^ $1 }
+    let half = TransactionID.byteCount / 2
+    bytes =
+      transaction.bytes.prefix(half)
+      + zip(code.bytes, transaction.bytes).dropFirst(half).map { $0 ^ $1 }
   }
+
+  /// The id that a transaction and the logins that begin in it have in common: the first half, in lower-case
+  /// hexadecimal.
+  public var flow: String { Hex.encode(Array(bytes.prefix(TransactionID.byteCount / 2))) }
 
   /// The identifier in lower-case hexadecimal.
   public var description: String {

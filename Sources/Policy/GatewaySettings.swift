@@ -78,6 +78,11 @@ public struct GatewaySettings: Sendable {
   /// The origins whose scripts may send requests to the endpoints that clients call directly (CORS). Default: none.
   public var corsOrigins: [Origin] = []
 
+  /// The messages that carry the id of their request. Default: those of the gateway.
+  public var requestIDs = RequestIDMessages.own
+  /// The treatment of requests without a trace. Default: the gateway starts one.
+  public var traceContext = TraceContextRule.start
+
   /// Creates settings. Properties that are not arguments have their defaults.
   public init(origin: Origin, issuer: String, listeners: [ListenerSettings], admin: SocketAddress?, replicas: Int = 1) {
     self.origin = origin
@@ -209,6 +214,19 @@ public struct GatewaySettings: Sendable {
         without this member (RFC 8414, section 2)
         """,
         default: "see [below](#metadata)"),
+      .choice(
+        "request_ids", \.requestIDs,
+        """
+        The messages whose `X-Request-ID` is the id of the request in the decision log. `own`: the requests that the \
+        gateway makes, the answers of OAuth endpoints, and errors. `all`: also messages that pass, and those of \
+        observed clients
+        """),
+      .choice(
+        "trace_context", \.traceContext,
+        """
+        The `traceparent` of requests at the OAuth endpoints (W3C Trace Context). The log has the id of the trace. \
+        `start`: a request without a valid field gets one. `continue`: only valid fields are forwarded
+        """),
       .customReader(
         "cors_origins",
         .list(.text("https origins; http on loopback hosts", pattern: "^https?://[^/?#@]+$"), allowsSingleValue: true),

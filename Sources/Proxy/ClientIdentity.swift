@@ -77,13 +77,22 @@ final class ClientIdentity {
     guard isTrusted else {
       return ClientFacts(
         peer: Peer(address: peerHost, isSecure: isSecure, isLoopback: isLoopback), forwardedHost: nil,
-        requestNumber: requestNumber)
+        reference: RequestReference(number: requestNumber))
     }
     let client = effectiveClient(bytes, fields)
     return ClientFacts(
       // The client of a proxy is on another machine, and only the proxy knows whether the client uses TLS.
       peer: Peer(address: client.address, isSecure: client.isSecure, isLoopback: false),
-      forwardedHost: client.host, requestNumber: requestNumber)
+      forwardedHost: client.host,
+      reference: RequestReference(number: requestNumber, proxyID: requestID(bytes, fields)))
+  }
+
+  /// Returns the id that the proxy gave to the request; `nil` if the field is missing, repeated or malformed.
+  private func requestID(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> String? {
+    guard let range = fields.onlyValue(of: .requestID), RequestReference.isID(bytes.extracting(range)) else {
+      return nil
+    }
+    return text(bytes, range)
   }
 
   private func effectiveClient(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> EffectiveClient {

@@ -64,6 +64,8 @@ public struct ProxyConfiguration: Sendable {
   /// Globs of names of request fields that every client may send although a built-in glob matches or the name contains
   /// an `_`.
   public var keptFields: [String] = []
+  /// True if the proxy sets `X-Request-ID` in every request to the upstream and in every response.
+  public var addsRequestIDs = false
   /// The protocols, in lower case, that an `Upgrade` field may request.
   public var upgrades: Set<String> = []
   /// The limits of HTTP/2 connections; `nil` if only HTTP/1.1 is enabled.

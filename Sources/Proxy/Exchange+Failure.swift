@@ -46,8 +46,8 @@ extension Exchange {
     if state.isHeadInBuffer { fromClient.consume(head.length) }
     guard let failure else { return }
     await clientConnection.answer(
-      worker.handler.failure(failure, as: form), to: head.method, minorVersion: head.minorVersion, began: began,
-      .refused)
+      worker.handler.failure(failure, as: form, request: clientConnection.reference), to: head.method,
+      minorVersion: head.minorVersion, began: began, .refused)
   }
 
   /// Returns the form of the error response that the request asks for; a page if the request head is no longer

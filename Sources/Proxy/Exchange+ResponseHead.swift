@@ -38,6 +38,9 @@ extension Exchange {
         throw .withheld(worker.response(from: parsed, input))
       }
       worker.handler.editPassing(&edited)
+      if worker.settings.configuration.addsRequestIDs {
+        edited.headers.set(RequestReference.fieldName, worker.handler.requestID(clientConnection.reference))
+      }
       input.consume(parsed.length)
       return try beginFromValue(edited, parsed, head)
     } else {
@@ -53,7 +56,7 @@ extension Exchange {
     let replacements =
       fields.hasLocationOrLink
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
-    let added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings)
+    let added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings, requestID: requestIDLine)
     // 256 bytes are enough for the `Date`, framing and `Connection` fields.
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
@@ -65,11 +68,12 @@ extension Exchange {
     let (settings, framingField, minorVersion) = (worker.settings, framing.field, head.minorVersion)
     let date = fields.has(.date) ? [] : worker.dateLine
     let strictTransport = clientConnection.strictTransport
+    let requestID = requestIDLine
     func write(to sink: some ResponseHeadSink) {
       input.withSpan { bytes in
         ResponseRewriter.write(
           parsed, bytes, fields, framingField, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-          date: date, strictTransport: strictTransport, settings, to: sink)
+          date: date, strictTransport: strictTransport, requestID: requestID, settings, to: sink)
       }
     }
     if let stream = clientConnection.stream {
@@ -172,7 +176,7 @@ extension Exchange {
 
   private func outcome(for location: String) -> LocationRewriter.Outcome {
     LocationRewriter.outcome(
-      for: location, requestHasHandlerCookie: requestHasHandlerCookie, requestNumber: clientConnection.requestNumber,
+      for: location, requestHasHandlerCookie: requestHasHandlerCookie, request: clientConnection.reference,
       worker.handler, worker.settings.configuration)
   }
 

@@ -53,6 +53,8 @@ final class Exchange {
   var heldRequest = HeldRequest()
   /// True if the request carried the handler's own cookie (`ProxyConfiguration.handlerCookie`).
   private(set) var requestHasHandlerCookie = false
+  /// The `X-Request-ID` line for the upstream and for the client; empty unless the configuration adds such lines.
+  private(set) var requestIDLine: [UInt8] = []
   /// The status of the response.
   var status = 0
   /// The number of bytes received from the client since the exchange began.
@@ -93,6 +95,7 @@ final class Exchange {
     deadlines = ExchangeDeadlines(
       requestTimeout: worker.settings.configuration.limits.requestTimeout, now: poller.now)
     requestHasHandlerCookie = false
+    if !requestIDLine.isEmpty { requestIDLine = [] }
     status = 0
     uploaded = 0
   }
@@ -161,9 +164,13 @@ final class Exchange {
   /// upgrade to an allowed protocol.
   private func rewrite(_ head: RequestHead) -> Bool {
     let settings = worker.settings
+    if settings.configuration.addsRequestIDs {
+      let id = worker.handler.requestID(clientConnection.reference)
+      requestIDLine = Array("\(RequestReference.fieldName): \(id)\r\n".utf8)
+    }
     return fromClient.withSpan { bytes in
       let written = RequestRewriter.write(
-        head, bytes, requestFields, clientConnection.identity, settings, to: toUpstream)
+        head, bytes, requestFields, clientConnection.identity, settings, requestID: requestIDLine, to: toUpstream)
       requestHasHandlerCookie = written.requestHasHandlerCookie
       if written.dropsFields { clientConnection.reportDroppedFields(bytes) }
       return RequestRewriter.allowedUpgrade(head, bytes, settings) != nil

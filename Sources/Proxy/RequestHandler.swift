@@ -30,8 +30,10 @@ public protocol RequestHandler: AnyObject {
   /// - Parameters:
   ///   - requestHasHandlerCookie: true if the request carries the handler's own cookie
   ///     (`ProxyConfiguration.handlerCookie`).
-  ///   - requestNumber: the number of the request (`Request.sequenceNumber`).
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict
+  ///   - request: the request that the response answers.
+  func passingLocation(
+    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
+  ) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
   func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool
@@ -52,7 +54,11 @@ public protocol RequestHandler: AnyObject {
 
   /// Returns the gateway's response to a request that failed outside of `respond`: a page for people, or problem
   /// details for programs.
-  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response
+  func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response
+
+  /// Returns the id of a request for the `X-Request-ID` field of passing requests and their responses. Called only if
+  /// `ProxyConfiguration.addsRequestIDs` is true.
+  func requestID(_ request: RequestReference) -> String
 }
 
 extension RequestHandler {
@@ -63,6 +69,9 @@ extension RequestHandler {
 
   /// Returns false. For handlers that ignore links.
   public func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool { false }
+
+  /// Returns an empty id. For handlers whose configuration adds no ids.
+  public func requestID(_ request: RequestReference) -> String { "" }
 
   /// False. For handlers that do not report dropped fields.
   public var observesDroppedFields: Bool { false }
@@ -76,14 +85,14 @@ public struct ClientFacts {
   public let peer: Peer
   /// The host that the client used, according to a trusted proxy; `nil` if no trusted proxy names one.
   public let forwardedHost: String?
-  /// The number of the request in its worker (`Request.sequenceNumber`).
-  public let requestNumber: UInt64
+  /// The facts from which the id of the request follows.
+  public let reference: RequestReference
 
   /// Creates the facts of one request.
-  public init(peer: Peer, forwardedHost: String?, requestNumber: UInt64 = 0) {
+  public init(peer: Peer, forwardedHost: String?, reference: RequestReference = RequestReference()) {
     self.peer = peer
     self.forwardedHost = forwardedHost
-    self.requestNumber = requestNumber
+    self.reference = reference
   }
 }
 

@@ -24,9 +24,10 @@ enum RequestReader {
         headers.append(text(bytes, field.name), text(bytes, field.value))
       }
     }
+    let client = identity.facts(bytes, fields, requestNumber: number)
     return Request(
       method: text(bytes, head.methodRange), target: head.target.isEmpty ? emptyTarget(head) : text(bytes, head.target),
-      headers: headers, peer: identity.facts(bytes, fields, requestNumber: number).peer, sequenceNumber: number)
+      headers: headers, peer: client.peer, reference: client.reference)
   }
 
   /// Returns the target for an absolute URI without a path: `*`, the server as a whole, for OPTIONS (RFC 9112, section

@@ -77,8 +77,8 @@ enum ResponseRewriter {
 
   /// Returns the maximum number of bytes that `write` adds to the fields of the upstream, not counting replacements,
   /// `Date` and the end of the head (`appendEnd`).
-  static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Int {
-    var growth = settings.strictTransportLine.count
+  static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration, requestID: [UInt8] = []) -> Int {
+    var growth = settings.strictTransportLine.count + requestID.count
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
     for field in fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
     return growth
@@ -90,10 +90,11 @@ enum ResponseRewriter {
   ///   - date: the `Date` field to add; empty if the upstream sent one (RFC 9110, section 6.6.1).
   ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; if empty, the
   ///     upstream's is kept.
+  ///   - requestID: the `X-Request-ID` line that replaces the upstream's; empty to keep the upstream's.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
-    _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
+    requestID: [UInt8] = [], _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
     for index in 0..<fields.count where !fields[index].isNamedByConnection {
@@ -106,6 +107,7 @@ enum ResponseRewriter {
       case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
         sink.appendField(bytes, name: field.name, value: field.value, suffix: secureAttribute)
       case .strictTransportSecurity where !strictTransport.isEmpty: continue
+      case .requestID where !requestID.isEmpty: continue
       case .location where replacements.location != nil: continue
       case .contentLocation where replacements.contentLocation != nil: continue
       case .refresh where replacements.refresh != nil: continue
@@ -117,6 +119,7 @@ enum ResponseRewriter {
     if let refresh = replacements.refresh { sink.appendField("Refresh", FieldText.encode(refresh)) }
     sink.appendLine(date)
     sink.appendLine(strictTransport)
+    if !requestID.isEmpty { sink.appendLine(requestID) }
     sink.appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion)
   }
 
@@ -226,11 +229,11 @@ enum LocationRewriter {
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func outcome(
-    for value: String, requestHasHandlerCookie: Bool, requestNumber: UInt64, _ handler: any RequestHandler,
+    for value: String, requestHasHandlerCookie: Bool, request: RequestReference, _ handler: any RequestHandler,
     _ configuration: ProxyConfiguration
   ) -> Outcome {
     switch handler.passingLocation(
-      value, requestHasHandlerCookie: requestHasHandlerCookie, requestNumber: requestNumber)
+      value, requestHasHandlerCookie: requestHasHandlerCookie, request: request)
     {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unencodable

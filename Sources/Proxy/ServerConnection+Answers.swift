@@ -61,7 +61,8 @@ extension ServerConnection {
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
       return (response, fields)
     }
-    let failure = worker.handler.failure(.upstream(.malformed("a head that cannot be written")), as: .page)
+    let failure = worker.handler.failure(
+      .upstream(.malformed("a head that cannot be written")), as: .page, request: reference)
     if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
       return (failure, fields)
     }
@@ -103,7 +104,9 @@ extension ServerConnection {
     state.receivedHead(hasBody: true, keepsAlive: false)
     if hasSentPreface() { return await refuseHTTP2() }
     // The `Accept` field is unknown here.
-    await answer(worker.handler.failure(failure, as: .page), to: .get, minorVersion: 1, began: 0, .refused)
+    beginUnreadRequest()
+    await answer(
+      worker.handler.failure(failure, as: .page, request: reference), to: .get, minorVersion: 1, began: 0, .refused)
     await finish()
   }
 

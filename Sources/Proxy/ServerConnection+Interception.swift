@@ -24,7 +24,7 @@ extension ServerConnection {
     } catch {
       recordLimit(of: error, at: .afterHead)
       return await answer(
-        worker.handler.failure(error, as: ErrorForm(request.headers)), to: head.method,
+        worker.handler.failure(error, as: ErrorForm(request.headers), request: reference), to: head.method,
         minorVersion: head.minorVersion, began: began, .refused)
     }
     let upstream = Upstream(self)
@@ -135,13 +135,13 @@ extension ServerConnection {
       if body.decoder.isFinished || body.isBroken || input.receiveRoom == 0 { return routeForm(head, body.data) }
       if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
         recordLimit(of: .timeout, at: .afterHead)
-        return .answer(worker.handler.failure(.timeout, as: errorForm(head)))
+        return .answer(worker.handler.failure(.timeout, as: errorForm(head), request: reference))
       }
       switch receive() {
       case .moved, .wouldBlock: continue
       case .ended, .failed:
         let error = MessageError(status: 400, "a body that ended early")
-        return .answer(worker.handler.failure(.request(error), as: errorForm(head)))
+        return .answer(worker.handler.failure(.request(error), as: errorForm(head), request: reference))
       }
     }
   }

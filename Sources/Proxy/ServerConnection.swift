@@ -75,8 +75,10 @@ final class ServerConnection: Activity {
   private static let yieldAfter = 16
   let waiter: Waiter
   var exchange: Exchange?
+  /// The facts from which the id of the current or last request follows.
+  private(set) var reference = RequestReference()
   /// The number that the worker has given to the current or last request.
-  private(set) var requestNumber: UInt64 = 0
+  var requestNumber: UInt64 { reference.number }
 
   init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
     self.socket = socket
@@ -268,24 +270,28 @@ final class ServerConnection: Activity {
       state.refuseFurtherRequests()
     }
     followSettings()
-    requestNumber = worker.nextRequestNumber()
+    let number = worker.nextRequestNumber()
     let cancels = settings.configuration.cancelsHalfClosed && head.method.isSafe
     abandonment = cancels ? [.broken, .readClosed] : .broken
     let fields = requestFields
     return input.withSpan { bytes -> Route in
+      let client = identity.facts(bytes, fields, requestNumber: number)
+      reference = client.reference
       if RequestRewriter.isLoop(bytes, fields, settings) {
-        return .refuse(worker.handler.failure(.loop, as: ErrorForm(bytes, fields)))
+        return .refuse(worker.handler.failure(.loop, as: ErrorForm(bytes, fields), request: reference))
       }
-      let client = identity.facts(bytes, fields, requestNumber: requestNumber)
       let route = worker.handler.route(head, bytes, fields, client: client)
       if case .pass = route, fields.has(.contentType), GRPC.isCall(bytes, fields) {
         worker.metrics.grpcRefused()
         if identity.isHTTP2 { return .answer(GRPC.unimplemented) }
-        return .answer(worker.handler.failure(.request(GRPC.refusal), as: ErrorForm(bytes, fields)))
+        return .answer(worker.handler.failure(.request(GRPC.refusal), as: ErrorForm(bytes, fields), request: reference))
       }
       return route
     }
   }
+
+  /// Gives a number to a request whose head cannot be read, or to a connection that is refused before its first request.
+  func beginUnreadRequest() { reference = RequestReference(number: worker.nextRequestNumber()) }
 
   /// True if the client has disconnected. Also true if the client has ended its sending side, if this end cancels the
   /// current request (`cancelsHalfClosed`). Callers check this only until the response begins.

@@ -14,6 +14,9 @@ extension DecisionRecord {
     lines.appendMember("time", time.text)
     lines.appendMember("event", "decision")
     if let request { lines.appendMember("request", request) }
+    // The flow of an observed request is that of its digests.
+    if let flow, observed?.flow == nil { lines.appendMember("flow", flow) }
+    if let trace { lines.appendMember("trace", trace) }
     if let transaction { lines.appendMember("transaction", transaction) }
     if let family { lines.appendMember("family", family) }
     lines.appendMember("endpoint", endpoint.rawValue)

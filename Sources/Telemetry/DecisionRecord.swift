@@ -13,6 +13,11 @@ public final class DecisionRecord: Sendable {
   public let time: Timestamp
   /// The id that all lines about one request share.
   public let request: String?
+  /// The id that all lines of one sign-in share, from the authorization request to the last refresh; `nil` for requests
+  /// that belong to no known sign-in.
+  public let flow: String?
+  /// The id of the distributed trace to which the request belongs; `nil` if there is none.
+  public let trace: String?
   /// The id that all requests of one sign-in share; `nil` for requests that belong to no known sign-in.
   public let transaction: String?
   /// The id that the redemption of a code, the refreshes of its tokens and their revocation share.
@@ -56,7 +61,8 @@ public final class DecisionRecord: Sendable {
 
   /// Creates a record. The parameters are described at the members of the same name.
   public init(
-    time: Timestamp, request: String? = nil, transaction: String? = nil, family: String? = nil,
+    time: Timestamp, request: String? = nil, flow: String? = nil, trace: String? = nil, transaction: String? = nil,
+    family: String? = nil,
     endpoint: DecisionEndpoint,
     client: String? = nil, decision: DecisionKind,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
@@ -65,6 +71,8 @@ public final class DecisionRecord: Sendable {
   ) {
     self.time = time
     self.request = request
+    self.flow = flow
+    self.trace = trace
     self.transaction = transaction
     self.family = family
     self.endpoint = endpoint

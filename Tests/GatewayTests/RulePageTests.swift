@@ -53,13 +53,13 @@ struct RulePageTests {
       }
       let location = try await gateway.get(target).headers["Location"]
       #expect(location?.contains("&error_uri=") == true, "\(location ?? "")")
-      #expect(location?.contains("%2F.proofgate%2Frules%2Fpkce-required&") == true)
+      #expect(location?.contains("%2F.proofgate%2Frules%2Fpkce-required%23request%3D") == true)
       let token = try await gateway.send(
         Request(
           method: "POST", target: "/token", headers: ["Content-Type": "application/x-www-form-urlencoded"],
           body: Array("grant_type=password&client_id=x".utf8)))
       let members = try #require(JSONValue.members(of: token.body))
-      #expect(members["error_uri"] == .string(rules + "password-grant"))
+      #expect(members["error_uri"]?.text?.hasPrefix(rules + "password-grant#request=") == true)
     }
   }
 }

@@ -78,11 +78,12 @@ final class TestHandler: RequestHandler {
         return .response(Response(status: 200, body: request.body))
       }
     } catch {
-      return .response(failure(.upstream(error), as: .page))
+      return .response(failure(.upstream(error), as: .page, request: request.reference))
     }
   }
 
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
+  {
     if location.contains("forbidden") { return .withhold }
     if location.contains("bound"), requestHasHandlerCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }
@@ -106,7 +107,7 @@ final class TestHandler: RequestHandler {
     response.headers.set("X-Edited", "1")
   }
 
-  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     let status =
       switch failure {
       case .request(let error): error.status

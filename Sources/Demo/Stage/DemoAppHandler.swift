@@ -92,7 +92,8 @@ final class DemoAppHandler: RequestHandler {
 
   // The functions for forwarded requests are never called, because the handler forwards no request.
 
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
+  {
     .withhold
   }
 
@@ -100,7 +101,7 @@ final class DemoAppHandler: RequestHandler {
   func editPassing(_ response: inout Response) {}
 
   /// Returns the error page for a request that the server refuses before it calls the handler.
-  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     switch failure {
     case .request(let error): DemoAppPage.message(error.status, "Bad request", error.description)
     default: DemoAppPage.message(400, "Bad request", "The app cannot read this request.")

@@ -119,18 +119,26 @@ public struct RejectionResponse: Sendable {
   /// Returns the value of `error_uri`: the page on the rule (RFC 6749, sections 4.1.2.1 and 5.2). `nil` for an error that
   /// the upstream reported.
   ///
-  /// - Parameter rulesURL: The URL of the list of rules.
-  public func errorURI(below rulesURL: String) -> String? {
-    upstreamError == nil ? "\(rulesURL)/\(rejection.ruleID)" : nil
+  /// - Parameters:
+  ///   - rulesURL: The URL of the list of rules.
+  ///   - request: The id of the request, which the fragment of the URL names, so that an app developer who has only the
+  ///     error can ask the operator about it; `nil` for a URL without fragment.
+  public func errorURI(below rulesURL: String, request: String? = nil) -> String? {
+    guard upstreamError == nil else { return nil }
+    return "\(rulesURL)/\(rejection.ruleID)" + (request.map { "#request=\($0)" } ?? "")
   }
 
   /// The error response for the redirect URI, which a redirect or the link on a page sends there; `nil` if the error is
   /// delivered without a redirect and without a link.
-  public var response: AuthorizationResponse? {
+  public var response: AuthorizationResponse? { response(request: nil) }
+
+  /// Returns ``response`` with the id of the request in `error_uri`; `nil` for a request without id.
+  public func response(request: String?) -> AuthorizationResponse? {
     switch delivery {
     case .withoutRedirect: nil
     case .redirect(let redirect), .pageWithLink(let redirect):
-      redirect.response(error: errorCode, description: errorDescription, uri: errorURI(below: redirect.rulesURL))
+      redirect.response(
+        error: errorCode, description: errorDescription, uri: errorURI(below: redirect.rulesURL, request: request))
     }
   }
 

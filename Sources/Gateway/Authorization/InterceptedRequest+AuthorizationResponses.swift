@@ -45,9 +45,9 @@ extension InterceptedRequest {
     let client = transaction.flatMap { self.client($0.clientID) }
     switch refusal.delivery {
     case .redirect:
-      if let answer = refusal.response { return deliver(answer, to: client) }
+      if let answer = refusal.response(request: trail.requestID) { return deliver(answer, to: client) }
     case .pageWithLink:
-      if let location = refusal.response?.location {
+      if let location = refusal.response(request: trail.requestID)?.location {
         return pages.openApp(location: location, clientName: client?.displayName ?? "the app")
       }
     case .withoutRedirect: break

@@ -13,7 +13,7 @@ extension Gateway {
   /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
   /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
   public func passingLocation(
-    _ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64
+    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
   ) -> LocationVerdict {
     let locations = snapshot.locations
     if locations.leaksAuthorizationResponse(location) {
@@ -35,7 +35,7 @@ extension Gateway {
     if let observed = recordObservedResponse(location: location) {
       // The request was for a path that is not an endpoint, so it has no log line yet. The line has no address, because
       // the proxy does not pass the client's address to this function.
-      let trail = AuditTrail(requestNumber: requestNumber)
+      let trail = trail(for: request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.observed = observed
       record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
@@ -57,11 +57,12 @@ extension Gateway {
   /// refusal, or the withheld response itself if it need not be withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
     let began = SystemClock.monotonicNanoseconds()
-    let trail = AuditTrail(requestNumber: withheld.request.sequenceNumber)
+    let trail = trail(for: withheld.request)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status
     let intercepted = InterceptedRequest(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
-    let response = await PassingResponse(intercepted, withheld).respond()
+    var response = await PassingResponse(intercepted, withheld).respond()
+    if marksResponse(trail) { response.headers.set(RequestReference.fieldName, trail.requestID) }
     record(trail, status: response.status, peer: withheld.request.peer, began: began)
     return response
   }

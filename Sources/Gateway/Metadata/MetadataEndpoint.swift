@@ -80,10 +80,12 @@ struct MetadataEndpoint {
     let deadline = intercepted.upstream.poller.deadline(
       after: min(MetadataEndpoint.timeLimit, intercepted.policy.upstream.responseTimeout))
     var isUncertain = false
+    var headers: Headers = ["Accept": "application/json", "Accept-Encoding": "identity"]
+    intercepted.identify(&headers)
     for path in source.paths {
       let response = try await intercepted.upstream.send(
         OutboundRequest(
-          method: "GET", target: path, headers: ["Accept": "application/json", "Accept-Encoding": "identity"],
+          method: "GET", target: path, headers: headers,
           isSecret: false, peer: request.peer, deadline: deadline))
       intercepted.trail.upstreamStatus = response.head.status
       guard (response.length ?? 0) <= UpstreamMetadata.maximumLength else { continue }

@@ -16,6 +16,7 @@ extension InterceptedRequest {
     for field in request.headers.fields where !field.name.isEqualIgnoringCase(to: "host") {
       headers.append(field.name, field.value)
     }
+    identify(&headers)
     return OutboundRequest(
       method: request.method, target: request.target, headers: headers, body: request.body, peer: request.peer)
   }

@@ -32,14 +32,17 @@ extension Pages {
     let detail: HTML? = page.detail.map { "<p>\(Pages.markup($0))</p>\n" }
     let section: HTML? = page.section.map { "<div><dt>Standard</dt><dd>\(visible: $0)</dd></div>\n" }
     let transaction: HTML? = page.transaction.map {
-      "<div><dt>Reference</dt><dd><code>\(visible: $0)</code></dd></div>\n"
+      "<div><dt>Reference</dt><dd><code class=\"copied\">\(visible: $0)</code></dd></div>\n"
+    }
+    let request: HTML? = requestID.map {
+      "<div><dt>Request</dt><dd><code class=\"copied\">\(visible: $0)</code></dd></div>\n"
     }
     return """
       <section class="developer" aria-labelledby="developer">
       <h2 id="developer">\(page.status < 500 ? "For the developer of the app" : "Technical details")</h2>
       \(detail)<dl>
       <div><dt>Status</dt><dd>\(page.status)</dd></div>
-      \(rule)\(section)\(transaction)</dl>
+      \(rule)\(section)\(request)\(transaction)</dl>
       </section>
       """
   }
@@ -103,7 +106,7 @@ extension Pages {
     default:
       (
         "Something went wrong here", "An error on our side stopped your sign-in. Nothing was shared with the app.",
-        "Go back to the app and try again. If this page appears again, ask for help and mention the reference below."
+        "Go back to the app and try again. If this page appears again, ask for help and mention the request below."
       )
     }
   }

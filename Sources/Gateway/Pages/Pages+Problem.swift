@@ -13,8 +13,8 @@ extension Pages {
     }
   }
 
-  /// Returns problem details (RFC 9457, section 3). `type` is the URL of the rule's page, and the extension member `rule`
-  /// is the id of the rule.
+  /// Returns problem details (RFC 9457, section 3). `type` is the URL of the rule's page. The extension members `rule`
+  /// and `request` are the ids of the rule and of the request.
   private func problem(_ page: ErrorPage) -> Response {
     var members: [String: JSONValue] = [
       "type": .string(page.rule.map(ruleURL) ?? "about:blank"), "title": .string(ReasonPhrase.of(page.status)),
@@ -23,6 +23,7 @@ extension Pages {
     ]
     if let rule = page.rule { members["rule"] = .string(rule) }
     if let section = page.section { members["reference"] = .string(section) }
+    if let requestID { members["request"] = .string(requestID) }
     if let transaction = page.transaction { members["transaction"] = .string(transaction) }
     var response = Response(
       status: page.status,

@@ -13,11 +13,28 @@ public struct Pages: Sendable {
   public let branding: Branding
   /// The URL of the list of rules, for programs. The URLs of the pages on the rules begin with it.
   let rulesURL: String
+  /// The id of the request that the pages answer, for error pages; `nil` for pages without a request.
+  private(set) var requestID: String?
 
   /// Creates pages with the operator's branding, and the URL of the list of rules.
   public init(branding: Branding = Branding(), rulesURL: String = GatewaySettings.rulesPath) {
     self.branding = branding
     self.rulesURL = rulesURL
+  }
+
+  /// Returns the pages that answer the request with this id.
+  func naming(request id: String) -> Pages {
+    var pages = self
+    pages.requestID = id
+    return pages
+  }
+
+  /// Returns the response with the id of the request in its header.
+  func marked(_ response: Response) -> Response {
+    guard let requestID else { return response }
+    var response = response
+    response.headers.set(RequestReference.fieldName, requestID)
+    return response
   }
 
   /// Returns a page with `content` between the header and the footer that all pages share.

@@ -48,6 +48,7 @@ enum Stylesheet {
       font: .875em/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
       overflow-wrap: anywhere;
     }
+    .copied { -webkit-user-select: all; user-select: all; }
     :focus-visible { outline: 3px solid var(--accent); outline-offset: 3px; border-radius: .375rem; }
     .facts { border-top: 1px solid var(--line); margin-top: 1.75rem; }
     .facts > div { padding: .875rem 0; border-bottom: 1px solid var(--line); }

@@ -31,9 +31,10 @@ final class CheckHandler: RequestHandler {
 
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let began = SystemClock.monotonicNanoseconds()
-    let trail = AuditTrail(requestNumber: request.sequenceNumber)
+    let trail = gateway.trail(for: request)
     trail.endpoint = .check
-    let response = await response(to: request, upstream, trail)
+    var response = await response(to: request, upstream, trail)
+    response.headers.set(RequestReference.fieldName, trail.requestID)
     gateway.record(trail, status: response.status, peer: request.peer, began: began)
     return .response(response)
   }
@@ -99,14 +100,15 @@ final class CheckHandler: RequestHandler {
 
   /// Not called, like the next two functions: the proxy calls them only for responses to forwarded requests, and this
   /// listener forwards none.
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, requestNumber: UInt64) -> LocationVerdict {
+  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
+  {
     .withhold
   }
 
   func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
   func editPassing(_ response: inout Response) {}
 
-  func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
+  func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     switch failure {
     case .request(let error): CheckHandler.makeResponse(error.status)
     case .timeout: CheckHandler.makeResponse(408)

@@ -85,6 +85,7 @@ struct TokenCheck {
   private func ask(_ form: UpstreamTokenRequest, at path: String) async throws(Failure) -> [String: JSONValue]? {
     var headers = TokenCheck.formFields
     if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
+    gateway.identify(&headers, trail)
     let (status, body): (Int, [UInt8])
     do throws(UpstreamFailure) {
       let answer = try await upstream.send(

@@ -1,11 +1,16 @@
 import Enforcement
+import HTTP
 import OAuth
 import Telemetry
 
 /// Collects the facts about one request that go to the decision log and the metrics.
 final class AuditTrail {
-  /// The sequence number of the request in its worker.
-  let requestNumber: UInt64
+  /// The facts from which the ids of the request and of its trace follow.
+  let reference: RequestReference
+  /// The id of the request, which all its lines in the log have in common.
+  let requestID: String
+  /// The trace to which the request belongs (W3C Trace Context); `nil` if there is none.
+  var trace: TraceContext?
   var endpoint = DecisionEndpoint.otherPath
   /// The client id in the request, cut to 256 bytes if the policy does not list it; `nil` if the request names none.
   var client: String?
@@ -39,9 +44,14 @@ final class AuditTrail {
   /// Further facts about an observed request.
   var observed: ObservedRequest?
 
-  init(requestNumber: UInt64) {
-    self.requestNumber = requestNumber
+  init(_ reference: RequestReference, requestID: String) {
+    self.reference = reference
+    self.requestID = requestID
   }
+
+  /// The id that all lines of one sign-in have in common, from the authorization request to the last refresh; `nil` if
+  /// the sign-in is not known.
+  var flow: String? { (transaction ?? family)?.flow }
 
   /// Records the refusal and the findings of a decision. Findings include refusals that observe mode did not carry out.
   func record<Permit: Sendable>(_ outcome: DecisionWithFindings<Permit>) {

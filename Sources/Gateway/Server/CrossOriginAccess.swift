@@ -63,7 +63,8 @@ struct CrossOriginAccess: Sendable {
       return
     }
     response.headers.append("Access-Control-Allow-Origin", origin)
-    response.headers.append("Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, X-Proofgate-Rule")
+    response.headers.append(
+      "Access-Control-Expose-Headers", "Retry-After, WWW-Authenticate, X-Proofgate-Rule, X-Request-ID")
   }
 
   private static func isCrossOriginField(_ name: String) -> Bool {

@@ -23,7 +23,7 @@ public final class Gateway: RequestHandler {
   let random = RandomPool()
   private let worker: Int
   /// Distinguishes the requests of this thread in `RequestIDGenerator`: the index of a worker, or a later number.
-  private let requestSpace: Int
+  let requestSpace: Int
   private let metrics: WorkerMetrics
 
   /// Creates the gateway of the worker with the index `worker`; the first worker has index 0.
@@ -167,7 +167,7 @@ public final class Gateway: RequestHandler {
       let refusal = Enforcement.decideInteraction(userAgent: userAgent, userAgentGuard: session.userAgentGuard)
     else { return .pass }
     // No address to copy: this sign-in cannot continue in another browser.
-    return refuse(refusal.rejection, client, .page) { [pages] in pages.embeddedUserAgent(address: nil, $0) }
+    return refuse(refusal.rejection, client, .page) { $0.embeddedUserAgent(address: nil, $1) }
   }
 
   private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
@@ -200,7 +200,7 @@ public final class Gateway: RequestHandler {
 
   /// Logs and counts a refusal, but passes the request.
   private func observe(_ rejection: Rejection, _ client: ClientFacts, path: String?) -> Route {
-    let trail = AuditTrail(requestNumber: client.requestNumber)
+    let trail = trail(for: client.reference)
     trail.path = path
     trail.mode = EnforcementMode.observe.rawValue
     trail.recordWouldReject(rejection)
@@ -216,13 +216,14 @@ public final class Gateway: RequestHandler {
   ///   - show: Creates the response; `nil` for the error page or the problem details.
   private func refuse(
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil, detail: String? = nil,
-    showing show: ((ErrorPage) -> Response)? = nil
+    showing show: ((Pages, ErrorPage) -> Response)? = nil
   ) -> Route {
-    let trail = AuditTrail(requestNumber: client.requestNumber)
+    let trail = trail(for: client.reference)
     trail.path = path
     trail.recordRefusal(rejection)
     let page = ErrorPage(rejection, detail: detail)
-    let response = show?(page) ?? pages.error(page, as: form)
+    let pages = pages.naming(request: trail.requestID)
+    let response = pages.marked(show?(pages, page) ?? pages.error(page, as: form))
     record(trail, status: response.status, peer: client.peer, began: SystemClock.monotonicNanoseconds())
     return .refuse(response)
   }
@@ -246,10 +247,11 @@ public final class Gateway: RequestHandler {
     let began = SystemClock.monotonicNanoseconds()
     // `route` set the tag to the raw value of an endpoint, which is the index of the endpoint in `allCases`.
     let row = Endpoint.allCases[Int(routeTag)].row
-    let trail = AuditTrail(requestNumber: request.sequenceNumber)
+    let trail = trail(for: request)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
-    if row.scripts != .none, let preflight = snapshot.crossOrigin.preflightResponse(to: request) {
+    if row.scripts != .none, var preflight = snapshot.crossOrigin.preflightResponse(to: request) {
+      preflight.headers.set(RequestReference.fieldName, trail.requestID)
       record(trail, status: preflight.status, peer: request.peer, began: began)
       return .response(preflight)
     }
@@ -260,7 +262,7 @@ public final class Gateway: RequestHandler {
     // Not reached: `route` refuses or passes the requests of such an endpoint and never intercepts them.
     case .refuse(let rejection):
       trail.recordRefusal(rejection)
-      reply = .response(pages.error(ErrorPage(rejection)))
+      reply = .response(intercepted.pages.error(ErrorPage(rejection)))
     }
     switch row.scripts {
     case .ofListedOrigins: reply.edit { snapshot.crossOrigin.edit(&$0, to: request) }
@@ -270,6 +272,7 @@ public final class Gateway: RequestHandler {
         reply.edit { snapshot.crossOrigin.edit(&$0, to: request, from: row.scripts == .ofClient ? client : nil) }
       }
     }
+    if marksResponse(trail) { reply.edit { $0.headers.set(RequestReference.fieldName, trail.requestID) } }
     record(trail, status: reply.status, peer: request.peer, began: began)
     if trail.decision == .reject, case .response(let response) = reply { return .refusal(response) }
     return reply
@@ -291,7 +294,7 @@ public final class Gateway: RequestHandler {
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
     guard resources.droppedFields.admit(name) else { return }
-    let trail = AuditTrail(requestNumber: client.requestNumber)
+    let trail = trail(for: client.reference)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
     record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
@@ -309,8 +312,9 @@ public final class Gateway: RequestHandler {
     resources.log.append(
       DecisionRecord(
         time: SystemClock.timestamp(),
-        request: resources.requestIDs.id(worker: requestSpace, number: trail.requestNumber),
-        transaction: trail.transaction?.description, family: trail.family?.description, endpoint: trail.endpoint,
+        request: trail.requestID,
+        flow: trail.flow, trace: trail.trace?.traceID, transaction: trail.transaction?.description,
+        family: trail.family?.description, endpoint: trail.endpoint,
         client: trail.client, decision: trail.decision, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
         findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
@@ -321,7 +325,7 @@ public final class Gateway: RequestHandler {
   // MARK: Failures of the proxy
 
   /// Returns the error response for a request that the proxy refused because of its HTTP message.
-  private func messageErrorResponse(_ error: MessageError, _ form: ErrorForm) -> Response {
+  private func messageErrorResponse(_ error: MessageError, _ form: ErrorForm, _ pages: Pages) -> Response {
     var response = pages.error(ErrorPage(status: error.status, detail: error.description), as: form)
     // RFC 9110, section 15.5.6, requires `Allow`. These are the methods that the proxy forwards. An endpoint that
     // accepts only some of them sends its own `Allow`.
@@ -331,7 +335,7 @@ public final class Gateway: RequestHandler {
 
   /// Returns 429 if the client's address has too many connections or requests (RFC 6585, section 4), and 503 for a
   /// limit that all clients share (RFC 9110, section 15.6.4).
-  private func limitResponse(_ limit: LimitKind, _ form: ErrorForm) -> Response {
+  private func limitResponse(_ limit: LimitKind, _ form: ErrorForm, _ pages: Pages) -> Response {
     let addressDetail: String? =
       switch limit {
       case .connectionsPerAddress: "too many connections from this address"
@@ -346,11 +350,16 @@ public final class Gateway: RequestHandler {
   }
 
   /// Returns the error page or problem details for a request that the proxy could not handle.
-  public func failure(_ failure: ProxyFailure, as form: ErrorForm) -> Response {
+  public func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
+    let pages = pages.naming(request: requestID(request))
+    return pages.marked(response(to: failure, form, pages))
+  }
+
+  private func response(to failure: ProxyFailure, _ form: ErrorForm, _ pages: Pages) -> Response {
     switch failure {
-    case .request(let error): messageErrorResponse(error, form)
+    case .request(let error): messageErrorResponse(error, form, pages)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"), as: form)
-    case .overloaded(let limit): limitResponse(limit, form)
+    case .overloaded(let limit): limitResponse(limit, form, pages)
     case .bodyTooLarge:
       pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"), as: form)
     case .loop:

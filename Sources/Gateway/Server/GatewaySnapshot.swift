@@ -83,6 +83,7 @@ public final class GatewaySnapshot: Sendable {
     settings.upgrades = upstream.upgrades
     settings.strippedFields = upstream.strippedHeaders
     settings.keptFields = upstream.keptHeaders
+    settings.addsRequestIDs = gateway.requestIDs == .all
     settings.cancelsHalfClosed = gateway.halfClose == .cancel
     let limits = gateway.limits
     settings.headerTimeout = limits.headerTimeout

@@ -39,7 +39,7 @@ final class InterceptedRequest {
   }
 
   var policy: Policy { gateway.policy }
-  var pages: Pages { gateway.pages }
+  var pages: Pages { gateway.pages.naming(request: trail.requestID) }
   var now: UnixTime { gateway.now }
 
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
@@ -125,6 +125,7 @@ final class InterceptedRequest {
         headers.append(field.name, field.value)
       }
     }
+    identify(&headers)
     return headers
   }
 

@@ -17,20 +17,30 @@ struct RequestIDGenerator: Sendable {
   ///   - worker: The index of the worker.
   ///   - number: The sequence number of the request in its worker.
   func id(worker: Int, number: UInt64) -> String {
+    Base64URL.encode(words(0..<2, worker: worker, number: number))
+  }
+
+  /// Returns the trace that begins with a request. Its ids do not reveal that of the request.
+  func trace(worker: Int, number: UInt64) -> TraceContext {
+    TraceContext(starting: words(2..<5, worker: worker, number: number))
+  }
+
+  /// Returns eight bytes for each number in `indices`.
+  private func words(_ indices: Range<Int>, worker: Int, number: UInt64) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(16)
+    bytes.reserveCapacity(8 * indices.count)
     // The standard library seeds `Hasher` at random in each process, unless the environment variable
     // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
     var keyed = Hasher()
     keyed.combine(secret)
     keyed.combine(worker)
     keyed.combine(number)
-    for half in 0..<2 {
+    for index in indices {
       var hasher = keyed
-      hasher.combine(half)
+      hasher.combine(index)
       let hash = UInt64(UInt(bitPattern: hasher.finalize()))
-      for index in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: hash &>> UInt64(index &* 8))) }
+      for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: hash &>> UInt64(byte &* 8))) }
     }
-    return Base64URL.encode(bytes)
+    return bytes
   }
 }

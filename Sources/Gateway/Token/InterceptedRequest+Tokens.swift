@@ -43,6 +43,7 @@ extension InterceptedRequest {
     ]
     if let authorization = form.authorization { headers.append("Authorization", authorization.reveal()) }
     if let agent = request.headers["User-Agent"] { headers.append("User-Agent", agent) }
+    identify(&headers)
     return try await upstream.send(
       OutboundRequest(
         method: "POST", target: path, headers: headers, body: Array(form.body.reveal().utf8), peer: request.peer))
@@ -154,7 +155,7 @@ extension InterceptedRequest {
     if refusal.rejection.status == 503 { headers.append("Retry-After", "\(ErrorPage.retryDelay.count)") }
     var response = tokenError(
       refusal.errorCode, status: refusal.rejection.status, description: refusal.errorDescription,
-      uri: refusal.errorURI(below: policy.gateway.rulesURL), headers: headers)
+      uri: refusal.errorURI(below: policy.gateway.rulesURL, request: trail.requestID), headers: headers)
     response.headers.append("X-Proofgate-Rule", refusal.rejection.ruleID)
     return response
   }

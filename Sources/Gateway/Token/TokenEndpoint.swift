@@ -88,9 +88,10 @@ struct TokenEndpoint {
   // MARK: Refresh tokens
 
   private func refresh(_ refreshRequest: RefreshRequest) async -> Response {
+    let opened: Opened<RefreshGrant> = intercepted.gateway.sealer.opened(refreshRequest.token.reveal())
+    if case .value(let grant) = opened { intercepted.trail.family = grant.family }
     let outcome = Enforcement.decideRefresh(
-      refreshRequest, opened: intercepted.gateway.sealer.opened(refreshRequest.token.reveal()),
-      policy: intercepted.policy, now: intercepted.now)
+      refreshRequest, opened: opened, policy: intercepted.policy, now: intercepted.now)
     if outcome.permit?.isAdopted == true { intercepted.trail.findings.append("refresh-token-raw") }
     intercepted.trail.record(outcome)
     switch outcome.decision {

@@ -1,0 +1,15 @@
+/// The messages that carry the id of their request (`gateway.request_ids`).
+public enum RequestIDMessages: String, Sendable, CaseIterable {
+  /// The requests that the gateway makes, and the responses that it makes or changes.
+  case own
+  /// All messages, also those that pass and those of observed clients.
+  case all
+}
+
+/// The treatment of intercepted requests without a trace (`gateway.trace_context`; W3C Trace Context).
+public enum TraceContextRule: String, Sendable, CaseIterable {
+  /// The gateway starts a trace.
+  case start
+  /// The request stays without a trace.
+  case `continue`
+}
