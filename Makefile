@@ -143,7 +143,7 @@ deploy-check: deps
 
 ## documents: runs the commands of the documents, and checks the policies, the links and the programs in them
 documents: deps
-	$(call install,python3 python3-yaml curl)
+	$(call install,python3 python3-yaml curl openssl)
 	swift build --product proofgate
 	Tests/Documents/run $(DOCUMENTS_OPTIONS)
 

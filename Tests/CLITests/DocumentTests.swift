@@ -82,15 +82,15 @@ struct DocumentTests {
     let errors = try Program.run("fly").errors
     let list = try #require(errors.components(separatedBy: "the commands are ").last)
     let known = Set(list.components(separatedBy: "`").filter { $0.allSatisfy(\.isLetter) && !$0.isEmpty })
-    var files = ["README.md", "deploy/README.md", "policies/proofgate.schema.json"]
+    var files = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "deploy/README.md", "policies/proofgate.schema.json"]
     let folder = Repository.root.appendingPathComponent("docs")
     files += try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".md") }
       .map { "docs/" + $0 }
     var named: Set<String> = []
     for file in files {
       let text = try Repository.read(file)
-      // In code: after a backtick, at the beginning of an indented line, or after a path.
-      for pattern in ["`proofgate ", "    proofgate ", "/proofgate "] {
+      // In code: after a backtick, at the beginning of a line of a block, after a prompt, or after a path.
+      for pattern in ["`proofgate ", "\nproofgate ", "\n$ proofgate ", "    proofgate ", "/proofgate "] {
         for rest in text.components(separatedBy: pattern).dropFirst() {
           let word = rest.prefix { $0.isLetter && $0.isLowercase }
           guard rest.dropFirst(word.count).first.map({ " `\n".contains($0) }) ?? true, !word.isEmpty else { continue }
