@@ -1,5 +1,6 @@
 public import OAuth
 public import Reactor
+internal import Stores
 internal import Synchronization
 public import Time
 
@@ -24,7 +25,13 @@ public final class DocumentCache: Sendable {
   /// The maximum number of servers. Policies name fewer.
   private static let maximumShares = 128
 
+  /// The rate at which the programs of one network, /24 or /48, may request documents that have to be fetched, if these
+  /// led to no sign-in and the policy lists only a prefix of their URLs. It is lower than the rate of the server's share,
+  /// so that no network alone can use that up with invented URLs.
+  static let networkRate = TokenBucket.Rate(burst: 3, perMinute: 3)
+
   private let shares = Mutex<[String: DocumentShare]>([:])
+  private let networks = RateLimiter(DocumentCache.networkRate)
 
   /// Creates an empty cache.
   public init() {}
@@ -33,10 +40,13 @@ public final class DocumentCache: Sendable {
   ///
   /// - Parameters:
   ///   - isListed: True if the policy lists the URL itself, and not only a prefix of it.
+  ///   - requester: The IP address of the program that requests the document; `nil` for a program of this machine,
+  ///     whose network is not limited.
   ///   - poller: The poller of the worker on which the caller may wait.
   ///   - now: The current time.
   public func lookUp(
-    _ url: ClientDocumentURL, isListed: Bool = false, on poller: Poller, now: MonotonicTime
+    _ url: ClientDocumentURL, isListed: Bool = false, for requester: String? = nil, on poller: Poller,
+    now: MonotonicTime
   ) -> LookUp {
     shares.withLock { shares in
       if shares[url.authority] == nil, shares.count >= DocumentCache.maximumShares,
@@ -44,9 +54,10 @@ public final class DocumentCache: Sendable {
       {
         shares[unused] = nil
       }
-      return shares[url.authority, default: DocumentShare(now: now)].lookUp(url, isListed: isListed, now: now) {
-        AwaitedValue<Outcome>(on: poller)
-      }
+      return shares[url.authority, default: DocumentShare(now: now)].lookUp(
+        url, isListed: isListed, now: now,
+        mayFetchUnknown: { requester.map { networks.take(RateKey(network: $0), now: now) } ?? true },
+        makeValue: { AwaitedValue<Outcome>(on: poller) })
     }
   }
 

@@ -13,8 +13,11 @@ struct DocumentShare {
   static let failureLifetime: Milliseconds = 60_000
   /// The time for which a document is used after its lifetime while fetches fail: 24 hours.
   static let staleLifetime: Milliseconds = 86_400_000
-  /// The rate of fetches. Programs that invent URLs must not make the gateway flood a server.
+  /// The rate of fetches of known documents. Their servers must not be flooded.
   static let rate = TokenBucket.Rate(burst: 10, perMinute: 10)
+  /// The rate of fetches of unknown documents, for ten networks that use all of their own rate
+  /// (`DocumentCache.networkRate`).
+  static let unknownRate = TokenBucket.Rate(burst: 30, perMinute: 30)
 
   private struct Document {
     let metadata: ClientMetadata
@@ -34,14 +37,15 @@ struct DocumentShare {
   private var known: TokenBucket
 
   init(now: MonotonicTime) {
-    unknown = TokenBucket(DocumentShare.rate, now: now)
-    known = unknown
+    unknown = TokenBucket(DocumentShare.unknownRate, now: now)
+    known = TokenBucket(DocumentShare.rate, now: now)
   }
 
   var isFetching: Bool { !fetches.isEmpty }
 
+  /// - Parameter mayFetchUnknown: Returns false if the network of the request has requested too many unknown documents.
   mutating func lookUp(
-    _ url: ClientDocumentURL, isListed: Bool = false, now: MonotonicTime,
+    _ url: ClientDocumentURL, isListed: Bool = false, now: MonotonicTime, mayFetchUnknown: () -> Bool = { true },
     makeValue: () -> AwaitedValue<DocumentCache.Outcome>
   ) -> DocumentCache.LookUp {
     if let document = documents[url.text], now < document.freshUntil {
@@ -57,7 +61,10 @@ struct DocumentShare {
       return .wait(value)
     }
     let isKnown = isListed || documents[url.text]?.ledToSignIn == true
-    guard isKnown ? known.take(DocumentShare.rate, now: now) : unknown.take(DocumentShare.rate, now: now) else {
+    guard isKnown || mayFetchUnknown() else {
+      return .found(stale ?? .failure(.unavailable(.rate, "too many documents were requested from this network")))
+    }
+    guard isKnown ? known.take(DocumentShare.rate, now: now) : unknown.take(DocumentShare.unknownRate, now: now) else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []

@@ -22,13 +22,15 @@ extension DocumentFetcher {
   ///
   /// - Parameters:
   ///   - isListed: True if the policy lists the URL itself, and not only a prefix of it.
+  ///   - requester: The IP address of the program that requests the document; `nil` for a program of this machine.
   ///   - cache: The cache that all workers share.
   ///   - poller: The poller of the worker on which this function runs.
   ///   - gate: The limit on the handshakes of that worker.
   public func metadata(
-    at url: ClientDocumentURL, isListed: Bool = false, cache: DocumentCache, on poller: Poller, gate: HandshakeGate
+    at url: ClientDocumentURL, isListed: Bool = false, for requester: String? = nil, cache: DocumentCache,
+    on poller: Poller, gate: HandshakeGate
   ) async -> DocumentReading {
-    switch cache.lookUp(url, isListed: isListed, on: poller, now: poller.now) {
+    switch cache.lookUp(url, isListed: isListed, for: requester, on: poller, now: poller.now) {
     case .found(let outcome):
       let failure = outcome.failure
       var isLimited = false

@@ -1,7 +1,7 @@
 internal import Stores
 
-/// The bytes and entries that each holder (`StoreHolder`) has among the entries of one kind (`StoreKind`) that can be
-/// evicted. A holder is the client and network that entries are charged to.
+/// The bytes and entries that each holder (`StoreHolder`) has among the entries of one kind (`StoreKind`) whose values
+/// vary in length. A holder is the client and network that entries are charged to.
 struct HolderShares {
   /// The bytes and entries of one holder.
   private struct Share {
@@ -14,6 +14,9 @@ struct HolderShares {
   /// The holders with more than `EntryTable.protectedEntries` entries. Only their entries may be evicted for other
   /// holders.
   private var largeHolders: Set<UInt64> = []
+
+  /// The bytes and number of the entries of all unlisted clients (`StoreHolder.isUnlisted`).
+  private(set) var unlisted = (bytes: 0, count: 0)
 
   /// Returns the bytes of the holder's entries.
   func bytes(_ holder: UInt64) -> Int { shares[holder]?.bytes ?? 0 }
@@ -30,6 +33,7 @@ struct HolderShares {
     share.bytes += bytes
     share.count += count
     shares[holder] = share
+    countUnlisted(holder, bytes: bytes, count: count)
     if share.count > EntryTable.protectedEntries { largeHolders.insert(holder) }
   }
 
@@ -38,7 +42,14 @@ struct HolderShares {
     guard var share = shares[holder] else { return }
     share.bytes -= bytes
     share.count -= 1
+    countUnlisted(holder, bytes: -bytes, count: -1)
     shares[holder] = share.count == 0 ? nil : share
     if share.count <= EntryTable.protectedEntries { largeHolders.remove(holder) }
+  }
+
+  private mutating func countUnlisted(_ holder: UInt64, bytes: Int, count: Int) {
+    guard StoreHolder.isUnlisted(holder) else { return }
+    unlisted.bytes += bytes
+    unlisted.count += count
   }
 }

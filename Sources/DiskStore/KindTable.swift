@@ -67,7 +67,7 @@ final class KindTable {
     isEvictable = properties.whenFull == .evict
     if case .upTo = properties.size { countsBytes = true } else { countsBytes = false }
     chargeLimit = max(EntryTable.protectedEntries, capacity / properties.holderDivisor)
-    charges = HolderCharges(limit: chargeLimit)
+    charges = HolderCharges(limit: chargeLimit, unlistedLimit: capacity / 2)
     statements = try KindStatements(kind, in: database)
     nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(properties.name)")
     firstID = nextID
@@ -83,16 +83,18 @@ final class KindTable {
   /// Counts the entries of the file: at the start, and after a transaction that failed.
   func load(from database: Database) throws(SQLiteError) {
     holderShares = HolderShares()
-    charges = HolderCharges(limit: chargeLimit)
+    charges = HolderCharges(limit: chargeLimit, unlistedLimit: capacity / 2)
     if !countsBytes {
       usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))
       usage.bytes = usage.entries * bytesPerEntry
-      // Entries of an earlier process are not charged to a holder. A holder without a limit has the index 0.
+      // Entries of an earlier process are not charged to a holder. A holder that is not counted has the index 0.
       let charged = try database.prepare(
-        "SELECT holder, count(*) FROM \(kind.properties.name) WHERE id >= ? AND holder > 0 GROUP BY holder")
+        "SELECT holder, count(*), id >= ? AS own FROM \(kind.properties.name) WHERE holder > 0 GROUP BY holder, own")
       try charged.bind(1, firstID)
       while try charged.step() {
-        charges.restore(UInt16(truncatingIfNeeded: charged.number(0)), count: Int(charged.number(1)))
+        charges.restore(
+          UInt16(truncatingIfNeeded: charged.number(0)), count: Int(charged.number(1)),
+          isOfThisProcess: charged.number(2) == 1)
       }
       return
     }
@@ -232,6 +234,10 @@ final class KindTable {
   /// exceed its limit with the new entry. Then removes expired entries of any holder, and at last evicts entries of the
   /// largest holders. Returns false if there is still no room.
   private func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(SQLiteError) -> Bool {
+    if holder.isUnlisted, !isEvictable, !hasUnlistedRoom(for: size) {
+      try sweep(now: now, atMost: KindTable.maximumSweep)
+      guard hasUnlistedRoom(for: size) else { return false }
+    }
     if holder.isLimited {
       while holderShares.count(holder.fingerprint) >= EntryTable.protectedEntries,
         holderShares.bytes(holder.fingerprint) + size > maximumBytesPerHolder
@@ -248,6 +254,11 @@ final class KindTable {
 
   private func hasRoom(for size: Int) -> Bool {
     usage.bytes + size <= usage.share && usage.entries < capacity
+  }
+
+  /// True if the entries of all unlisted clients are within half of the share with another one of `size` bytes.
+  private func hasUnlistedRoom(for size: Int) -> Bool {
+    holderShares.unlisted.bytes + size <= usage.share / 2 && holderShares.unlisted.count < capacity / 2
   }
 
   private func evictOldest(of holder: UInt64) throws(SQLiteError) -> Bool {
@@ -271,7 +282,7 @@ final class KindTable {
       holderShares.remove(UInt64(bitPattern: row.holder), bytes: size)
     } else {
       usage.bytes -= bytesPerEntry
-      if row.id >= firstID { charges.release(UInt16(truncatingIfNeeded: row.holder)) }
+      charges.release(UInt16(truncatingIfNeeded: row.holder), isOfThisProcess: row.id >= firstID)
     }
   }
 }

@@ -2,7 +2,7 @@ internal import Time
 
 /// The table of one kind of entry (`StoreKind`) whose values vary in length. The entries of most of these kinds may be
 /// evicted, because the loss of an entry only makes a client or user repeat a step. For any other kind, a new entry is
-/// refused where an entry would have to be evicted.
+/// refused where an entry would have to be evicted, or where the unlisted clients would use more than half of the share.
 ///
 /// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
 /// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. A
@@ -57,6 +57,8 @@ package struct EntryTable: Sendable {
   private var largeHolders: Set<UInt64> = []
   private var wheel: ExpiryWheel
   private(set) var bytes = 0
+  /// The bytes and number of the entries of all unlisted clients (`StoreHolder.isUnlisted`).
+  private var unlisted = (bytes: 0, count: 0)
   private(set) var evictions: UInt64 = 0
 
   /// Creates an empty table.
@@ -121,6 +123,7 @@ package struct EntryTable: Sendable {
     entries[Int(number)]?.expiry = expiry
     holders[entry.holder]?.bytes += growth
     bytes += growth
+    countUnlisted(entry.holder, bytes: growth, count: 0)
     return true
   }
 
@@ -137,6 +140,10 @@ package struct EntryTable: Sendable {
 
   /// Evicts entries until there is room for `size` more bytes. Throws `.full` if no further entry may be evicted.
   private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(StoreError) {
+    if holder.isUnlisted, !isEvictable, !hasUnlistedRoom(for: size) {
+      removeExpired(now: now, atMost: Int.max)
+      guard hasUnlistedRoom(for: size) else { throw .full }
+    }
     if holder.isLimited {
       while let own = holders[holder.fingerprint], own.count >= EntryTable.protectedEntries,
         own.bytes + size > perHolder
@@ -155,6 +162,16 @@ package struct EntryTable: Sendable {
   }
 
   private func hasRoom(for size: Int) -> Bool { bytes + size <= share && count < capacity }
+
+  private func hasUnlistedRoom(for size: Int) -> Bool {
+    unlisted.bytes + size <= share / 2 && unlisted.count < capacity / 2
+  }
+
+  private mutating func countUnlisted(_ holder: UInt64, bytes: Int, count: Int) {
+    guard StoreHolder.isUnlisted(holder) else { return }
+    unlisted.bytes += bytes
+    unlisted.count += count
+  }
 
   private func chargedBytes(by holder: UInt64) -> Int { holders[holder]?.bytes ?? 0 }
 
@@ -196,6 +213,7 @@ package struct EntryTable: Sendable {
     holders[holder] = own
     if own.count == EntryTable.protectedEntries + 1 { largeHolders.insert(holder) }
     bytes += room + EntryTable.overhead
+    countUnlisted(holder, bytes: room + EntryTable.overhead, count: 1)
     index[key] = number
     wheel.insert(number, expiry: expiry, now: now)
   }
@@ -208,6 +226,7 @@ package struct EntryTable: Sendable {
     free.append(number)
     let size = entry.room + EntryTable.overhead
     bytes -= size
+    countUnlisted(entry.holder, bytes: -size, count: -1)
     if entry.older != EntryTable.none { entries[Int(entry.older)]?.newer = entry.newer }
     if entry.newer != EntryTable.none { entries[Int(entry.newer)]?.older = entry.older }
     guard var own = holders[entry.holder] else { return }

@@ -51,7 +51,9 @@ public final class MemoryStore: EphemeralStore {
         let recordLength = RecordTable.recordLength(valueLength: length)
         let maximumRecords = entries ?? size / 100 * properties.percent / recordLength
         share = maximumRecords * recordLength
-        let charges = HolderCharges(limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor))
+        let charges = HolderCharges(
+          limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor),
+          unlistedLimit: maximumRecords / 2)
         // With several shards, one shard can be full before the kind has `entries` entries.
         let shards = entries == nil ? MemoryStore.shards : 1
         table = .records(

@@ -52,7 +52,8 @@ public struct RefreshUse: Sendable {
     epoch = grant.epoch
     self.token = token
     self.isAdopted = isAdopted
-    holder = StoreHolder(client: isListed ? grant.clientID : nil, address: address, isLoopback: isLoopback)
+    holder = StoreHolder(
+      client: isListed ? grant.clientID : nil, address: address, isLoopback: isLoopback, isUnlisted: !isListed)
     network = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
   }
 

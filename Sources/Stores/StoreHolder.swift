@@ -6,12 +6,18 @@ public import OAuth
 /// (`StoreKind.Properties.holderDivisor`), so that no holder can fill the share of a kind alone. Networks are IPv4 /24
 /// and IPv6 /56, the usual sizes for one customer or one site.
 public struct StoreHolder: Hashable, Sendable {
-  /// A hash with a key of this process. An attacker who knew the key could choose a client and network with the same
-  /// hash as another holder, and use up the limit of that holder.
+  /// A hash with a key of this process, whose lowest bit says whether the client is unlisted. An attacker who knew the
+  /// key could choose a client and network with the same hash as another holder, and use up the limit of that holder.
   package let fingerprint: UInt64
   /// True if the holder is limited. Requests from this machine are not limited: a reverse proxy on this machine that is
   /// not in `trusted_proxies` would make all clients one holder.
   package let isLimited: Bool
+  /// True for a client that the policy does not list. All of these clients together may use at most half of a share that
+  /// is never evicted, because their ids and networks cost little. So listed clients always have the other half.
+  package var isUnlisted: Bool { StoreHolder.isUnlisted(fingerprint) }
+
+  /// Returns true if `fingerprint` belongs to a client that the policy does not list.
+  package static func isUnlisted(_ fingerprint: UInt64) -> Bool { fingerprint & 1 == 1 }
 
   /// Creates a holder.
   ///
@@ -19,11 +25,12 @@ public struct StoreHolder: Hashable, Sendable {
   ///   - client: the client; `nil` charges the network alone.
   ///   - address: the IP address of the request, as text.
   ///   - isLoopback: true if the request comes from this machine.
-  public init(client: ClientID? = nil, address: String, isLoopback: Bool = false) {
+  ///   - isUnlisted: true if the policy does not list the client of the request.
+  public init(client: ClientID? = nil, address: String, isLoopback: Bool = false, isUnlisted: Bool = false) {
     var hasher = Hasher()
     hasher.combine(client)
     hasher.combine(NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 56))
-    fingerprint = UInt64(truncatingIfNeeded: hasher.finalize())
+    fingerprint = UInt64(truncatingIfNeeded: hasher.finalize()) & ~1 | (isUnlisted ? 1 : 0)
     isLimited = !isLoopback
   }
 }

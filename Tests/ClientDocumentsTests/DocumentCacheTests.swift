@@ -99,19 +99,45 @@ struct DocumentCacheTests {
     }
   }
 
-  @Test("Of many documents of one host, ten are fetched in a minute, and the others are temporarily unavailable")
+  @Test("Of many unknown documents of one host, thirty are fetched in a minute, and the others are unavailable")
   func rate() async throws {
     try await FetchWorker.run { worker in
       let server = try DocumentServer(on: worker, Answer().script)
       let fetcher = try Fixture.fetcher(NameAnswers([server.address]))
       let cache = DocumentCache()
       var outages: [DocumentOutage?] = []
-      for number in 0..<12 {
+      for number in 0..<32 {
         let url = try Fixture.url(server.address.port, "/\(number).json")
         outages.append(await Self.read(fetcher, url, cache, on: worker).outcome.outage)
       }
-      #expect(outages == Array(repeating: nil, count: 10) + [.rate, .rate])
-      #expect(server.connections == 10)
+      #expect(outages == Array(repeating: nil, count: 30) + [.rate, .rate])
+      #expect(server.connections == 30)
+    }
+  }
+
+  @Test("One network causes three fetches of unknown documents in a minute, and does not delay those of other networks")
+  func networks() async throws {
+    try await FetchWorker.run { worker in
+      let cache = DocumentCache()
+      let now = worker.poller.now
+      let (poller, host) = (worker.poller, "https://app.example/")
+      func isFetched(_ path: String, from requester: String?, isListed: Bool = false) throws -> Bool {
+        let url = try #require(ClientDocumentURL(parsing: host + path))
+        if case .fetch = cache.lookUp(url, isListed: isListed, for: requester, on: poller, now: now) { return true }
+        return false
+      }
+      for number in 0..<10 {
+        // All addresses are in one /24, and in one /48.
+        for (family, address) in [("a", "192.0.2.\(number)"), ("b", "2001:db8::\(number):1")] {
+          let isFirst = try isFetched("\(family)\(number)", from: address)
+          #expect(isFirst == (number < 3))
+        }
+      }
+      let others = try [
+        isFetched("real", from: "198.51.100.1"), isFetched("local", from: nil),
+        isFetched("listed", from: "192.0.2.1", isListed: true),
+      ]
+      #expect(others == [true, true, true])
     }
   }
 }

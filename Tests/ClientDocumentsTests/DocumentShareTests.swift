@@ -72,11 +72,11 @@ struct DocumentShareTests {
     _ = share.finish(try Self.url("used"), .success(try Self.fetched("U")), now: Self.start)
     share.recordSignIn(try Self.url("used"))
     let later = Self.start + 300_000
-    for number in 0..<10 {
+    for number in 0..<30 {
       let invented = try result(&share, "invented\(number)", at: later)
       #expect(invented == "fetch")
     }
-    let next = try result(&share, "invented10", at: later)
+    let next = try result(&share, "invented30", at: later)
     #expect(next != "fetch")
     let used = try result(&share, "used", at: later)
     #expect(used == "fetch")
@@ -123,19 +123,22 @@ struct DocumentShareTests {
     }
   }
 
-  @Test("At most ten documents of a host are fetched at once, and ten per minute")
+  @Test("At most ten listed and thirty other documents of a host are fetched at once, and as many per minute")
   func rate() throws {
-    var share = DocumentShare(now: Self.start)
-    for number in 0..<10 {
-      let found11 = try result(&share, "d\(number)", at: Self.start)
-      #expect(found11 == "fetch")
+    for (isListed, limit, refill) in [(true, 10, 6_001), (false, 30, 2_001)] as [(Bool, Int, Milliseconds)] {
+      var share = DocumentShare(now: Self.start)
+      for number in 0..<limit {
+        let found = try result(&share, "d\(number)", isListed: isListed, at: Self.start)
+        #expect(found == "fetch")
+      }
+      let next = try result(&share, "next", isListed: isListed, at: Self.start)
+      #expect(next.hasPrefix("too many"))
+      let later = Self.start + refill
+      let refilled = try result(&share, "next", isListed: isListed, at: later)
+      #expect(refilled == "fetch")
+      let last = try result(&share, "last", isListed: isListed, at: later)
+      #expect(last.hasPrefix("too many"))
     }
-    let found12 = try result(&share, "d10", at: Self.start)
-    #expect(found12.hasPrefix("too many"))
-    let found13 = try result(&share, "d10", at: Self.start + 6_001)
-    #expect(found13 == "fetch")
-    let found14 = try result(&share, "d11", at: Self.start + 6_001)
-    #expect(found14.hasPrefix("too many"))
   }
 
   @Test("A document that led to no sign-in is evicted before one that did")

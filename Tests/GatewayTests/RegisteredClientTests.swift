@@ -293,6 +293,28 @@ struct RegisteredClientTests {
     }
   }
 
+  @Test("Registered clients of many networks fill half of a share of the store, and listed clients still get tokens")
+  func unlistedHalf() async throws {
+    let mail = try #require(ResourceURI(parsing: "https://mail.example.com/"))
+    let registration = try Self.policy().registration
+    let policy = try FixturePolicy.with { fixture in
+      fixture.resources = [ResourceSettings(uri: mail)]
+      fixture.registration = registration
+    }
+    try await GatewayFixture.run(policy, store: MemoryStore(entries: [.access: 20])) { gateway in
+      let id = try await id(gateway, Self.uri)
+      var statuses: [Int] = []
+      for network in 0..<12 {
+        let code = try await gateway.code(id, Self.usedURI)
+        let answer = try await gateway.redeem(code, id, Self.usedURI, headers: ["X-Forwarded-For": "10.0.\(network).1"])
+        statuses.append(answer.status)
+      }
+      #expect(statuses == Array(repeating: 200, count: 10) + [503, 503])
+      let listed = try await gateway.redeem(gateway.code("n1"), "n1", headers: ["X-Forwarded-For": "10.0.0.1"])
+      #expect(listed.status == 200, "\(listed.text)")
+    }
+  }
+
   @Test("A registered client may request only the scope of its registration")
   func scope() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -42,6 +42,26 @@ struct HolderBudgetsTests {
     #expect(charges(kind, .sample(1)) == HolderBudgets.maximumBurst(of: kind))
   }
 
+  @Test("All unlisted clients together may make half of the entries of a memory store that are never evicted")
+  func unlisted() {
+    for kind in StoreKind.allCases {
+      let limit = HolderBudgets.unlistedBurst(of: kind)
+      var made = 0
+      for network in 0..<1_000 where made <= limit {
+        let holder = StoreHolder(address: "10.\(network / 250).\(network % 250).1", isUnlisted: true)
+        made += charges(kind, holder)
+      }
+      if kind.properties.whenFull == .refuse { #expect(made == limit) } else { #expect(made > limit) }
+      // Listed clients are not affected, nor is an entry that was given back.
+      #expect(budgets.charge(kind, to: .sample(1), lifetime: 600, now: 0))
+      guard kind.properties.whenFull == .refuse else { continue }
+      let local = StoreHolder(address: "127.0.0.1", isLoopback: true, isUnlisted: true)
+      #expect(!budgets.charge(kind, to: local, lifetime: 600, now: 0))
+      budgets.giveBack(kind, to: local, lifetime: 600, now: 0)
+      #expect(budgets.charge(kind, to: local, lifetime: 600, now: 0))
+    }
+  }
+
   @Test("Requests from this machine are not limited")
   func loopback() {
     let holder = StoreHolder(address: "127.0.0.1", isLoopback: true)

@@ -97,6 +97,33 @@ struct StoreShareTests {
   }
 
   @Test(
+    "All clients that the policy does not list have half of a share that is never evicted, from however many networks",
+    arguments: StoreEngine.withShares, kept)
+  func unlisted(engine: StoreEngine, kind: StoreKind) async throws {
+    try await engine.run(size: 8 << 20, entries: [kind: 200]) { store async throws in
+      func unlisted(_ number: Int) -> StoreHolder {
+        // Some of the requests come from this machine.
+        StoreHolder(address: "10.1.\(number % 250).1", isLoopback: number % 10 == 0, isUnlisted: true)
+      }
+      for number in 0..<100 { try await store.add(.sample(kind, number), unlisted(number), seconds: 20_000) }
+      #expect(await failure { try await store.add(.sample(kind, 300), unlisted(200)) } == .full)
+      #expect(await failure { try await store.add(.sample(kind, 301), unlisted(210)) } == .full)
+      // Listed clients have the other half, also in the networks of the others.
+      for number in 100..<200 {
+        try await store.add(.sample(kind, number), StoreHolder(client: ClientID("app"), address: "10.1.\(number).1"))
+      }
+      for number in 0..<200 { #expect(try await store.get(.sample(kind, number)) != nil) }
+      // Their room is returned with an entry, and when entries expire.
+      for number in 100..<150 { _ = try await store.take(.sample(kind, number)) }
+      #expect(await failure { try await store.add(.sample(kind, 302), unlisted(201)) } == .full)
+      _ = try await store.take(.sample(kind, 0))
+      _ = try await store.take(.sample(kind, 1))
+      for number in 303..<305 { try await store.add(.sample(kind, number), unlisted(number)) }
+      #expect(await failure { try await store.add(.sample(kind, 305), unlisted(202)) } == .full)
+    }
+  }
+
+  @Test(
     "A holder above its part of an evictable share loses its own oldest entries", arguments: StoreEngine.withShares,
     evictable)
   func ownOldest(engine: StoreEngine, kind: StoreKind) async throws {

@@ -83,7 +83,8 @@ extension InterceptedRequest {
       return .unread(.unavailable(.address, "documents are not fetched"))
     }
     return await fetcher.metadata(
-      at: url, isListed: policy.clientDocuments?.lists(url) ?? false, cache: gateway.resources.documents,
+      at: url, isListed: policy.clientDocuments?.lists(url) ?? false,
+      for: request.peer.isLoopback ? nil : request.peer.address, cache: gateway.resources.documents,
       on: upstream.poller, gate: upstream.handshakes)
   }
 

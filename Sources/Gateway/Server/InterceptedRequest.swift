@@ -109,7 +109,9 @@ final class InterceptedRequest {
   /// of the store with many of them.
   func storeHolder(for id: ClientID?) -> StoreHolder {
     let listed = id.flatMap { policy.clients[$0]?.id }
-    return StoreHolder(client: listed, address: request.peer.address, isLoopback: request.peer.isLoopback)
+    return StoreHolder(
+      client: listed, address: request.peer.address, isLoopback: request.peer.isLoopback,
+      isUnlisted: id != nil && listed == nil)
   }
 
   /// Returns the header fields for a request to the upstream: those of the client's request, except `omittedFields`.
