@@ -113,7 +113,8 @@ let package = Package(
 
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
     module(
-      "Evaluation", ["Gateway", "PolicyFile", "YAML", "Enforcement", "PathReading", "Policy", "OAuth", "ByteText"]),
+      "Evaluation",
+      ["Gateway", "PolicyFile", "YAML", "Enforcement", "PathReading", "Policy", "OAuth", "JSON", "ByteText"]),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),

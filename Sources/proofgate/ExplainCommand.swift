@@ -10,6 +10,9 @@ struct ExplainCommand: ParsableCommand {
         The request is a URL or a path (a GET), a curl command line in quotes, or an HTTP request. Secrets of the policy \
         are not read: a client secret in the request counts as the right one, unless it is `wrong`. The exit code is 0 \
         for every decision.
+
+        With `--id` and `--log`, the command finds a decision in the log: by the id of an error page, of an `error_uri` or \
+        of the field X-Request-ID, or by a `flow`, which shows all lines of a sign-in.
         """)
   }
 
@@ -23,10 +26,24 @@ struct ExplainCommand: ParsableCommand {
     help: ArgumentHelp("A file with the request, in place of the argument; - is standard input.", valueName: "file"))
   var file: String?
 
+  @Option(help: ArgumentHelp("The id of a logged request or flow, or an error_uri with one.", valueName: "id"))
+  var id: String?
+
+  @Option(help: ArgumentHelp("The decision log in which to find the id; - is standard input.", valueName: "file"))
+  var log: String?
+
   @Flag(help: "Print the explanation as JSON.")
   var json = false
 
   func validate() throws {
+    if id != nil || log != nil {
+      guard let id, log != nil else { throw ValidationError("`--id` and `--log` belong together; give both") }
+      guard !LoggedDecision.id(in: id).isEmpty else { throw ValidationError("the id is empty") }
+      guard request == nil, file == nil else {
+        throw ValidationError("`--id` explains a logged decision; remove the request or `--file`")
+      }
+      return
+    }
     switch (request, file) {
     case (nil, nil): throw ValidationError("no request is given; write it in quotes, or name a file with `--file FILE`")
     case (.some, .some): throw ValidationError("the request is given twice; remove the argument or `--file`")
@@ -36,6 +53,7 @@ struct ExplainCommand: ParsableCommand {
   }
 
   func run() throws {
+    if let id, let log { return try explain(LoggedDecision.id(in: id), in: log) }
     let tried: TriedRequest
     if let request {
       tried = try parsed(request)
@@ -48,6 +66,25 @@ struct ExplainCommand: ParsableCommand {
     } else {
       Console.writeOutput("\(tried.method) \(tried.path): \(evaluation.title)\n\n\(evaluation.text)")
     }
+  }
+
+  /// Explains the decision with this id in a log.
+  private func explain(_ id: String, in log: String) throws {
+    let policy = try EvaluatedPolicy.read(policy).policy
+    let lines: [LoggedDecision]
+    do throws(InputFile.Problem) {
+      lines = try LogSearch(id, in: log).found
+    } catch {
+      Console.reportError("the log \(log) \(error.text)")
+      throw ExitCode.systemFailure
+    }
+    guard let decisions = LoggedDecisions(lines, with: id, policy) else {
+      Console.reportError(
+        "no decision in \(log) has the id `\(id)`; look in rotated logs and in those of the other replicas. An error in "
+          + "place of a response that should have passed (502, 503, 504) has no line")
+      throw ExitCode.policyErrors
+    }
+    Console.writeOutput(json ? try EvaluatedPolicy.json(decisions) : decisions.text)
   }
 
   private func parsed(_ text: String) throws(ValidationError) -> TriedRequest {

@@ -29,6 +29,15 @@ enum InputFile {
     return text
   }
 
+  /// Returns the content of a file of any length. The file is mapped if possible, so that it takes no memory.
+  static func map(_ path: String) throws(Problem) -> Data {
+    do {
+      return try Data(contentsOf: URL(fileURLWithPath: path), options: .mappedIfSafe)
+    } catch {
+      throw problem(error, path)
+    }
+  }
+
   private static func problem(_ error: any Error, _ path: String) -> Problem {
     var isDirectory = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
