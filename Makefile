@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
   bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
-  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring deploy-check install deb package-check documents clean
+  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
@@ -250,6 +250,14 @@ path-gate: deps-paths
 monitoring: deps-monitoring
 	swift build --product proofgate
 	Tests/Operations/monitoring --proofgate .build/debug/proofgate $(MONITORING_OPTIONS)
+
+## pages: checks the gateway's pages with chromium and axe: each language, desktop and phone, light and dark; AXE=axe.min.js
+pages: deps
+	$(call install,chromium python3)
+	@[ -f "$(AXE)" ] || { echo "make: name axe.min.js of axe-core with AXE=FILE" >&2; exit 1; }
+	rm -rf .build/pages && mkdir -p .build/pages/shots
+	PROOFGATE_WRITE_PAGES=$(CURDIR)/.build/pages swift test --no-parallel --filter GatewayTests.PageSamples
+	Tests/Browsers/pages .build/pages $(AXE) --screenshots .build/pages/shots
 
 clean:
 	rm -rf .build

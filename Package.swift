@@ -27,9 +27,10 @@ let crossModule =
   settings + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
 
 func module(
-  _ name: String, _ dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = settings
+  _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil,
+  settings: [SwiftSetting] = settings
 ) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: settings)
+  .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: settings)
 }
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -107,7 +108,9 @@ let package = Package(
         "ClientDocuments", "JSON",
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
         "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
-      ], settings: dataPath),
+      ],
+      // The program contains the texts of its pages, because it is one file.
+      resources: [.embedInCode("Texts/de.json"), .embedInCode("Texts/en.json")], settings: dataPath),
     module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "Time"]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 

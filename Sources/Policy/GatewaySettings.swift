@@ -35,7 +35,7 @@ public struct GatewaySettings: Sendable {
   /// The treatment of refresh tokens whose family (all refresh tokens of one sign-in) the store has lost. Default: a
   /// lost family may be refreshed once more.
   public var storeEpochRule = StoreEpochRule.once
-  /// The operator's name and help page for the gateway's pages. Default: neither.
+  /// The operator's name, help page, logo, color and texts for the gateway's pages. Default: none.
   public var branding = Branding()
   /// The limits for one client, one request and the whole process.
   public var limits = LimitSettings()
@@ -161,8 +161,9 @@ public struct GatewaySettings: Sendable {
         """
       ),
       .customReader(
-        "branding", .section("branding"), "The operator's name and help page, shown on the gateway's pages",
-        default: "neither"),
+        "branding", .section("branding"),
+        "The operator's name, help page, logo, color and texts on the gateway's pages",
+        default: "none"),
       .customReader(
         "limits", .section("limits"), "Limits for one client, one request and the whole process",
         default: "the defaults of its settings"),
@@ -293,30 +294,4 @@ public enum StoreEpochRule: String, Sendable, CaseIterable {
   case once
   /// No token of an earlier epoch is accepted.
   case strict
-}
-
-/// The operator's name and help page for the gateway's pages (`gateway.branding`).
-public struct Branding: Sendable {
-  /// The name of the operator; `nil` if the pages show none.
-  public var name: String?
-  /// The address of the help page: an https URL, or a path on the gateway's origin; `nil` if the pages have no link to
-  /// one.
-  public var supportURL: String?
-
-  /// Creates branding, by default without a name and a help page.
-  public init(name: String? = nil, supportURL: String? = nil) {
-    self.name = name
-    self.supportURL = supportURL
-  }
-
-  /// The settings of `branding:`.
-  public static let table = SettingTable<Branding>(
-    "branding", "The operator's name and help page, shown on the gateway's pages.",
-    [
-      .text("name", \.name, "The operator's name", default: "none"),
-      .customReader(
-        "support_url", .text("https URL, or a path on the gateway's origin", pattern: "^(https://.+|/([^/].*)?)$"),
-        "The page where users find help", default: "none"),
-    ]
-  ) { Branding() }
 }

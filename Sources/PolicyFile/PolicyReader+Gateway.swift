@@ -24,7 +24,7 @@ private struct GatewayDraft: SectionDraft {
       "store_sentinel_password": { $2.sharedStore.sentinelPassword = $0.secret($1) },
       "store_key_prefix": { $2.sharedStore.keyPrefix = $0.keyPrefix($1) },
       "store_ca": { $2.sharedStore.authorities = $0.certificateChain($1) },
-      "branding": { $0.read($1.node, Branding.section, into: &$2.settings.branding) },
+      "branding": { $2.settings.branding = $0.branding($1) },
       "limits": { $2.settings.limits = $0.limits($1) },
       "sealing_keys": { $2.settings.sealingKeys = $0.file($1) },
       "trusted_proxies": { $2.settings.trustedProxies = $0.trustedProxies($1) },
@@ -32,11 +32,6 @@ private struct GatewayDraft: SectionDraft {
       "cors_origins": { $2.settings.corsOrigins = $0.corsOrigins($1) },
       "strict_transport_security": { $2.settings.strictTransport = $0.strictTransport($1) },
     ])
-}
-
-extension Branding: SectionDraft {
-  fileprivate static let section = Section<Branding>(
-    table, ["support_url": { if let url = $0.supportURL($1) { $2.supportURL = url } }])
 }
 
 extension PolicyReader {
@@ -206,18 +201,5 @@ extension PolicyReader {
         .adminExposed, field.node,
         "the admin listener at `\(address)` has no authentication; allow only your monitoring to connect to it")
     }
-  }
-
-  fileprivate func supportURL(_ field: Field) -> String? {
-    guard let text = text(field) else { return nil }
-    let isPath = text.hasPrefix("/") && !text.hasPrefix("//")
-    let isURL = text.hasPrefix("https://") && text.utf8.count > 8
-    guard isPath || isURL, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") }) else {
-      error(
-        .invalidValue, field.node,
-        "`support_url` cannot be \(quoted(text)); use an https URL or a path that begins with one `/`")
-      return nil
-    }
-    return text
   }
 }

@@ -69,7 +69,7 @@ extension PolicyReader {
   /// Returns the paths that match a pattern, sorted. `*` matches any characters of the file name; names that begin with
   /// a period never match. A pattern without `*` is the path of one file, and is returned even if this file does not
   /// exist.
-  private func paths(matching pattern: String, _ item: Field) -> [String] {
+  func paths(matching pattern: String, _ item: Field) -> [String] {
     let full = FileSystem.resolve(pattern, relativeTo: item.node.document.file)
     let directory = FileSystem.directory(of: full)
     guard !directory.contains("*") else {

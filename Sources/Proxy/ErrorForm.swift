@@ -5,16 +5,18 @@ public import HTTP1
 ///
 /// Grammar (RFC 9110, section 12.5.1): `Accept = #( media-range [ weight ] )`. A browser that loads a page lists
 /// `text/html`. A program, which cannot show a page, lists JSON or accepts any type.
-public enum ErrorForm: Sendable {
-  /// HTML for people.
-  case page
+public enum ErrorForm: Sendable, Equatable {
+  /// HTML for people. `languages` is the text of the `Accept-Language` fields, which may be cut.
+  case page(languages: String = "")
   /// Problem details for programs (RFC 9457).
   case problem
 
   /// Chooses the page if HTML is listed and JSON does not have a higher weight, otherwise problem details.
   ///
-  /// - Parameter accept: the values of the `Accept` fields.
-  public init(accept values: [String]) {
+  /// - Parameters:
+  ///   - accept: the values of the `Accept` fields.
+  ///   - languages: the values of the `Accept-Language` fields.
+  public init(accept values: [String], languages: [String] = []) {
     let text = values.joined(separator: ",").lowercased().filter { $0 != " " && $0 != "\t" }
     var page = 0
     var problem = 0
@@ -27,28 +29,42 @@ public enum ErrorForm: Sendable {
       default: continue
       }
     }
-    self = page > 0 && page >= problem ? .page : .problem
+    self = page > 0 && page >= problem ? .page(languages: ErrorForm.joined(languages)) : .problem
   }
 
   /// Chooses the form for a request with these fields.
   public init(_ headers: Headers) {
-    self.init(accept: headers.all("Accept"))
+    self.init(accept: headers.all("Accept"), languages: headers.all("Accept-Language"))
   }
 
   /// Chooses the form for the request whose head is in `bytes`. Used only for requests that fail, because it creates
   /// strings.
   public init(_ bytes: Span<UInt8>, _ fields: HeadIndex) {
+    self.init(
+      accept: ErrorForm.values("accept", bytes, fields), languages: ErrorForm.values("accept-language", bytes, fields))
+  }
+
+  /// Returns the text of the `Accept-Language` fields of the request whose head is in `bytes`.
+  public static func languages(_ bytes: Span<UInt8>, _ fields: HeadIndex) -> String {
+    joined(values("accept-language", bytes, fields))
+  }
+
+  /// Returns the values of `Accept-Language` fields as one text of at most 1,000 characters. Browsers send fewer than
+  /// 200.
+  public static func joined(_ languages: [String]) -> String { String(languages.joined(separator: ",").prefix(1_000)) }
+
+  private static func values(_ name: String, _ bytes: Span<UInt8>, _ fields: HeadIndex) -> [String] {
     var values: [String] = []
-    for field in fields where HeadIndex.equalIgnoringCase(bytes, field.name, "accept") {
+    for field in fields where HeadIndex.equalIgnoringCase(bytes, field.name, name) {
       values.append(RequestReader.text(bytes, field.value))
     }
-    self.init(accept: values)
+    return values
   }
 
   /// Returns the weight in thousandths (RFC 9110, section 12.4.2): 1,000 without a weight, and 0 for a malformed
   /// weight. A weight is malformed if it does not begin with a digit, has other characters than digits and periods, or
   /// has more than four digits. A weight above 1 counts as 1.
-  private static func weight(_ parameters: ArraySlice<Substring>) -> Int {
+  package static func weight(_ parameters: ArraySlice<Substring>) -> Int {
     guard let text = parameters.first(where: { $0.hasPrefix("q=") })?.dropFirst(2) else { return 1_000 }
     let digits = text.filter { $0 != "." }
     guard text.first != ".", digits.count <= 4, digits.allSatisfy({ "0"..."9" ~= $0 }), let value = Int(digits) else {

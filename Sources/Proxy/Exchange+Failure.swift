@@ -33,7 +33,7 @@ extension Exchange {
   /// - Parameter limit: the limit to count in the metrics, if the client or the upstream has exceeded one.
   private func end(_ head: RequestHead, with failure: ProxyFailure?, limit: LimitKind?) async {
     // Chosen first, because `clear()` discards the kept head. Not used if the response has begun.
-    let form = clientConnection.state.hasStartedResponse ? .page : errorForm(head)
+    let form = clientConnection.state.hasStartedResponse ? .page() : errorForm(head)
     if let limit { metrics.recordLimit(limit) }
     clear()
     dropUnsentBody()
@@ -53,7 +53,7 @@ extension Exchange {
   /// Returns the form of the error response that the request asks for; a page if the request head is no longer
   /// available (the head of an intercepted request is not kept).
   private func errorForm(_ head: RequestHead) -> ErrorForm {
-    state.isHeadInBuffer || !heldRequest.head.isEmpty ? ErrorForm(request(head).headers) : .page
+    state.isHeadInBuffer || !heldRequest.head.isEmpty ? ErrorForm(request(head).headers) : .page()
   }
 
   // MARK: Withheld responses

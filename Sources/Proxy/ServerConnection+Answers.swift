@@ -62,7 +62,7 @@ extension ServerConnection {
       return (response, fields)
     }
     let failure = worker.handler.failure(
-      .upstream(.malformed("a head that cannot be written")), as: .page, request: reference)
+      .upstream(.malformed("a head that cannot be written")), as: .page(), request: reference)
     if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
       return (failure, fields)
     }
@@ -106,7 +106,7 @@ extension ServerConnection {
     // The `Accept` field is unknown here.
     beginUnreadRequest()
     await answer(
-      worker.handler.failure(failure, as: .page, request: reference), to: .get, minorVersion: 1, began: 0, .refused)
+      worker.handler.failure(failure, as: .page(), request: reference), to: .get, minorVersion: 1, began: 0, .refused)
     await finish()
   }
 

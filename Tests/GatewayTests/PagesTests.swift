@@ -102,7 +102,7 @@ struct PagesTests {
   func accessibility() {
     for response in Self.all {
       let html = Self.html(response)
-      #expect(html.hasPrefix("<!doctype html>\n<html lang=\"en\">"))
+      #expect(html.hasPrefix("<!doctype html>\n<html lang=\"en\" dir=\"ltr\">"))
       #expect(html.contains("name=\"viewport\" content=\"width=device-width, initial-scale=1\""))
       #expect(html.contains("prefers-color-scheme: dark"))
       #expect(html.components(between: "<h1>", and: "</h1>").count == 1)

@@ -7,6 +7,7 @@ struct FindingCoverageTests {
   func everyKind() {
     let cases =
       FileFindings.cases + ValueFindings.cases + GatewayFindings.cases + TLSFindings.cases + ClientFindings.cases
+      + BrandingFindings.cases
       + RedirectFindings.cases + ResourceFindings.cases
     // The commands read the key file and ask the server; their tests cover these findings.
     let others: Set<DiagnosticID> = [.invalidKeyFile, .issuerMismatch, .upstreamMetadata]

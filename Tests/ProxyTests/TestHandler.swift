@@ -78,7 +78,7 @@ final class TestHandler: RequestHandler {
         return .response(Response(status: 200, body: request.body))
       }
     } catch {
-      return .response(failure(.upstream(error), as: .page, request: request.reference))
+      return .response(failure(.upstream(error), as: .page(), request: request.reference))
     }
   }
 

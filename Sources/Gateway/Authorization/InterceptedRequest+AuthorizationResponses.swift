@@ -16,7 +16,7 @@ extension InterceptedRequest {
     guard let location = answer.location else {
       return pages.formPost(
         redirectURI: answer.redirectURI.text, parameters: answer.parameters.map { (name: $0.name, value: $0.value) },
-        clientName: client?.displayName ?? "the app")
+        clientName: pages.name(of: client))
     }
     return redirect(to: location)
   }
@@ -48,7 +48,7 @@ extension InterceptedRequest {
       if let answer = refusal.response(request: trail.requestID) { return deliver(answer, to: client) }
     case .pageWithLink:
       if let location = refusal.response(request: trail.requestID)?.location {
-        return pages.openApp(location: location, clientName: client?.displayName ?? "the app")
+        return pages.openApp(location: location, clientName: pages.name(of: client))
       }
     case .withoutRedirect: break
     }
@@ -238,13 +238,5 @@ extension InterceptedRequest {
     } catch {
       return respond(with: permit.errorResponse(for: .storeUnavailable), transaction: transaction)
     }
-  }
-}
-
-extension Client {
-  /// The name on pages. The name of a client that is not listed in the policy is its own claim.
-  var displayName: String {
-    guard isUnlisted else { return self.name ?? self.id.rawValue }
-    return self.name.map { "an app that calls itself “\($0)”" } ?? "the app"
   }
 }

@@ -157,7 +157,8 @@ struct DeviceVerificationEndpoint {
     let token = intercepted.gateway.sealer.seal(DeviceApprovalToken(browserHash: hash, code: code))
     return intercepted.pages.deviceConfirmation(
       DevicePage(
-        clientName: permit.client.displayName, clientID: permit.client.id.rawValue, userCode: flow.userCode,
+        clientName: intercepted.pages.name(of: permit.client), clientID: permit.client.id.rawValue,
+        userCode: flow.userCode,
         scopes: flow.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [], network: flow.network,
         age: now - flow.start, action: GatewaySettings.devicePath, token: token))
   }
@@ -198,7 +199,7 @@ struct DeviceVerificationEndpoint {
       try await flows.removeAnswer(of: id, now: now)
       return refuse(.deviceDecided)
     }
-    return intercepted.pages.deviceDecided(isApproved: true, clientName: client.displayName)
+    return intercepted.pages.deviceDecided(isApproved: true, clientName: intercepted.pages.name(of: client))
   }
 
   /// Ends the flow of a transaction, because the user could not sign in at the upstream.
@@ -225,7 +226,7 @@ struct DeviceVerificationEndpoint {
     try await flows.removeCode(of: flow, now: now)
     try await flows.removeAnswer(of: id, now: now)
     intercepted.trail.findings.append("device-denied")
-    let name = intercepted.policy.clients[flow.clientID]?.displayName
+    let name = intercepted.policy.clients[flow.clientID].map(intercepted.pages.name)
     return intercepted.pages.deviceDecided(isApproved: false, clientName: name ?? flow.clientID.rawValue)
   }
 

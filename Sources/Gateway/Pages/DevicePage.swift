@@ -1,4 +1,5 @@
 import OAuth
+import Policy
 import Time
 
 /// The content of the page on which a user confirms a device (RFC 8628, section 5.4).
@@ -32,10 +33,11 @@ struct DevicePage: Sendable {
   /// The value of the hidden field.
   let token: String
 
-  /// The age in words, rounded to minutes.
-  var approximateAge: String {
+  /// Returns the age in words, rounded to minutes, and the network.
+  func start(on pages: Pages) -> HTML {
     let minutes = (age.count + 30) / 60
-    return minutes <= 0
-      ? "less than a minute ago" : minutes == 1 ? "about a minute ago" : "about \(minutes) minutes ago"
+    let text: PageText =
+      minutes <= 0 ? .deviceStartedNow : minutes == 1 ? .deviceStartedMinute : .deviceStartedMinutes
+    return pages.text(text, ["minutes": "\(Int(minutes))", "network": "<code>\(visible: network)</code>"])
   }
 }

@@ -1,4 +1,5 @@
 public import HTTP
+import Policy
 
 /// Pages for a sign-in that cannot continue in this browser.
 extension Pages {
@@ -13,15 +14,14 @@ extension Pages {
   public func startAgain(path: String?, _ page: ErrorPage) -> Response {
     let link: HTML? = path.flatMap { path in
       guard path.hasPrefix("/"), !path.hasPrefix("//"), !path.hasPrefix("/\\") else { return nil }
-      return "<p class=\"actions\"><a class=\"button\" href=\"\(url: path)\">Start again</a></p>\n"
+      return "<p class=\"actions\"><a class=\"button\" href=\"\(url: path)\">\(text(.startAgainLink))</a></p>\n"
     }
     return response(
-      status: page.status, title: "Let’s start again",
+      status: page.status, title: title(.startAgainTitle),
       """
-      <h1>Let’s start again</h1>
-      <p>This sign-in began in another browser or window, or too long ago, so it cannot be finished here. Nothing was \
-      shared with the app.</p>
-      <p>\(link == nil ? "Go back to the app and sign in again." : "If you were signing in just now, start again here.")</p>
+      <h1>\(text(.startAgainTitle))</h1>
+      <p>\(text(.startAgainText))</p>
+      <p>\(text(link == nil ? .startAgainInApp : .startAgainHere))</p>
       \(link)\(developerSection(page))
       """)
   }
@@ -38,21 +38,20 @@ extension Pages {
     let instruction: HTML =
       if let address {
         """
-        <p>Choose “Open in browser” in the app’s menu, or copy this address into your browser:</p>
-        <code class="copy" tabindex="0" role="textbox" aria-readonly="true" aria-label="Address to copy">\
+        <p>\(text(.embeddedCopy))</p>
+        <code class="copy" tabindex="0" role="textbox" aria-readonly="true" aria-label="\(title(.embeddedAddress))" dir="ltr">\
         \(visible: address)</code>
         """
       } else {
-        "<p>Go back to the app and sign in again, in the browser that it opens.</p>"
+        "<p>\(text(.embeddedInApp))</p>"
       }
     return response(
-      status: page.status, title: "Please use your browser",
+      status: page.status, title: title(.embeddedTitle),
       """
-      <h1>Please use your browser to sign in</h1>
-      <p>This page seems to be open inside an app. That app could read your password, so you can sign in only in \
-      a separate browser.</p>
+      <h1>\(text(.embeddedHeading))</h1>
+      <p>\(text(.embeddedText))</p>
       \(instruction)
-      <p class="soft">This is a guess from the name that the browser sends. If it is wrong, try another browser.</p>
+      <p class="soft">\(text(.embeddedGuess))</p>
       \(developerSection(page))
       """)
   }

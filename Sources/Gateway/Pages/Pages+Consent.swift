@@ -1,4 +1,5 @@
 public import HTTP
+import Policy
 
 extension Pages {
   /// Returns the page that asks the user to allow the access that the app requests. The page posts the fields of
@@ -11,79 +12,68 @@ extension Pages {
   /// ``ConsentPage/Field/token`` shows that the post comes from this page. A caller that needs the real `Origin`
   /// replaces the header field `Referrer-Policy` of the response.
   public func consent(_ page: ConsentPage) -> Response {
-    let name = page.clientName ?? (page.isSelfNamed ? "an app without a name" : page.clientID)
+    let name = page.clientName ?? (page.isSelfNamed ? title(.consentAppWithoutName) : page.clientID)
+    let plainName: HTML = "<bdi>\(visible: name)</bdi>"
     // The name of a registered client is its own claim.
-    let kind: HTML = page.isProgramOnDevice ? "a program on this device" : "an app"
-    let claim: HTML = page.isSelfNamed && page.clientName != nil ? "\(kind) that calls itself " : ""
-    let shown: HTML = "\(claim)<bdi>\(visible: name)</bdi>"
+    let shown: HTML =
+      page.isSelfNamed && page.clientName != nil
+      ? text(page.isProgramOnDevice ? .consentSelfNamedProgram : .consentSelfNamedApp, ["name": plainName]) : plainName
     let identity: HTML =
       page.clientName == nil || page.isSelfNamed ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
-    let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">unverified</span>"
+    let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">\(text(.consentUnverified))</span>"
     let host: HTML =
-      page.shownDocumentHost.map { "<div><dt>Described by</dt><dd><code>\(visible: $0)</code></dd></div>\n" } ?? ""
+      page.shownDocumentHost.map {
+        "<div><dt>\(text(.consentDescribedBy))</dt><dd><code>\(visible: $0)</code></dd></div>\n"
+      } ?? ""
     let warning: HTML =
       page.identityIsProven
       ? ""
       : """
-      <p class="note">The identity of this app is not proven. Allow it only if you started this sign-in yourself, \
-      just now.</p>
+      <p class="note">\(text(.consentWarning))</p>
 
       """
     return response(
-      status: 200, title: page.isProgramOnDevice ? "Allow a program on this device?" : "Allow \(name)?",
+      status: 200, title: page.isProgramOnDevice ? title(.consentTitleProgram) : title(.consentTitle, ["app": name]),
       """
-      <h1>Allow \(shown) to use your account?</h1>
-      <p class="soft">You continue to the sign-in only if you allow it.</p>
+      <h1>\(text(.consentHeading, ["app": shown]))</h1>
+      <p class="soft">\(text(.consentNext))</p>
       <dl class="facts">
-      <div><dt>App</dt><dd>\(shown)\(tag)\(identity)</dd></div>
-      \(host)<div><dt>You return to</dt><dd>\(page.destination.description)</dd></div>
-      \(Pages.resourceFact(page.resource))<div><dt>It asks to</dt><dd><ul>
-      \(Pages.scopeItems(page.scopes))</ul></dd></div>
+      <div><dt>\(text(.consentApp))</dt><dd>\(shown)\(tag)\(identity)</dd></div>
+      \(host)<div><dt>\(text(.consentDestination))</dt><dd>\(page.destination.description(on: self))</dd></div>
+      \(resourceFact(page.resource))<div><dt>\(text(.consentScopes))</dt><dd><ul>
+      \(scopeItems(page.scopes))</ul></dd></div>
       </dl>
       \(warning)<form method="post" action="\(url: page.action)" class="actions">
       <input type="hidden" name="\(ConsentPage.Field.token)" value="\(page.token)">
       <button type="submit" class="second" name="\(ConsentPage.Field.decision)" \
-      value="\(ConsentPage.Field.deny)">Don’t allow</button>
+      value="\(ConsentPage.Field.deny)">\(text(.consentDeny))</button>
       <button type="submit" class="deliberate" name="\(ConsentPage.Field.decision)" \
-      value="\(ConsentPage.Field.approve)">Allow</button>
+      value="\(ConsentPage.Field.approve)">\(text(.consentAllow))</button>
       </form>
       """)
   }
 
   /// Returns the row with the resource that the app wants to use; empty without one.
-  private static func resourceFact(_ resource: ConsentPage.Resource?) -> HTML {
+  private func resourceFact(_ resource: ConsentPage.Resource?) -> HTML {
     guard let resource else { return "" }
     guard let name = resource.name else {
-      return "<div><dt>It wants to use</dt><dd><code>\(visible: resource.identifier)</code></dd></div>\n"
+      return "<div><dt>\(text(.consentResource))</dt><dd><code>\(visible: resource.identifier)</code></dd></div>\n"
     }
     return """
-      <div><dt>It wants to use</dt><dd><bdi>\(visible: name)</bdi>\
+      <div><dt>\(text(.consentResource))</dt><dd><bdi>\(visible: name)</bdi>\
       <code class="id">\(visible: resource.identifier)</code></dd></div>
 
       """
   }
 
-  static func scopeItems(_ scopes: [String]) -> [HTML] {
-    guard !scopes.isEmpty else { return ["<li>use your account, for an unstated purpose</li>\n"] }
+  /// Returns the items of a list of scopes, each with its description if the language of the page has one.
+  func scopeItems(_ scopes: [String]) -> [HTML] {
+    guard !scopes.isEmpty else { return ["<li>\(text(.consentScopeNone))</li>\n"] }
     return scopes.map { scope in
-      guard let description = description(ofScope: scope) else {
-        return "<li>use <code>\(visible: scope)</code></li>\n"
+      guard let description = catalogue.description(ofScope: scope) else {
+        return "<li>\(text(.consentScopeOther, ["scope": "<code>\(visible: scope)</code>"]))</li>\n"
       }
       return "<li>\(description) <code class=\"soft\">\(visible: scope)</code></li>\n"
-    }
-  }
-
-  /// Returns the description of a scope that OpenID Connect defines (OpenID Connect Core, sections 3.1.2.1, 5.4 and
-  /// 11); `nil` for any other scope.
-  private static func description(ofScope scope: String) -> HTML? {
-    switch scope {
-    case "openid": "know who you are"
-    case "profile": "see your name and picture"
-    case "email": "see your e-mail address"
-    case "address": "see your postal address"
-    case "phone": "see your phone number"
-    case "offline_access": "stay signed in when you are away"
-    default: nil
     }
   }
 }

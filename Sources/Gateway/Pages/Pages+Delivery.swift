@@ -1,4 +1,5 @@
 public import HTTP
+import Policy
 
 /// Pages through which the browser delivers the authorization response to the client. They lead only to verified
 /// redirect URIs.
@@ -16,12 +17,12 @@ extension Pages {
       "<input type=\"hidden\" name=\"\($0.name)\" value=\"\($0.value)\">\n"
     }
     return response(
-      status: 200, title: "Back to \(clientName)", script: true,
+      status: 200, title: title(.formPostTitle, ["app": clientName]), script: true,
       """
-      <h1>Back to <bdi>\(visible: clientName)</bdi></h1>
-      <p>You are on your way. If nothing happens in a moment, continue here.</p>
+      <h1>\(text(.formPostTitle, ["app": "<bdi>\(visible: clientName)</bdi>"]))</h1>
+      <p>\(text(.formPostText))</p>
       <form method="post" action="\(url: redirectURI)" class="actions">
-      \(fields)<button type="submit">Continue</button>
+      \(fields)<button type="submit">\(text(.formPostContinue))</button>
       </form>
       """)
   }
@@ -35,12 +36,11 @@ extension Pages {
   ///   - clientName: The name of the app, shown to the user.
   public func openApp(location: String, clientName: String) -> Response {
     response(
-      status: 200, title: "Open \(clientName)",
+      status: 200, title: title(.openAppTitle, ["app": clientName]),
       """
-      <h1>Almost done</h1>
-      <p>Go back to <strong><bdi>\(visible: clientName)</bdi></strong> to finish. \
-      You can close this page afterwards.</p>
-      <p class="actions"><a class="button" href="\(url: location)">Open the app</a></p>
+      <h1>\(text(.openAppHeading))</h1>
+      <p>\(text(.openAppText, ["app": "<strong><bdi>\(visible: clientName)</bdi></strong>"]))</p>
+      <p class="actions"><a class="button" href="\(url: location)">\(text(.openAppOpen))</a></p>
       """)
   }
 }

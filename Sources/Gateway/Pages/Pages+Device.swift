@@ -1,6 +1,7 @@
 import Enforcement
 import HTTP
 import OAuth
+import Policy
 
 /// The pages of the device grant (RFC 8628, sections 3.3 and 5.4).
 ///
@@ -16,35 +17,35 @@ extension Pages {
   ///   - rejection: The reason why the last code was refused; `nil` for the first page.
   func deviceEntry(action: String, token: String, codeToCompare code: UserCode?, rejection: Rejection?) -> Response {
     let problem: HTML? = rejection.map { _ in
-      "<p class=\"note\" role=\"alert\">This code is wrong or has expired. Check the code on your device.</p>\n"
+      "<p class=\"note\" role=\"alert\">\(text(.deviceWrongCode))</p>\n"
     }
     let comparison: HTML? = code.map {
       """
-      <dl class="facts"><div><dt>The link that you followed is for the code</dt><dd><code>\($0.text)</code></dd></div></dl>
-      <p>Compare it with your device. Type it only if your device, in front of you, shows the same code.</p>
+      <dl class="facts"><div><dt>\(text(.deviceCodeOfLink))</dt><dd><code>\($0.text)</code></dd></div></dl>
+      <p>\(text(.deviceCompare))</p>
 
       """
     }
     let deny: HTML? = code.map { _ in
       """
       <button type="submit" class="second" name="\(DevicePage.Field.decision)" value="\(DevicePage.Field.deny)">\
-      Don’t connect</button>
+      \(text(.deviceDeny))</button>
 
       """
     }
     var page = response(
-      status: rejection?.status ?? 200, title: "Connect a device",
+      status: rejection?.status ?? 200, title: title(.deviceTitle),
       """
-      <h1>Connect a device</h1>
-      <p>Type the code that your device shows. Then you sign in.</p>
-      <p class="soft">Only continue if you started this on a device in front of you. No other person should give you a code.</p>
+      <h1>\(text(.deviceTitle))</h1>
+      <p>\(text(.deviceText))</p>
+      <p class="soft">\(text(.deviceCaution))</p>
       \(problem)\(comparison)<form method="post" action="\(url: action)">
       <input type="hidden" name="\(DevicePage.Field.token)" value="\(token)">
-      <p><label for="code">Code</label></p>
+      <p><label for="code">\(text(.deviceCode))</label></p>
       <p><input id="code" type="text" name="\(DevicePage.Field.userCode)" autocomplete="off" autocapitalize="characters" \
       spellcheck="false" maxlength="20" required autofocus class="copy"></p>
       <div class="actions">
-      \(deny)<button type="submit" name="\(DevicePage.Field.decision)" value="\(DevicePage.Field.proceed)">Continue</button>
+      \(deny)<button type="submit" name="\(DevicePage.Field.decision)" value="\(DevicePage.Field.proceed)">\(text(.deviceContinue))</button>
       </div>
       </form>
       """)
@@ -56,26 +57,25 @@ extension Pages {
   /// first second, as on the consent page.
   func deviceConfirmation(_ page: DevicePage) -> Response {
     var response = response(
-      status: 200, title: "Connect \(page.clientName)?",
+      status: 200, title: title(.deviceConfirmTitle, ["app": page.clientName]),
       """
-      <h1>Connect <bdi>\(visible: page.clientName)</bdi> to your account?</h1>
-      <p>You are about to sign in on a device. Only continue if you started this on a device in front of you, and if \
-      the device shows this code.</p>
+      <h1>\(text(.deviceConfirmHeading, ["app": "<bdi>\(visible: page.clientName)</bdi>"]))</h1>
+      <p>\(text(.deviceConfirmText))</p>
       <dl class="facts">
-      <div><dt>App on the device</dt><dd><bdi>\(visible: page.clientName)</bdi>\
+      <div><dt>\(text(.deviceConfirmApp))</dt><dd><bdi>\(visible: page.clientName)</bdi>\
       <code class="id">\(visible: page.clientID)</code></dd></div>
-      <div><dt>Code on the device</dt><dd><code>\(page.userCode.text)</code></dd></div>
-      <div><dt>Started</dt><dd>\(page.approximateAge), from the network <code>\(visible: page.network)</code></dd></div>
-      <div><dt>It asks to</dt><dd><ul>
-      \(Pages.scopeItems(page.scopes))</ul></dd></div>
+      <div><dt>\(text(.deviceConfirmCode))</dt><dd><code>\(page.userCode.text)</code></dd></div>
+      <div><dt>\(text(.deviceStarted))</dt><dd>\(page.start(on: self))</dd></div>
+      <div><dt>\(text(.consentScopes))</dt><dd><ul>
+      \(scopeItems(page.scopes))</ul></dd></div>
       </dl>
-      <p class="note">If another person sent you a link or a code, do not allow it. The device would act as you.</p>
+      <p class="note">\(text(.deviceWarning))</p>
       <form method="post" action="\(url: page.action)" class="actions">
       <input type="hidden" name="\(DevicePage.Field.token)" value="\(page.token)">
       <button type="submit" class="second" name="\(DevicePage.Field.decision)" \
-      value="\(DevicePage.Field.deny)">Don’t allow</button>
+      value="\(DevicePage.Field.deny)">\(text(.consentDeny))</button>
       <button type="submit" class="deliberate" name="\(DevicePage.Field.decision)" \
-      value="\(DevicePage.Field.approve)">Allow</button>
+      value="\(DevicePage.Field.approve)">\(text(.consentAllow))</button>
       </form>
       """)
     response.headers.set("Referrer-Policy", "same-origin")
@@ -84,27 +84,22 @@ extension Pages {
 
   /// Returns the page after the user's decision.
   func deviceDecided(isApproved: Bool, clientName: String) -> Response {
-    let title = isApproved ? "Return to your device" : "Not connected"
-    let text: HTML =
-      isApproved
-      ? "<p><bdi>\(visible: clientName)</bdi> is connected in a moment. Return to your device; you can close this page.</p>"
-      : "<p><bdi>\(visible: clientName)</bdi> got no access. Return to your device; you can close this page.</p>"
-    return response(status: 200, title: title, "<h1>\(title)</h1>\n\(text)")
+    let heading: PageText = isApproved ? .deviceApprovedTitle : .deviceDeniedTitle
+    let result = text(
+      isApproved ? .deviceApproved : .deviceDenied, ["app": "<bdi>\(visible: clientName)</bdi>"])
+    return response(status: 200, title: title(heading), "<h1>\(text(heading))</h1>\n<p>\(result)</p>")
   }
 
   /// Returns the page for a device request that cannot continue.
   func deviceProblem(_ page: ErrorPage) -> Response {
     guard (400..<429).contains(page.status) else { return error(page) }
-    let happened: HTML =
-      page.status == 409
-      ? "Another browser has entered this code. Continue there, or start again on your device."
-      : "This request cannot continue. It may have been decided already, or it took too long."
+    let happened = text(page.status == 409 ? .deviceProblemOtherBrowser : .deviceProblemEnded)
     return response(
-      status: page.status, title: "The device was not connected",
+      status: page.status, title: title(.deviceProblemTitle),
       """
-      <h1>The device was not connected</h1>
+      <h1>\(text(.deviceProblemTitle))</h1>
       <p>\(happened)</p>
-      <p>To try again, start again on your device and type the new code.</p>
+      <p>\(text(.deviceProblemAdvice))</p>
       \(developerSection(page))
       """)
   }

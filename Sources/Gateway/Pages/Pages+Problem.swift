@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Policy
 import Proxy
 import Time
 
@@ -8,7 +9,7 @@ extension Pages {
   /// Returns the error as a page or as problem details.
   func error(_ page: ErrorPage, as form: ErrorForm) -> Response {
     switch form {
-    case .page: error(page)
+    case .page(let languages): preferring(languages).error(page)
     case .problem: problem(page)
     }
   }
@@ -19,7 +20,7 @@ extension Pages {
     var members: [String: JSONValue] = [
       "type": .string(page.rule.map(ruleURL) ?? "about:blank"), "title": .string(ReasonPhrase.of(page.status)),
       "status": .integer(Int64(page.status)),
-      "detail": .string(page.detail ?? Pages.texts(for: page.status).happened),
+      "detail": .string(page.detail ?? PageCatalogue.english.text(ErrorTexts(page.status).happened)),
     ]
     if let rule = page.rule { members["rule"] = .string(rule) }
     if let section = page.section { members["reference"] = .string(section) }

@@ -3,7 +3,7 @@ public import HTTP
 import Policy
 
 /// The pages that explain the rules, at `/.proofgate/rules/ID`. Their text is that of `docs/rules.md`, and does not depend
-/// on the policy.
+/// on the policy. It is English in every language of the pages.
 extension Pages {
   /// Returns the page on one rule.
   public func rule(_ rejection: Rejection) -> Response {
@@ -12,14 +12,14 @@ extension Pages {
       status: 200, title: rejection.ruleID,
       """
       <h1><code>\(rejection.ruleID)</code></h1>
-      <p>\(Pages.markup(explanation.refused))</p>
+      <p\(inEnglish)>\(Pages.markup(explanation.refused))</p>
       <dl class="facts">
-      <div><dt>Why</dt><dd>\(Pages.markup(explanation.why))</dd></div>
-      <div><dt>How to fix it</dt><dd>\(Pages.markup(explanation.remedy))</dd></div>
-      <div><dt>Source</dt><dd>\(visible: rejection.reference)</dd></div>
-      <div><dt>Answer</dt><dd>\(Pages.markup(RulesManual.answer(of: rejection)))</dd></div>
+      <div><dt>\(text(.rulesWhy))</dt><dd\(inEnglish)>\(Pages.markup(explanation.why))</dd></div>
+      <div><dt>\(text(.rulesFix))</dt><dd\(inEnglish)>\(Pages.markup(explanation.remedy))</dd></div>
+      <div><dt>\(text(.rulesSource))</dt><dd\(inEnglish)>\(visible: rejection.reference)</dd></div>
+      <div><dt>\(text(.rulesAnswer))</dt><dd\(inEnglish)>\(Pages.markup(RulesManual.answer(of: rejection)))</dd></div>
       </dl>
-      <p class="actions"><a href="\(url: GatewaySettings.rulesPath)">All rules</a></p>
+      <p class="actions"><a href="\(url: GatewaySettings.rulesPath)">\(text(.rulesAll))</a></p>
       """)
   }
 
@@ -35,7 +35,9 @@ extension Pages {
       }
       return "<h2>\(visible: subject.title)</h2>\n<ul>\n\(items)</ul>\n"
     }
-    return response(status: 200, title: "Rules", "<h1>Rules</h1>\n\(subjects)")
+    return response(
+      status: 200, title: title(.rulesTitle),
+      "<h1>\(text(.rulesTitle))</h1>\n<div\(inEnglish)>\n\(subjects)</div>")
   }
 
   /// Returns the path of the page on a rule. Links on pages use it, because no page leads to another origin.

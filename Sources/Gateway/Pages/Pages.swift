@@ -1,5 +1,3 @@
-import Cryptography
-import FoundationEssentials
 import HTTP
 public import Policy
 
@@ -7,10 +5,15 @@ public import Policy
 ///
 /// The functions return complete responses. A page contains its style sheet and, if it needs one, its script. It loads
 /// nothing else. No site may frame the page, and no cache may store it. The content security policy contains the hashes
-/// of this style sheet and script, and permits no others.
+/// of this style sheet and script, and permits no others. The texts are those of ``PageCatalogue``.
 public struct Pages: Sendable {
-  /// The operator's name, logo and support link.
+  /// The operator's name, logo, color and support link.
   public let branding: Branding
+  /// The languages of the pages.
+  let catalogues: [PageCatalogue]
+  /// The language of these pages.
+  var catalogue: PageCatalogue
+  private let frame: PageFrame
   /// The URL of the list of rules, for programs. The URLs of the pages on the rules begin with it.
   let rulesURL: String
   /// The id of the request that the pages answer, for error pages; `nil` for pages without a request.
@@ -20,6 +23,10 @@ public struct Pages: Sendable {
   public init(branding: Branding = Branding(), rulesURL: String = GatewaySettings.rulesPath) {
     self.branding = branding
     self.rulesURL = rulesURL
+    catalogues = PageCatalogue.all(with: branding.texts)
+    let language = branding.defaultLanguage.lowercased()
+    catalogue = catalogues.first { $0.language.lowercased() == language } ?? .english
+    frame = PageFrame(branding)
   }
 
   /// Returns the pages that answer the request with this id.
@@ -45,14 +52,14 @@ public struct Pages: Sendable {
   func response(status: Int, title: String, script: Bool = false, _ content: HTML) -> Response {
     let page: HTML = """
       <!doctype html>
-      <html lang="en">
+      <html lang="\(catalogue.language)" dir="\(catalogue.direction)">
       <head>
       <meta charset="utf-8">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="color-scheme" content="light dark">
       <meta name="robots" content="noindex">
       <title>\(visible: title)\(brandSuffix)</title>
-      <style>\(Stylesheet.source)</style>
+      <style>\(frame.stylesheet)</style>
       </head>
       <body>
       <div class="sheet">
@@ -66,7 +73,9 @@ public struct Pages: Sendable {
       """
     let headers: Headers = [
       "Content-Type": "text/html; charset=utf-8",
-      "Content-Security-Policy": script ? Pages.contentSecurityPolicyWithScript : Pages.contentSecurityPolicy,
+      "Content-Language": catalogue.language,
+      "Vary": "Accept-Language",
+      "Content-Security-Policy": script ? frame.contentSecurityPolicyWithScript : frame.contentSecurityPolicy,
       "X-Frame-Options": "DENY",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
@@ -75,28 +84,17 @@ public struct Pages: Sendable {
     return Response(status: status, headers: headers, body: Array(page.text.utf8))
   }
 
-  /// The content security policy of the pages. It contains no `form-action`: browsers apply this directive to the whole
-  /// redirect chain after a form is submitted, so it would block the redirect to the app (`I-pages`).
-  private static let contentSecurityPolicy =
-    "default-src 'none'; style-src '\(hash(Stylesheet.source))'; base-uri 'none'; frame-ancestors 'none'"
-
-  private static let contentSecurityPolicyWithScript =
-    contentSecurityPolicy + "; script-src '\(hash(SubmitScript.source))'"
-
-  /// Returns a hash source: the SHA-256 digest in base64 with padding (Content Security Policy Level 3, section 2.3.1).
-  private static func hash(_ source: HTML) -> String {
-    "sha256-" + Data(sha256(Array(source.text.utf8))).base64EncodedString()
-  }
-
   private var brandSuffix: HTML? {
     branding.name.map { " · \(visible: $0)" }
   }
 
   private var header: HTML? {
-    branding.name.map { "<header><p class=\"brand\">\(visible: $0)</p></header>\n" }
+    guard branding.name != nil || frame.logo != nil else { return nil }
+    let name: HTML? = branding.name.map { "<span>\(visible: $0)</span>" }
+    return "<header><p class=\"brand\">\(frame.logo)\(name)</p></header>\n"
   }
 
   private var footer: HTML? {
-    branding.supportURL.map { "<footer><p><a href=\"\(url: $0)\">Get help</a></p></footer>\n" }
+    branding.supportURL.map { "<footer><p><a href=\"\(url: $0)\">\(text(.help))</a></p></footer>\n" }
   }
 }

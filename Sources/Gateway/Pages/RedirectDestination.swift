@@ -1,3 +1,5 @@
+import Policy
+
 /// The destination of the authorization response, as the consent page describes it to the user.
 public enum RedirectDestination: Sendable, Equatable {
   /// An app with a private-use scheme (RFC 8252, section 7.1). The scheme is without its colon.
@@ -7,11 +9,11 @@ public enum RedirectDestination: Sendable, Equatable {
   /// A claimed https redirect URI without its query, e.g. `https://app.example.com/callback` (RFC 8252, section 7.2).
   case site(uri: String)
 
-  /// The description for the user.
-  var description: HTML {
+  /// Returns the description for the user.
+  func description(on pages: Pages) -> HTML {
     switch self {
-    case .app(let scheme): "the app on this device that handles <code>\(visible: scheme):</code>"
-    case .thisComputer: "a program on this computer"
+    case .app(let scheme): pages.text(.consentDestinationApp, ["scheme": "<code>\(visible: scheme):</code>"])
+    case .thisComputer: pages.text(.consentDestinationProgram)
     case .site(let uri): "<code>\(visible: uri)</code>"
     }
   }

@@ -1,3 +1,5 @@
+import Policy
+
 /// The style sheet of all pages of the gateway. Each page contains it, so that a browser loads a page with one request.
 ///
 /// In both color schemes, the contrast of text is at least 4.5 to 1, and that of controls at least 3 to 1 (WCAG 2.2,
@@ -33,7 +35,11 @@ enum Stylesheet {
       }
     }
     p, ul, dl, dd, h1, h2 { margin: 0; }
-    .brand { font-size: .9375rem; font-weight: 600; letter-spacing: .005em; color: var(--accent); margin-bottom: 2.25rem; }
+    .brand {
+      display: flex; flex-wrap: wrap; align-items: center; gap: .75rem;
+      font-size: .9375rem; font-weight: 600; letter-spacing: .005em; color: var(--accent); margin-bottom: 2.25rem;
+    }
+    .brand img { display: block; max-width: 100%; max-height: 3rem; }
     h1 {
       font-size: 1.75rem; line-height: 1.22; font-weight: 650; letter-spacing: -.018em;
       margin-bottom: 1rem; text-wrap: balance;
@@ -59,9 +65,9 @@ enum Stylesheet {
     .id { display: block; color: var(--soft); }
     .tag {
       display: inline-block; font-size: .8125rem; line-height: 1.5; font-weight: 600; color: var(--note);
-      border: 1px solid currentColor; border-radius: 1rem; padding: 0 .6rem; margin-left: .375rem; vertical-align: .0625rem;
+      border: 1px solid currentColor; border-radius: 1rem; padding: 0 .6rem; margin-inline-start: .375rem; vertical-align: .0625rem;
     }
-    .note { border-left: 3px solid var(--note); padding-left: 1rem; margin-top: 1.5rem; }
+    .note { border-inline-start: 3px solid var(--note); padding-inline-start: 1rem; margin-top: 1.5rem; }
     .actions { display: flex; flex-direction: column; gap: .75rem; margin-top: 2rem; }
     .button, button {
       display: block; width: 100%; min-height: 3.125rem; padding: .75rem 1.5rem; text-align: center;
@@ -83,6 +89,8 @@ enum Stylesheet {
       display: block; margin-top: .875rem; padding: .875rem 1rem; background: var(--quiet); border: 1px solid var(--line);
       border-radius: .625rem; -webkit-user-select: all; user-select: all; max-height: 11rem; overflow: auto;
     }
+    input.copy { width: 100%; font: inherit; color: inherit; }
+    .facts + p, form > p { margin-top: .875rem; }
     .developer {
       margin-top: 2.5rem; padding: 1.25rem 1.375rem; background: var(--quiet); border: 1px solid var(--line);
       border-radius: .75rem; font-size: .9375rem;
@@ -95,4 +103,20 @@ enum Stylesheet {
     footer { margin-top: 2.5rem; font-size: .9375rem; }
     @media (forced-colors: active) { .button, button { border: 2px solid; } }
     """
+
+  /// Returns the rules for the operator's color; nothing without one. The text on the color is white in light mode and
+  /// black in dark mode: the checks of the policy make sure that it can be read.
+  static func colors(of branding: Branding) -> HTML? {
+    guard let color = branding.color else { return nil }
+    let dark = branding.darkColor ?? color.readableInDarkMode
+    return """
+
+      :root { --accent: \(color.text); --accent-hover: \(color.mixed(with: .black, percent: 20).text); }
+      @media (prefers-color-scheme: dark) {
+        :root {
+          --accent: \(dark.text); --on-accent: #000000; --accent-hover: \(dark.mixed(with: .white, percent: 25).text);
+        }
+      }
+      """
+  }
 }

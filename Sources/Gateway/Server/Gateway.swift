@@ -167,7 +167,10 @@ public final class Gateway: RequestHandler {
       let refusal = Enforcement.decideInteraction(userAgent: userAgent, userAgentGuard: session.userAgentGuard)
     else { return .pass }
     // No address to copy: this sign-in cannot continue in another browser.
-    return refuse(refusal.rejection, client, .page) { $0.embeddedUserAgent(address: nil, $1) }
+    let languages = ErrorForm.languages(bytes, fields)
+    return refuse(refusal.rejection, client, .page(languages: languages)) {
+      $0.preferring(languages).embeddedUserAgent(address: nil, $1)
+    }
   }
 
   private static func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {

@@ -39,7 +39,10 @@ final class InterceptedRequest {
   }
 
   var policy: Policy { gateway.policy }
-  var pages: Pages { gateway.pages.naming(request: trail.requestID) }
+  /// The pages in the language that the browser prefers, with the id of the request.
+  var pages: Pages {
+    gateway.pages.naming(request: trail.requestID).preferring(ErrorForm.joined(request.headers.all("Accept-Language")))
+  }
   var now: UnixTime { gateway.now }
 
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
