@@ -3,6 +3,7 @@ import Gateway
 import OAuth
 import PathReading
 public import Policy
+import PolicyFile
 
 /// Decides requests under a policy as a gateway would, without a gateway, keys, a store or an upstream.
 public struct Evaluator: Sendable {
@@ -40,6 +41,7 @@ public struct Evaluator: Sendable {
     case .exact(let endpoint):
       var evaluation = evaluate(request, at: endpoint)
       evaluation.endpoint = endpoint.nameInLog
+      if let near = similarClient(evaluation) { evaluation.notes.append("did you mean the client `\(near)`?") }
       return evaluation
     }
   }
@@ -50,6 +52,12 @@ public struct Evaluator: Sendable {
       return client.secret ?? (client.upstream.clientID == client.id ? client.upstream.clientSecret : nil)
     }
     return policy.resources.all.first { $0.introspection?.id == id }?.introspection?.secret
+  }
+
+  /// Returns the id of the client of the policy that is most similar to the unknown client of a request.
+  private func similarClient(_ evaluation: Evaluation) -> String? {
+    guard evaluation.rejection?.ruleID == Rejection.clientUnknown.ruleID, let id = evaluation.client else { return nil }
+    return EditDistance.nearest(to: id, among: policy.clients.keys.map(\.rawValue).sorted())
   }
 
   private func isServed(_ authority: String) -> Bool {

@@ -62,4 +62,7 @@ public enum ProcessControl {
 
   /// True if standard output is a terminal.
   public static var writesToTerminal: Bool { cl_is_terminal(1) == 1 }
+
+  /// True if standard error is a terminal.
+  public static var writesErrorsToTerminal: Bool { cl_is_terminal(2) == 1 }
 }

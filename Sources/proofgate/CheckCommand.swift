@@ -7,6 +7,7 @@ struct CheckCommand: ParsableCommand {
   enum Format: String, ExpressibleByArgument, CaseIterable {
     case text
     case json
+    case sarif
   }
 
   static var configuration: CommandConfiguration {
@@ -34,7 +35,7 @@ struct CheckCommand: ParsableCommand {
   @Flag(help: "Also ask the server of each policy without errors for its metadata, and compare the issuer.")
   var online = false
 
-  @Flag(help: "Print only errors and warnings: no notes, no self-check, no summary.")
+  @Flag(help: "Print only errors and warnings, one line each: no notes, excerpts, self-check and summary.")
   var quiet = false
 
   @Option(help: "The format of the report.")
@@ -51,16 +52,17 @@ struct CheckCommand: ParsableCommand {
 
   func run() throws {
     let readsStandardInput = files.contains(PolicySources.standardInputPath)
+    let standardInput = readsStandardInput ? Array(InputFile.readStandardInput().utf8) : nil
     let sources = PolicySources(
-      environment: ProcessInfo.processInfo.environment,
-      standardInput: readsStandardInput ? Array(InputFile.readStandardInput().utf8) : nil, readsSecrets: !skipsSecrets)
+      environment: ProcessInfo.processInfo.environment, standardInput: standardInput, readsSecrets: !skipsSecrets)
     var report = CheckReport(paths: files, sources)
     if online { report = try report.askingServers() }
     switch format {
     case .text:
-      let text = report.text(quiet: quiet)
-      Console.writeOutput(text)
+      let usesColor = TerminalColor.isUsedForOutput
+      Console.writeOutput(report.text(quiet: quiet, standardInput: standardInput, usesColor: usesColor))
     case .json: Console.writeOutput(try report.json(quiet: quiet) + "\n")
+    case .sarif: Console.writeOutput(try report.sarif(quiet: quiet) + "\n")
     }
     if let code = report.errorExitCode { throw code }
     if requiresProfile && !report.meetsProfile { throw ExitCode.policyErrors }

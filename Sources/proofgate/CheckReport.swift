@@ -7,7 +7,7 @@ import Reactor
 import Stores
 import Synchronization
 
-/// The report of `proofgate check`, as text and as JSON.
+/// The report of `proofgate check`, as text, JSON and SARIF.
 struct CheckReport: Sendable {
   /// One policy with the result of reading it.
   private struct CheckedPolicy: Sendable {
@@ -66,16 +66,29 @@ struct CheckReport: Sendable {
   /// The exit code for the errors; `nil` if there are none.
   var errorExitCode: ExitCode? {
     guard hasErrors else { return nil }
-    return (policies.flatMap(\.diagnostics) + conflicts).errorExitCode
+    return findings.errorExitCode
   }
 
   /// True if every policy meets all points of the profile of RFC 8252, appendix A.
   var meetsProfile: Bool { policies.allSatisfy { $0.outcome.selfCheck.isMet } }
 
-  func text(quiet: Bool) -> String {
+  /// All findings, also those about conflicts between policies.
+  var findings: [Diagnostic] { policies.flatMap(\.diagnostics) + conflicts }
+
+  /// Returns the report for people.
+  ///
+  /// - Parameters:
+  ///   - quiet: True to omit notes, excerpts, self-check and summary.
+  ///   - standardInput: The content of the policy `-`.
+  ///   - usesColor: True for a terminal with colors.
+  func text(quiet: Bool, standardInput: [UInt8]? = nil, usesColor: Bool = false) -> String {
+    let excerpts = quiet ? nil : SourceExcerpts(findings, standardInput: standardInput)
+    let printer = FindingPrinter(usesColor: usesColor, excerpts: excerpts)
     var text = ""
     for policy in policies {
-      for diagnostic in policy.diagnostics where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
+      for diagnostic in policy.diagnostics where !quiet || diagnostic.severity != .note {
+        text += printer.text(diagnostic)
+      }
       if quiet { continue }
       if let loaded = policy.outcome.policy {
         let selfCheck = policy.outcome.selfCheck
@@ -86,10 +99,9 @@ struct CheckReport: Sendable {
         text += "\(policy.path): policy \(loaded.version) with \(count) client\(count == 1 ? "" : "s")\n"
       }
     }
-    for diagnostic in conflicts where !quiet || diagnostic.severity != .note { text += "\(diagnostic)\n" }
+    for diagnostic in conflicts where !quiet || diagnostic.severity != .note { text += printer.text(diagnostic) }
     if !quiet {
-      let all = policies.flatMap(\.diagnostics) + conflicts
-      text += all.summary + (readsSecrets ? "" : "; secrets, keys and certificates were not read") + "\n"
+      text += findings.summary + (readsSecrets ? "" : "; secrets, keys and certificates were not read") + "\n"
     }
     return text
   }

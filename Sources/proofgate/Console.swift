@@ -12,12 +12,12 @@ enum Console {
 
   /// Writes a warning.
   static func warn(_ text: String) {
-    writeLine("proofgate: warning: \(text)")
+    writeLine("proofgate: \(colored("warning:", TerminalColor.yellow)) \(text)")
   }
 
   /// Writes an error message. The process continues.
   static func reportError(_ text: String) {
-    writeLine("proofgate: error: \(text)")
+    writeLine("proofgate: \(colored("error:", TerminalColor.red)) \(text)")
   }
 
   /// Writes text to standard output. The text is not buffered, so that the reader of a pipe gets it immediately.
@@ -43,6 +43,10 @@ enum Console {
   /// Waits until all queued lines are written, for at most one second.
   static func flush(_ clock: WaitClock) async {
     _ = await clock.wait(until: { queue.isEmpty }, atMost: 1_000, step: 10)
+  }
+
+  private static func colored(_ word: String, _ color: String) -> String {
+    TerminalColor.isUsedForErrors ? color + word + TerminalColor.reset : word
   }
 
   private static let isInBackground = Atomic<Bool>(false)

@@ -24,14 +24,25 @@ struct Proofgate: ParsableCommand {
     main(arguments)
   }
 
-  /// Returns an error message if the first argument is neither a subcommand, `help` nor an option; otherwise `nil`.
-  static func unknownCommand(in arguments: [String]) -> String? {
-    guard let name = arguments.first, !name.hasPrefix("-"), name != "help" else { return nil }
-    let known = configuration.subcommands.compactMap { $0.configuration.commandName }
-    guard !known.contains(name) else { return nil }
+  /// Returns an error message if the arguments begin with a word that is neither a subcommand, `help` nor an option;
+  /// otherwise `nil`.
+  ///
+  /// - Parameter parent: The name of the command whose subcommands may follow; empty for the program.
+  static func unknownCommand(
+    in arguments: [String], of command: any ParsableCommand.Type = Proofgate.self, named parent: String = ""
+  ) -> String? {
+    let arguments = arguments.first == "help" ? arguments.dropFirst() : arguments[...]
+    guard let name = arguments.first, !name.hasPrefix("-"), !command.configuration.subcommands.isEmpty else {
+      return nil
+    }
+    let subcommands = command.configuration.subcommands.map { ($0._commandName, $0) }
+    let known = subcommands.map(\.0)
+    if let found = subcommands.first(where: { $0.0 == name }) {
+      return unknownCommand(in: Array(arguments.dropFirst()), of: found.1, named: parent + name + " ")
+    }
     let advice =
       EditDistance.nearest(to: name, among: known).map { "did you mean `\($0)`?" }
       ?? "the commands are \(known.map { "`\($0)`" }.joined(separator: ", "))"
-    return "`\(name)` is not a command; \(advice)"
+    return "`\(parent)\(name)` is not a command; \(advice)"
   }
 }

@@ -29,6 +29,14 @@ struct EvaluatorTests {
     #expect(evaluation.text.contains("manual: proofgate rules pkce-required\n"))
   }
 
+  @Test("An unknown client id gets the similar id of the policy as a suggestion")
+  func similarClient() throws {
+    let evaluation = try Sample.evaluator().evaluate(Sample.authorize([(.clientID, "aap")]))
+    #expect(evaluation.summary.hasPrefix("reject client-unknown"))
+    #expect(evaluation.notes == ["did you mean the client `app`?"])
+    #expect(try Sample.evaluator().evaluate(Sample.authorize([(.clientID, "elsewhere")])).notes.isEmpty)
+  }
+
   @Test("In observe mode, all rules run, and a refusal is only what enforce mode would do")
   func observed() throws {
     let evaluation = try Sample.evaluator(mode: .observe).evaluate(
