@@ -7,10 +7,13 @@ import Sealing
 struct Configuration: Sendable {
   /// The reason why a configuration cannot be used.
   struct Failure: Error {
-    /// All errors and warnings, one line each, with file, line and column.
-    let lines: [String]
+    /// All errors and warnings.
+    let findings: [Diagnostic]
     /// The exit code of a process that cannot start.
     let code: ExitCode
+
+    /// The findings, one line each, with file, line and column.
+    var lines: [String] { findings.map(\.description) }
   }
 
   let policy: Policy
@@ -37,10 +40,10 @@ struct Configuration: Sendable {
         findings += error.findings
       }
     }
-    let problems = findings.filter { $0.severity != .note }.map(\.description)
+    let problems = findings.filter { $0.severity != .note }
     guard let policy = outcome.policy, outcome.isServable, !findings.hasErrors else {
-      return .failure(Failure(lines: problems, code: findings.errorExitCode))
+      return .failure(Failure(findings: problems, code: findings.errorExitCode))
     }
-    return .success(Configuration(policy: policy, keyRing: keyRing, warnings: problems))
+    return .success(Configuration(policy: policy, keyRing: keyRing, warnings: problems.map(\.description)))
   }
 }

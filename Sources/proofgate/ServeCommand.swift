@@ -58,10 +58,17 @@ struct ServeCommand: ParsableCommand {
       // The configuration is passed on and not stored here, so that a reload can free it.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
     case .failure(let failure):
-      for line in failure.lines { Console.writeLine(line) }
+      for text in ServeCommand.texts(of: failure.findings) { Console.writeLine(text) }
       return failure.code
     }
     return await service.run(signals)
+  }
+
+  /// Returns the texts of findings: with excerpts on a terminal, and otherwise one line each, for collectors of logs.
+  private static func texts(of findings: [Diagnostic]) -> [String] {
+    guard ProcessControl.writesErrorsToTerminal else { return findings.map(\.description) }
+    let printer = FindingPrinter(usesColor: TerminalColor.isUsedForErrors, excerpts: SourceExcerpts(findings))
+    return findings.map { String(printer.text($0).dropLast()) }
   }
 }
 

@@ -94,8 +94,8 @@ struct ShippedPolicyTests {
       #expect(steps.contains { $0.hasSuffix(" \(path)") && !$0.contains("644") }, "\(path)")
     }
     #expect(unit.contains { $0.hasPrefix("ExecStart=") && $0.hasSuffix(" /etc/proofgate/policy.yaml") })
-    #expect(steps.contains("install -m 644 policy.yaml /etc/proofgate/policy.yaml"))
-    #expect(steps.contains("install -d -m 755 /etc/proofgate"))
+    #expect(steps.contains("sudo install -m 644 policy.yaml /etc/proofgate/policy.yaml"))
+    #expect(steps.contains("sudo install -d -m 755 /etc/proofgate"))
   }
 
   @Test("The unit of systemd creates the directory of the store that its comment and the guide name")

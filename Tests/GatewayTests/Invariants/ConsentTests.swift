@@ -37,6 +37,19 @@ struct ConsentTests {
     }
   }
 
+  @Test(
+    "I-consent: a listed client with a claimed https redirect URI is not called unverified, and with another one it is")
+  func unverified() async throws {
+    try await GatewayFixture.run { gateway in
+      let claimed = try await gateway.get(
+        gateway.authorizationTarget("n1") { $0.set("redirect_uri", "https://app.example.com/cb") })
+      #expect(claimed.status == 200 && !claimed.text.contains("unverified"))
+      let scheme = try await gateway.get(
+        gateway.authorizationTarget("n1") { $0.set("redirect_uri", "com.example.app:/cb") })
+      #expect(scheme.status == 200 && scheme.text.contains("unverified"))
+    }
+  }
+
   @Test("I-consent: approval continues to the upstream, in the same browser only")
   func approval() async throws {
     try await GatewayFixture.run { gateway in
