@@ -133,7 +133,7 @@ let package = Package(
         "Gateway", "Admin", "Evaluation", "PolicyFile", "Enforcement", "Demo", "LegacyServer", "Proxy", "Reactor",
         "TLS",
         "HTTP", "HTTP2", "Policy", "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry",
-        "Cryptography", "Time", "YAML",
+        "Cryptography", "Time", "YAML", "JSON",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),

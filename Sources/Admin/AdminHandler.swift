@@ -33,8 +33,8 @@ final class AdminHandler: RequestHandler {
       .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
     switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
     case "/healthz": return .answer(AdminHandler.textResponse(200, "ok\n"))
-    case "/metrics": return .answer(AdminHandler.compressed(metricsResponse(), for: acceptEncoding))
-    // The answer to `/readyz` may have to wait for the upstream, so `respond(to:routeTag:upstream:)` gives it.
+    // These answers may have to wait for the upstream, so `respond(to:routeTag:upstream:)` gives them.
+    case "/metrics": return .intercept(bodyLimit: 0, tag: AdminHandler.metricsTag)
     case "/readyz": return .intercept(bodyLimit: 0)
     case "/", "":
       let page = AdminHandler.textResponse(200, StatusPage.render(status, now: SystemClock.timestamp()))
@@ -56,7 +56,9 @@ final class AdminHandler: RequestHandler {
     return name == "localhost" || Address(literal: name, port: 0) != nil
   }
 
-  /// Answers `/readyz`, the only request that `route` intercepts.
+  private static let metricsTag: UInt8 = 1
+
+  /// Answers `/readyz` and `/metrics`, the requests that `route` intercepts.
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     let problem = await probe.findProblem()
     let state = status.current
@@ -64,15 +66,17 @@ final class AdminHandler: RequestHandler {
       state, stalledLoops: status.recordStalledLoops(now: SystemClock.monotonicTime()),
       store: status.metrics.currentStoreActivity,
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
+    guard routeTag == AdminHandler.metricsTag else {
+      return .response(AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json))
+    }
     return .response(
-      AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json))
+      AdminHandler.compressed(metricsResponse(readiness), for: request.headers.all("Accept-Encoding")))
   }
 
-  private func metricsResponse() -> Response {
-    // Updates the metrics. The number of stalled loops, which the function returns, is not needed here.
-    _ = status.recordStalledLoops(now: SystemClock.monotonicTime())
+  private func metricsResponse(_ readiness: Readiness) -> Response {
     let text = PrometheusText.render(
-      status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime)
+      status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime,
+      readiness: readiness.checks.map { ($0.name, $0.ok) })
     return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
   }
 

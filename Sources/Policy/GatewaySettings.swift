@@ -83,6 +83,9 @@ public struct GatewaySettings: Sendable {
   /// The treatment of requests without a trace. Default: the gateway starts one.
   public var traceContext = TraceContextRule.start
 
+  /// The form of the messages on standard error. Default: text.
+  public var notices = NoticeForm.text
+
   /// Creates settings. Properties that are not arguments have their defaults.
   public init(origin: Origin, issuer: String, listeners: [ListenerSettings], admin: SocketAddress?, replicas: Int = 1) {
     self.origin = origin
@@ -215,6 +218,12 @@ public struct GatewaySettings: Sendable {
         without this member (RFC 8414, section 2)
         """,
         default: "see [below](#metadata)"),
+      .choice(
+        "notices", \.notices,
+        """
+        The form of the messages on standard error while the gateway serves. `text`: a line that begins with \
+        `proofgate:`. `json`: an object with `time`, `level` and `message`
+        """),
       .choice(
         "request_ids", \.requestIDs,
         """

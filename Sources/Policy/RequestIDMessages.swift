@@ -13,3 +13,11 @@ public enum TraceContextRule: String, Sendable, CaseIterable {
   /// The request stays without a trace.
   case `continue`
 }
+
+/// The form of the messages for the operator on standard error (`gateway.notices`).
+public enum NoticeForm: String, Sendable, CaseIterable {
+  /// Lines of text.
+  case text
+  /// JSON objects, one on each line.
+  case json
+}

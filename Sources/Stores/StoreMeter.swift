@@ -4,10 +4,10 @@ internal import Synchronization
 /// Counts the operations of a store, and keeps the reason of its present outage. All functions may be called on any
 /// thread.
 public final class StoreMeter: Sendable {
-  private static let bucketCount = 17
+  private static let bucketCount = 21
 
   private let engine: String
-  private let buckets = InlineArray<17, Cell> { _ in Cell() }
+  private let buckets = InlineArray<21, Cell> { _ in Cell() }
   private let sum = Cell()
   private let failures = InlineArray<3, Cell> { _ in Cell() }
   private let outage = Mutex<String?>(nil)

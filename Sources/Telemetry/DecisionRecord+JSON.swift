@@ -22,6 +22,9 @@ extension DecisionRecord {
     lines.appendMember("endpoint", endpoint.rawValue)
     if let client { lines.appendMember("client", DecisionRecord.cut(client)) }
     lines.appendMember("decision", decision.rawValue)
+    if let step { lines.appendMember("step", step.rawValue) }
+    // The grant of an observed request is among its details.
+    if let grant, observed?.grant == nil { lines.appendMember("grant", grant) }
     if let rule { lines.appendMember("rule", rule) }
     lines.appendMember("status", status)
     lines.appendMember("mode", mode)

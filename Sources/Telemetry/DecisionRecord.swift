@@ -29,6 +29,10 @@ public final class DecisionRecord: Sendable {
   public let client: String?
   /// The gateway's decision.
   public let decision: DecisionKind
+  /// The state of the flow after the request; `nil` if it was refused, or if it leads to no new state.
+  public let step: DecisionStep?
+  /// The `grant_type` of a token request; `other` for one that the gateway does not know.
+  public let grant: String?
   /// The id of the rule that refused the request, or would have refused it in enforce mode; `nil` if there is no such
   /// rule.
   public let rule: String?
@@ -64,7 +68,7 @@ public final class DecisionRecord: Sendable {
     time: Timestamp, request: String? = nil, flow: String? = nil, trace: String? = nil, transaction: String? = nil,
     family: String? = nil,
     endpoint: DecisionEndpoint,
-    client: String? = nil, decision: DecisionKind,
+    client: String? = nil, decision: DecisionKind, step: DecisionStep? = nil, grant: String? = nil,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,
     networks: RefreshNetworks? = nil, observed: ObservedRequest? = nil
@@ -78,6 +82,8 @@ public final class DecisionRecord: Sendable {
     self.endpoint = endpoint
     self.client = client
     self.decision = decision
+    self.step = step
+    self.grant = grant
     self.rule = rule
     self.status = status
     self.mode = mode

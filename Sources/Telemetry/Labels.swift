@@ -78,6 +78,50 @@ public enum UpstreamErrorKind: String, Sendable, CaseIterable {
   case tls
 }
 
+/// The state of a flow after a request that was not refused. The raw values are values in the log.
+public enum DecisionStep: String, Sendable, CaseIterable {
+  /// A pushed authorization request was accepted (RFC 9126).
+  case pushed
+  /// The consent page of the gateway was shown.
+  case consentPage = "consent_page"
+  /// The user allowed the request on the consent page.
+  case consent
+  /// The authorization request was sent to the upstream, whose login follows.
+  case login
+  /// The code was sent to the client.
+  case code
+  /// The device has to wait for the user (RFC 8628, section 3.5).
+  case pending
+  /// Tokens were issued.
+  case tokens
+  /// A token was revoked, or was not valid before (RFC 7009, section 2.2).
+  case revoked
+}
+
+/// The labels of one series of `proofgate_findings_total`.
+public struct FindingLabels: Hashable, Sendable, Comparable {
+  /// The client, as in ``DecisionLabels``.
+  public let client: String
+  /// The name of the finding without its details, e.g. `would-reject`.
+  public let finding: String
+  /// The id of the rule that would have refused the request, for `would-reject`; otherwise empty.
+  public let rule: String
+
+  /// - Parameter finding: A finding as in the log. Only the names of rules are kept of its details, because the number
+  ///   of all other details is not limited.
+  init(client: String, finding: String) {
+    self.client = client
+    let parts = finding.split(separator: ":", maxSplits: 1)
+    self.finding = parts.first.map(String.init) ?? ""
+    rule = self.finding == "would-reject" ? parts.dropFirst().first.map(String.init) ?? "" : ""
+  }
+
+  /// Orders by client, finding and rule, so that the lines of the metrics always have the same order.
+  public static func < (left: FindingLabels, right: FindingLabels) -> Bool {
+    (left.client, left.finding, left.rule) < (right.client, right.finding, right.rule)
+  }
+}
+
 /// The labels of one series of `proofgate_decisions_total`.
 public struct DecisionLabels: Hashable, Sendable, Comparable {
   /// The endpoint whose rules were applied.

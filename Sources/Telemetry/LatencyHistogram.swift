@@ -1,15 +1,15 @@
 /// A histogram of durations with fixed buckets. One thread fills it, and any thread may read it.
 struct LatencyHistogram: ~Copyable, Sendable {
   /// The upper bounds of the buckets in seconds, as Prometheus writes them. The last bucket has no upper bound. The
-  /// bounds suit both the gateway itself, which takes less than a millisecond, and a slow upstream, which takes
-  /// seconds.
+  /// bounds suit both the gateway itself, which takes less than a millisecond, and a slow upstream, which takes up to
+  /// `response_timeout`, by default a minute. Downloads and tunnels may take longer.
   static let bounds = [
     "0.0001", "0.00025", "0.0005", "0.001", "0.0025", "0.005", "0.01", "0.025", "0.05", "0.1", "0.25", "0.5", "1",
     "2.5",
-    "5", "10",
+    "5", "10", "30", "60", "120", "300",
   ]
 
-  private let buckets = InlineArray<17, Counter> { _ in Counter() }
+  private let buckets = InlineArray<21, Counter> { _ in Counter() }
   private let sum = Counter()
 
   /// Counts one duration. Call it only on the thread that fills the histogram.
@@ -43,7 +43,11 @@ struct LatencyHistogram: ~Copyable, Sendable {
     case ...2_500_000_000: 13
     case ...5_000_000_000: 14
     case ...10_000_000_000: 15
-    default: 16
+    case ...30_000_000_000: 16
+    case ...60_000_000_000: 17
+    case ...120_000_000_000: 18
+    case ...300_000_000_000: 19
+    default: 20
     }
   }
 }
@@ -51,7 +55,7 @@ struct LatencyHistogram: ~Copyable, Sendable {
 /// The counts of a histogram at one moment.
 public struct HistogramSnapshot: Equatable, Sendable {
   /// The number of durations in each bucket, without those of lower buckets. The last bucket has no upper bound.
-  public internal(set) var buckets = [UInt64](repeating: 0, count: 17)
+  public internal(set) var buckets = [UInt64](repeating: 0, count: 21)
   /// The sum of all durations, in nanoseconds.
   public internal(set) var nanoseconds: UInt64 = 0
 

@@ -46,6 +46,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   /// request to which rules were applied), for each observed authorization response on a path that is not an endpoint,
   /// and for each report of a removed header field.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
+  /// The number of findings in the decision log.
+  public internal(set) var findings: [FindingLabels: UInt64] = [:]
   /// The number of checks of access tokens for resource servers.
   var tokenChecks: [TokenCheckLabels: UInt64] = [:]
   /// The number of fetches of client ID metadata documents.

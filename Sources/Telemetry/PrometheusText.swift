@@ -12,12 +12,16 @@ public struct PrometheusText: Sendable {
   /// - Parameters:
   ///   - version: The version of the program.
   ///   - startTime: The start of the process.
+  ///   - readiness: The conditions of readiness, and whether each is met; empty to write none.
   public static func render(
-    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Timestamp
+    _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Timestamp,
+    readiness: [(check: String, isMet: Bool)] = []
   ) -> String {
     var page = PrometheusText()
     page.writeRequests(snapshot)
+    page.writeReadiness(readiness)
     page.writeDecisions(snapshot)
+    page.writeFindings(snapshot)
     page.writeTokenChecks(snapshot)
     page.writeDocumentFetches(snapshot)
     page.writeLimits(snapshot)
@@ -58,6 +62,24 @@ public struct PrometheusText: Sendable {
           ("decision", labels.decision.rawValue),
         ], count)
     }
+  }
+
+  private mutating func writeFindings(_ snapshot: MetricsSnapshot) {
+    guard !snapshot.findings.isEmpty else { return }
+    writeMetric("proofgate_findings_total", "counter", "Findings of judged requests that did not decide them.")
+    for (labels, count) in snapshot.findings.sorted(by: { $0.key < $1.key }) {
+      writeSample(
+        "proofgate_findings_total", [("client", labels.client), ("finding", labels.finding), ("rule", labels.rule)],
+        count)
+    }
+  }
+
+  private mutating func writeReadiness(_ checks: [(check: String, isMet: Bool)]) {
+    guard !checks.isEmpty else { return }
+    writeMetric("proofgate_ready", "gauge", "1 if the process is ready for requests, 0 if it is not.")
+    writeSample("proofgate_ready", [], checks.allSatisfy(\.isMet) ? 1 : 0)
+    writeMetric("proofgate_ready_check", "gauge", "1 if this condition of readiness is met, 0 if it is not.")
+    for (check, isMet) in checks { writeSample("proofgate_ready_check", [("check", check)], isMet ? 1 : 0) }
   }
 
   /// The series that have a value. A policy without resources or client documents has none.

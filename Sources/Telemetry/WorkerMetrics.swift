@@ -26,6 +26,7 @@ public final class WorkerMetrics: Sendable {
   private let pausesEnded = Counter()
   private let stalled = Atomic<Bool>(false)
   private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
+  private let findings = Mutex<[FindingLabels: UInt64]>([:])
   private let tokenChecks = Mutex<[TokenCheckLabels: UInt64]>([:])
   private let documentFetches = Mutex<[DocumentFetchOutcome: UInt64]>([:])
   private let clients: ClientSeries
@@ -106,6 +107,17 @@ public final class WorkerMetrics: Sendable {
     decisions.withLock { $0[labels, default: 0] += 1 }
   }
 
+  /// Counts the findings of a record for the decision log. May be called on any thread.
+  ///
+  /// - Parameter client: The id of a client of the policy; `nil` for other clients.
+  public func found(_ findings: [String], client: String?) {
+    guard !findings.isEmpty else { return }
+    let label = client.map(clients.label(for:)) ?? "unknown"
+    self.findings.withLock { counts in
+      for finding in findings { counts[FindingLabels(client: label, finding: finding), default: 0] += 1 }
+    }
+  }
+
   /// Counts a check of an access token for a resource server. May be called on any thread.
   public func tokenChecked(_ outcome: TokenCheckOutcome, at endpoint: DecisionEndpoint) {
     let labels = TokenCheckLabels(endpoint: endpoint, outcome: outcome)
@@ -155,6 +167,8 @@ public final class WorkerMetrics: Sendable {
     snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
     let decisionCounts = decisions.withLock { $0 }
     snapshot.decisions.merge(decisionCounts, uniquingKeysWith: +)
+    let findingCounts = findings.withLock { $0 }
+    snapshot.findings.merge(findingCounts, uniquingKeysWith: +)
     let tokenCheckCounts = tokenChecks.withLock { $0 }
     snapshot.tokenChecks.merge(tokenCheckCounts, uniquingKeysWith: +)
     let documentFetchCounts = documentFetches.withLock { $0 }

@@ -1,3 +1,4 @@
+import Policy
 import Reactor
 import Synchronization
 import Time
@@ -28,11 +29,17 @@ enum Console {
   /// Writes a line to standard error without the prefix `proofgate:`, for example a diagnostic, which begins with a
   /// file name.
   static func writeLine(_ line: String) {
+    let line = isJSON.load(ordering: .acquiring) ? Notice.json(line, at: SystemClock.timestamp()) : line
     if isInBackground.load(ordering: .acquiring) {
       queue.append(line + "\n")
     } else {
       write(line + "\n", to: .standardError)
     }
+  }
+
+  /// Sets the form of all later messages.
+  static func use(_ form: NoticeForm) {
+    isJSON.store(form == .json, ordering: .releasing)
   }
 
   /// Makes all later messages go through a queue and a separate thread, so that a full pipe does not block the caller.
@@ -50,7 +57,14 @@ enum Console {
   }
 
   private static let isInBackground = Atomic<Bool>(false)
+  private static let isJSON = Atomic<Bool>(false)
   private static let queue = ConsoleQueue { write($0, to: .standardError) }
+
+  /// Returns the warning that lines were dropped, in the form of all messages.
+  static func lossWarning(_ count: Int) -> String {
+    let text = "proofgate: warning: \(count) lines were lost because standard error was not read"
+    return isJSON.load(ordering: .acquiring) ? Notice.json(text, at: SystemClock.timestamp()) : text
+  }
 
   private static func write(_ text: String, to destination: LogFile.Destination) {
     // An error is ignored, because there is no other place to report it.

@@ -62,7 +62,7 @@ final class ConsoleQueue: Sendable {
       }
       var text = state.lines.joined()
       if state.dropped > 0 {
-        text += "proofgate: warning: \(state.dropped) lines were lost because standard error was not read\n"
+        text += Console.lossWarning(state.dropped) + "\n"
       }
       state.lines = []
       state.bytes = 0

@@ -1,5 +1,6 @@
 import ArgumentParser
 import FoundationEssentials
+import Policy
 import PolicyFile
 import Reactor
 import Sealing
@@ -54,6 +55,7 @@ struct ServeCommand: ParsableCommand {
     let service: Service
     switch source.load() {
     case .success(let configuration):
+      Console.use(configuration.policy.gateway.notices)
       for line in configuration.warnings { Console.writeLine(line) }
       // The configuration is passed on and not stored here, so that a reload can free it.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))

@@ -243,6 +243,7 @@ final class Service {
       } catch {
         return refuseReload(next.warnings + ["proofgate: error: the TLS settings cannot be used: \(error)"], parts)
       }
+      Console.use(next.policy.gateway.notices)
       for line in next.warnings { Console.writeLine(line) }
       if let warning = changes.warning { Console.warn(warning) }
       let previous = parts.gateway.certificates

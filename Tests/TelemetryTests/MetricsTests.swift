@@ -68,7 +68,7 @@ struct MetricsTests {
     registry.setStoreActivityMeasurement {
       StoreActivitySeries(
         engine: "file", epoch: "00000000000000ff", outage: "the disk is full",
-        buckets: [2] + [UInt64](repeating: 0, count: 15) + [1], nanoseconds: 1_500_000_000,
+        buckets: [2] + [UInt64](repeating: 0, count: 19) + [1], nanoseconds: 1_500_000_000,
         failures: [.init(reason: "timeout", count: 3)])
     }
     #expect(
@@ -89,14 +89,15 @@ struct MetricsTests {
     worker.upstreamAnswered(nanoseconds: 11_000_000_000)
     registry.workers[1].upstreamAnswered(nanoseconds: 10_000_000_000)
     let histogram = lines("proofgate_upstream_response_seconds")
-    #expect(histogram.count == 19)
+    #expect(histogram.count == 23)
     #expect(histogram[0] == #"proofgate_upstream_response_seconds_bucket{le="0.0001"} 1"#)
     #expect(histogram[1] == #"proofgate_upstream_response_seconds_bucket{le="0.00025"} 2"#)
     #expect(histogram[14] == #"proofgate_upstream_response_seconds_bucket{le="5"} 2"#)
     #expect(histogram[15] == #"proofgate_upstream_response_seconds_bucket{le="10"} 3"#)
-    #expect(histogram[16] == #"proofgate_upstream_response_seconds_bucket{le="+Inf"} 4"#)
-    #expect(histogram[17] == "proofgate_upstream_response_seconds_sum 21.000200001")
-    #expect(histogram[18] == "proofgate_upstream_response_seconds_count 4")
+    #expect(histogram[16] == #"proofgate_upstream_response_seconds_bucket{le="30"} 4"#)
+    #expect(histogram[20] == #"proofgate_upstream_response_seconds_bucket{le="+Inf"} 4"#)
+    #expect(histogram[21] == "proofgate_upstream_response_seconds_sum 21.000200001")
+    #expect(histogram[22] == "proofgate_upstream_response_seconds_count 4")
   }
 
   @Test("The bound of each bucket is the one in its label")
@@ -105,7 +106,8 @@ struct MetricsTests {
       (100_000, "0.0001"), (250_000, "0.00025"), (500_000, "0.0005"), (1_000_000, "0.001"), (2_500_000, "0.0025"),
       (5_000_000, "0.005"), (10_000_000, "0.01"), (25_000_000, "0.025"), (50_000_000, "0.05"), (100_000_000, "0.1"),
       (250_000_000, "0.25"), (500_000_000, "0.5"), (1_000_000_000, "1"), (2_500_000_000, "2.5"), (5_000_000_000, "5"),
-      (10_000_000_000, "10"),
+      (10_000_000_000, "10"), (30_000_000_000, "30"), (60_000_000_000, "60"), (120_000_000_000, "120"),
+      (300_000_000_000, "300"),
     ]
     for (index, bound) in bounds.enumerated() {
       registry.workers[0].upstreamAnswered(nanoseconds: bound.0)
@@ -205,6 +207,34 @@ struct MetricsTests {
         #"proofgate_decisions_total{endpoint="authorization",client="unknown",rule="client-unknown",decision="reject"} 1"#,
         #"proofgate_decisions_total{endpoint="token",client="mail",rule="",decision="forward"} 1"#,
       ])
+  }
+
+  @Test("Findings are counted by client and name without their details, and those of observe mode by rule")
+  func findings() {
+    let worker = registry.workers[0]
+    worker.found(["state-missing", "redirect-uri-differs:2:17"], client: "mail")
+    worker.found(["would-reject:pkce-required", "identity-field-dropped:x-real-ip"], client: nil)
+    registry.workers[1].found(["would-reject:pkce-required", "state-missing"], client: nil)
+    worker.found([], client: "silent")
+    #expect(
+      lines("proofgate_findings_total") == [
+        #"proofgate_findings_total{client="mail",finding="redirect-uri-differs",rule=""} 1"#,
+        #"proofgate_findings_total{client="mail",finding="state-missing",rule=""} 1"#,
+        #"proofgate_findings_total{client="unknown",finding="identity-field-dropped",rule=""} 1"#,
+        #"proofgate_findings_total{client="unknown",finding="state-missing",rule=""} 1"#,
+        #"proofgate_findings_total{client="unknown",finding="would-reject",rule="pkce-required"} 2"#,
+      ])
+  }
+
+  @Test("Readiness is a metric, in all and for each check; without checks there is none")
+  func readiness() {
+    #expect(lines("proofgate_ready").isEmpty)
+    let text = PrometheusText.render(
+      registry.snapshot(), process: ProcessFacts(), version: "1", startTime: 0,
+      readiness: [("serving", true), ("upstream", false)])
+    #expect(text.contains("\nproofgate_ready 0\n"))
+    #expect(text.contains("\nproofgate_ready_check{check=\"serving\"} 1\n"))
+    #expect(text.contains("\nproofgate_ready_check{check=\"upstream\"} 0\n"))
   }
 
   @Test("At most 1,000 clients have series of their own, over all workers; the others share one")

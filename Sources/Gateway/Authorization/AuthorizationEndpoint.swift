@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Telemetry
 import Time
 
 /// The authorization endpoint (RFC 6749, section 3.1).
@@ -188,6 +189,7 @@ struct AuthorizationEndpoint {
       let rejection: Rejection = answer.head.status == 503 ? .upstreamUnavailable : .upstreamFailed
       return .response(intercepted.respond(with: permit.errorResponse(for: rejection)))
     }
+    intercepted.trail.step = .login
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
       return .response(await redirectToUpstreamRequest(target, start, answer))
     }

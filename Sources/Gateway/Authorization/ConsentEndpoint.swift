@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Telemetry
 import Time
 
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
@@ -40,6 +41,7 @@ struct ConsentEndpoint {
       query: request.parameters.serialised,
       browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted,
       document: intercepted.documentToSeal(for: permit))
+    intercepted.trail.step = .consentPage
     var response = intercepted.pages.consent(
       ConsentPage(
         clientID: permit.client.id.rawValue, clientName: permit.client.name,
@@ -109,6 +111,7 @@ struct ConsentEndpoint {
   ) async -> Response {
     do throws(StoreError) {
       let start = try await TransactionStart(permit, session, intercepted, id: ticket.transaction)
+      intercepted.trail.step = .consent
       var response = intercepted.redirect(to: ticket.path + "?" + start.query)
       response.headers.append("Set-Cookie", start.cookie)
       return response

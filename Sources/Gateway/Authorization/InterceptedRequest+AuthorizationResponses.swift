@@ -5,6 +5,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Telemetry
 import Time
 
 /// Creates the responses of the endpoints that browsers call: authorization responses, redirects and refusals. An
@@ -234,6 +235,7 @@ extension InterceptedRequest {
       recordDocumentSignIn(of: permit.client)
       // The response of a device flow leads to no client: the user has to confirm the request first.
       if transaction.isDeviceFlow { return try await DeviceVerificationEndpoint(self).confirmation(of: permit) }
+      trail.step = .code
       return deliver(permit.response(code: gateway.sealer.seal(permit.code)), to: permit.client)
     } catch {
       return respond(with: permit.errorResponse(for: .storeUnavailable), transaction: transaction)

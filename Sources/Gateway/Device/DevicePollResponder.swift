@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Sealing
 import Stores
+import Telemetry
 import Time
 
 /// Answers the poll of a device at the token endpoint (RFC 8628, sections 3.4 and 3.5).
@@ -101,6 +102,7 @@ struct DevicePollResponder {
 extension InterceptedRequest {
   /// The response to a poll before the user's decision (RFC 8628, section 3.5). It is no refusal.
   var authorizationPending: Response {
-    tokenError(.authorizationPending, status: 400, description: "the user has not decided yet")
+    trail.step = .pending
+    return tokenError(.authorizationPending, status: 400, description: "the user has not decided yet")
   }
 }

@@ -20,6 +20,10 @@ final class AuditTrail {
   /// The id of the refresh token family (all refresh tokens that follow from one code) to which the request belongs.
   var family: TransactionID?
   var decision = DecisionKind.forward
+  /// The state of the flow after the request, unless it is refused.
+  var step: DecisionStep?
+  /// The grant type of a token request.
+  var grant: String?
   /// The refusal; in observe mode, the first refusal that was not carried out.
   var rejection: Rejection?
   /// The mode that the log shows: `enforce` or `observe`.

@@ -312,13 +312,15 @@ public final class Gateway: RequestHandler {
     metrics.decided(
       trail.decision, at: trail.endpoint, client: trail.clientIsConfigured ? trail.client : nil,
       rule: trail.rejection?.ruleID)
+    metrics.found(trail.findings, client: trail.clientIsConfigured ? trail.client : nil)
     resources.log.append(
       DecisionRecord(
         time: SystemClock.timestamp(),
         request: trail.requestID,
         flow: trail.flow, trace: trail.trace?.traceID, transaction: trail.transaction?.description,
         family: trail.family?.description, endpoint: trail.endpoint,
-        client: trail.client, decision: trail.decision, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
+        client: trail.client, decision: trail.decision, step: trail.decision == .reject ? nil : trail.step,
+        grant: trail.grant, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
         findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
         peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed),

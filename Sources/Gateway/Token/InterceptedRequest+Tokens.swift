@@ -5,6 +5,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Telemetry
 import Time
 
 /// The requests that the gateway itself sends to the upstream's token and revocation endpoints, and the responses to
@@ -129,7 +130,8 @@ extension InterceptedRequest {
   }
 
   func tokenResponse(_ members: [String: JSONValue]) -> Response {
-    json(200, members)
+    trail.step = .tokens
+    return json(200, members)
   }
 
   func tokenError(
@@ -168,12 +170,14 @@ extension InterceptedRequest {
 
   /// Returns the response to an accepted pushed request (RFC 9126, section 2.2).
   func pushedResponse(_ uri: String, lifetime: Seconds) -> Response {
-    json(201, ["request_uri": .string(uri), "expires_in": .integer(Int64(lifetime.count))])
+    trail.step = .pushed
+    return json(201, ["request_uri": .string(uri), "expires_in": .integer(Int64(lifetime.count))])
   }
 
   /// Returns the response to a successful revocation: status 200 without a body (RFC 7009, section 2.2).
   func revocationResponse() -> Response {
-    Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
+    trail.step = .revoked
+    return Response(status: 200, headers: ["Cache-Control": "no-store", "Pragma": "no-cache"])
   }
 
   /// Returns the response to a request beyond a limit (RFC 6585, section 4).

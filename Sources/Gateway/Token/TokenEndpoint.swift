@@ -16,6 +16,7 @@ struct TokenEndpoint {
   }
 
   func respond() async -> Reply {
+    intercepted.trail.grant = request.parameters[.grantType].map { GrantType(rawValue: $0)?.rawValue ?? "other" }
     let authentication = intercepted.authentication(of: request)
     let holdsSealedValue = holdsSealedValue
     let unlisted = intercepted.unlistedClient(of: request)

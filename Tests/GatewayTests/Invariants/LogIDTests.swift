@@ -106,4 +106,20 @@ struct LogIDTests {
       #expect(gateway.logLines.last?.member("transaction") == id)
     }
   }
+
+  @Test("Each line of a sign-in has its step, and those of the token endpoint have the grant")
+  func steps() async throws {
+    try await GatewayFixture.run { gateway in
+      let tokens = try await gateway.redeem(try await gateway.code("n1"), "n1")
+      let token = try #require(tokens.text.firstMatch(of: /"refresh_token":"([^"]+)"/)?.1)
+      let form: Form = ["grant_type": "refresh_token", "refresh_token": String(token), "client_id": "n1"]
+      _ = try await gateway.post("/token", form)
+      _ = try await gateway.post("/token", ["grant_type": "of-nobody", "client_id": "n1"])
+      let lines = gateway.logLines
+      let steps = lines.map { $0.member("step") ?? "-" }
+      #expect(steps.filter { $0 != "-" } == ["consent_page", "consent", "login", "code", "tokens", "tokens"], "\(steps)")
+      #expect(steps.last == "-")
+      #expect(lines.suffix(3).map { $0.member("grant") } == ["authorization_code", "refresh_token", "other"])
+    }
+  }
 }
