@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -478,6 +479,46 @@ int32_t cl_open_log(const char *path) {
     return -code;
   }
   return fd;
+}
+
+int32_t cl_open_spool(const char *path) {
+  int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return -errno;
+  // Two processes that used the same file would mix their lines.
+  if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    int code = errno;
+    close(fd);
+    return -code;
+  }
+  return fd;
+}
+
+int64_t cl_file_size(int32_t fd) {
+  struct stat facts;
+  return fstat(fd, &facts) < 0 ? -errno : (int64_t)facts.st_size;
+}
+
+int64_t cl_read_at(int32_t fd, void *bytes, size_t count, int64_t offset) {
+  for (;;) {
+    ssize_t taken = pread(fd, bytes, count, offset);
+    if (taken >= 0) return taken;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int64_t cl_write_at(int32_t fd, const void *bytes, size_t count, int64_t offset) {
+  for (;;) {
+    ssize_t written = pwrite(fd, bytes, count, offset);
+    if (written >= 0) return written;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int32_t cl_truncate(int32_t fd, int64_t length) { return result(ftruncate(fd, length)); }
+
+bool cl_is_writable(int32_t fd, int32_t milliseconds) {
+  struct pollfd waiting = {.fd = fd, .events = POLLOUT};
+  return poll(&waiting, 1, milliseconds) > 0;
 }
 
 const char *cl_error_text(int32_t code) { return strerror(code); }

@@ -83,6 +83,12 @@ public struct GatewaySettings: Sendable {
   /// The treatment of requests without a trace. Default: the gateway starts one.
   public var traceContext = TraceContextRule.start
 
+  /// The treatment of a request whose line has no room in the decision log. Default: the line is dropped and counted.
+  public var logOverflow = LogOverflow.drop
+  /// The file in which lines of the decision log wait while their destination does not accept them; `nil` for none.
+  public var logSpool: String?
+  /// The maximum length of that file, in bytes. Default: 64 MiB.
+  public var logSpoolSize = 64 << 20
   /// The form of the messages on standard error. Default: text.
   public var notices = NoticeForm.text
 
@@ -218,6 +224,22 @@ public struct GatewaySettings: Sendable {
         without this member (RFC 8414, section 2)
         """,
         default: "see [below](#metadata)"),
+      .choice(
+        "log_overflow", \.logOverflow,
+        """
+        The treatment of a request whose line has no room in the decision log, because the lines before it cannot be \
+        written. `drop`: the request is served, and the line is dropped and counted. `refuse`: the request is answered \
+        with 503 before any rule runs, so that no decision is without a line
+        """),
+      .customReader(
+        "log_spool", .text("file name"),
+        """
+        A file, relative to the file that names it, in which lines of the decision log wait while their destination does \
+        not accept them
+        """,
+        default: "none"),
+      .number(
+        "log_spool_size", \.logSpoolSize, .size(1_048_576...1_099_511_627_776), "The maximum size of that file"),
       .choice(
         "notices", \.notices,
         """

@@ -1,4 +1,5 @@
 import CLinux
+public import Time
 
 /// The destination of log lines: standard output, standard error, or a file that is appended to.
 public final class LogFile {
@@ -39,6 +40,25 @@ public final class LogFile {
       written += Int(result)
     }
     return true
+  }
+
+  /// Writes bytes as long as the destination accepts them without a wait of more than `time`. Returns the number of
+  /// bytes that were written.
+  ///
+  /// Bytes are written in pieces of `PIPE_BUF` bytes (4,096), because a pipe that is ready has room for one of them.
+  public func writeReady(_ bytes: ArraySlice<UInt8>, within time: Milliseconds) -> Int {
+    var written = 0
+    while written < bytes.count {
+      guard cl_is_writable(descriptor, Int32(clamping: time.count)) else { break }
+      let piece = bytes.dropFirst(written).prefix(4_096)
+      let result = unsafe piece.withUnsafeBytes { buffer -> Int64 in
+        guard let base = buffer.baseAddress else { return 0 }
+        return unsafe cl_write_descriptor(descriptor, base, buffer.count)
+      }
+      guard result > 0 else { break }
+      written += Int(result)
+    }
+    return written
   }
 
   /// Opens the path of the file again, e.g. after log rotation has moved the file away. Keeps the old descriptor if

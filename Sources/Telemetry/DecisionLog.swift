@@ -17,6 +17,8 @@ public import Time
 public final class DecisionLog: Sendable {
   /// The approximate number of bytes per write to the sink. It limits the memory that the writer uses.
   private static let batchLength = 64 * 1024
+  /// The time after which the writer tries again to move lines from the spool to their destination.
+  private static let retryInterval: Milliseconds = 500
 
   private let buffers: [RecordBuffer]
   private let counter = SequenceCounter()
@@ -49,13 +51,31 @@ public final class DecisionLog: Sendable {
 
   /// Appends a record to the buffer of the worker with this index. Does nothing if there is no such worker. Each worker
   /// passes only its own index. A thread that is no worker may pass any index, which only affects its room.
-  public func append(_ record: DecisionRecord, worker: Int) {
+  ///
+  /// - Parameter isKept: True if room was reserved for the record (`reserve`), so that it is not dropped.
+  public func append(_ record: DecisionRecord, worker: Int, isKept: Bool = false) {
     guard buffers.indices.contains(worker) else { return }
-    let outcome = buffers[worker].append(record)
+    let outcome = buffers[worker].append(record, isKept: isKept)
     // A dropped record is counted here and not by the writer, which may not run for days if the disk is full.
     if outcome == .dropped { metrics.logLinesDropped(1) }
     // The first record of an empty buffer wakes the writer. After a failed write, each record does.
     if outcome == .first || isBlocked.load(ordering: .relaxed) { signal.signal() }
+  }
+
+  /// Reserves room for the record of a request that begins in the buffer of a worker. Returns false if there is none:
+  /// the lines of earlier requests cannot be written at present. `release` ends the reservation.
+  public func reserve(worker: Int) -> Bool {
+    guard buffers.indices.contains(worker) else { return false }
+    let isReserved = buffers[worker].reserve()
+    // After a failed write, the writer tries again.
+    if !isReserved { signal.signal() }
+    return isReserved
+  }
+
+  /// Ends a reservation, after the record was appended.
+  public func release(worker: Int) {
+    guard buffers.indices.contains(worker) else { return }
+    buffers[worker].release()
   }
 
   /// Tells the writer to reopen the sink, after it has written the records that were appended before this call. Used on
@@ -110,7 +130,12 @@ public final class DecisionLog: Sendable {
 
   private func run<Sink: LogSink>(_ writer: inout Writer<Sink>) {
     while true {
-      signal.wait()
+      if writer.sink.hasBacklog {
+        signal.wait(atMost: DecisionLog.retryInterval)
+        writer.sink.retry()
+      } else {
+        signal.wait()
+      }
       let isLastPass = shouldStop.load(ordering: .acquiring)
       let reopens = shouldReopen.exchange(false, ordering: .acquiringAndReleasing)
       // Records that were appended before the signal belong to the old file.

@@ -12,6 +12,8 @@ final class RecordBuffer: Sendable {
   private struct State: Sendable {
     var entries: [Entry] = []
     var dropped: UInt64 = 0
+    /// The number of records for which room is reserved.
+    var reserved = 0
   }
 
   private let capacity: Int
@@ -38,10 +40,27 @@ final class RecordBuffer: Sendable {
     case dropped
   }
 
-  /// Appends a record, or drops it if the buffer is full.
-  func append(_ record: DecisionRecord) -> Outcome {
+  /// Reserves room for the record of a request that begins. Returns false if there is none.
+  func reserve() -> Bool {
     state.withLock { state in
-      guard state.entries.count < capacity else {
+      guard state.entries.count + state.reserved < capacity else { return false }
+      state.reserved += 1
+      return true
+    }
+  }
+
+  /// Ends a reservation.
+  func release() {
+    state.withLock { $0.reserved -= 1 }
+  }
+
+  /// Appends a record, or drops it if the buffer is full.
+  ///
+  /// - Parameter isKept: True to append the record even if the buffer is full. The caller has reserved room for it, or
+  ///   the number of such records is limited in another way.
+  func append(_ record: DecisionRecord, isKept: Bool = false) -> Outcome {
+    state.withLock { state in
+      guard isKept || state.entries.count < capacity else {
         state.dropped += 1
         return .dropped
       }

@@ -28,8 +28,10 @@ final class LogWriter: Sendable {
   /// Opens the destination and starts the thread `log`.
   ///
   /// Throws if the file cannot be opened or the process cannot start a thread.
-  func start(_ destination: LogFile.Destination) throws(IOError) {
-    let sink = Sink(file: try LogFile(destination))
+  ///
+  /// - Parameter spool: The file in which lines wait while the destination does not accept them; `nil` for none.
+  func start(_ destination: LogFile.Destination, spool: sending SpoolFile? = nil) throws(IOError) {
+    let sink = Sink(file: try LogFile(destination), spool: spool)
     var failure: IOError?
     log.start(sink: sink) { body in
       do throws(IOError) {
@@ -57,6 +59,10 @@ final class LogWriter: Sendable {
 
     func signal() { threadSignal.signal() }
 
+    func wait(atMost time: Milliseconds) {
+      if threadSignal.pause(atMost: time) { threadSignal.pause(atMost: LogWriter.batchTime) }
+    }
+
     func wait() {
       threadSignal.wait()
       // Wait 10 ms for more records, which are then written together: one write and one thread switch for each request
@@ -71,8 +77,37 @@ final class LogWriter: Sendable {
 
   private struct Sink: LogSink {
     let file: LogFile
+    let spool: SpoolFile?
 
-    mutating func write(_ bytes: [UInt8]) -> Bool { file.write(bytes) }
+    /// The time that the destination has to accept lines before they go to the spool.
+    private static let patience: Milliseconds = 50
+    /// The number of bytes that are taken from the spool at a time.
+    private static let piece = 64 * 1024
+    /// The number of such pieces after which the writer takes new lines from the workers.
+    private static let piecesPerTurn = 64
+
+    var hasBacklog: Bool { spool.map { !$0.isEmpty } ?? false }
+
+    mutating func write(_ bytes: [UInt8]) -> Bool {
+      guard let spool else { return file.write(bytes) }
+      deliver(within: 0)
+      // Lines that wait in the spool are older.
+      let written = spool.isEmpty ? file.writeReady(bytes[...], within: Sink.patience) : 0
+      return written == bytes.count || spool.append(bytes[written...])
+    }
+
+    mutating func retry() { deliver(within: Sink.patience) }
+
+    private func deliver(within time: Milliseconds) {
+      guard let spool else { return }
+      for _ in 0..<Sink.piecesPerTurn where !spool.isEmpty {
+        let bytes = spool.first(Sink.piece)
+        let written = file.writeReady(bytes[...], within: time)
+        spool.removeFirst(written)
+        guard written == bytes.count, !bytes.isEmpty else { return }
+      }
+    }
+
     mutating func reopen() { file.reopen() }
   }
 }

@@ -26,6 +26,9 @@ struct RestartChanges {
     if old.gateway.workers != new.gateway.workers { settings.append("`gateway.workers`") }
     if old.gateway.store != new.gateway.store { settings.append("`gateway.store`") }
     if old.gateway.storeEpochRule != new.gateway.storeEpochRule { settings.append("`gateway.store_epoch`") }
+    if old.gateway.logSpool != new.gateway.logSpool || old.gateway.logSpoolSize != new.gateway.logSpoolSize {
+      settings.append("`gateway.log_spool`")
+    }
     warning =
       settings.isEmpty
       ? nil : "\(settings.joined(separator: ", ")) changed and will be used after a restart; the rest is adopted"

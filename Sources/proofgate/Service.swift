@@ -110,8 +110,9 @@ final class Service {
     let workers = policy.gateway.workers ?? Processors.usable
     let metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     let writer = try LogWriter(workers: workers, metrics: metrics)
+    let spool = try Service.spool(policy.gateway)
     do throws(IOError) {
-      try writer.start(logDestination)
+      try writer.start(logDestination, spool: spool)
     } catch {
       guard case .file(let path) = logDestination else { throw error }
       throw StartFailure(text: "the log file \(path) cannot be written: \(error); name another with --log")
@@ -140,6 +141,15 @@ final class Service {
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer,
       upstreamWatch: resources.upstreamWatch, store: store)
+  }
+
+  private static func spool(_ gateway: GatewaySettings) throws(StartFailure) -> sending SpoolFile? {
+    guard let path = gateway.logSpool else { return nil }
+    do throws(IOError) {
+      return try SpoolFile(path: path, limit: gateway.logSpoolSize)
+    } catch {
+      throw StartFailure(text: "the file \(path) of `log_spool` cannot be used: \(error)")
+    }
   }
 
   private struct StartFailure: Error {

@@ -41,7 +41,7 @@ struct AdminServerTests {
     admin.status.beginServing([])
     admin.status.metrics.setStoreActivityMeasurement {
       StoreActivitySeries(
-        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
+        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 21),
         nanoseconds: 0, failures: [])
     }
     let answer = try await Fetch.get(admin.port, "/readyz")
@@ -222,7 +222,7 @@ struct AdminServerTests {
     }
     admin.status.metrics.setStoreActivityMeasurement {
       StoreActivitySeries(
-        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 17),
+        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 21),
         nanoseconds: 0, failures: [])
     }
     let text = Fetch.text(try await Fetch.get(admin.port, "/"))

@@ -37,6 +37,7 @@ extension PolicyValuesTests {
       branding: { name: Example, support_url: https://example.com/help }
       metadata: aliases
       metadata_lifetime: 5m
+      log_spool: lines.spool
       scopes_supported: [profile, mail]
       cors_origins: https://app.example.com
       strict_transport_security: { max_age: 24h, include_subdomains: true }

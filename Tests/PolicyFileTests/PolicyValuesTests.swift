@@ -64,6 +64,7 @@ struct PolicyValuesTests {
     #expect(gateway.workers == 2)
     #expect(gateway.replicas == 3)
     #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)
+    #expect(gateway.logSpool?.hasSuffix("/lines.spool") == true)
     if case .redis(let redis) = gateway.store {
       #expect(redis.endpoint == .server(SocketAddress(host: "127.0.0.1", port: 6379)))
     } else {

@@ -74,6 +74,25 @@ struct DecisionLogTests {
     #expect(sink.text.contains("é...\""))
   }
 
+  @Test("Reservations take room, and a record with a reservation is never dropped")
+  func reservations() {
+    let log = log(capacity: 3)
+    log.append(record("a"), worker: 0)
+    #expect(log.reserve(worker: 0) && log.reserve(worker: 0))
+    #expect(!log.reserve(worker: 0))
+    #expect(log.reserve(worker: 1) && !log.reserve(worker: 2))
+    // A request may append more than one record.
+    for client in ["b", "c", "d", "e"] { log.append(record(client), worker: 0, isKept: true) }
+    log.append(record("dropped"), worker: 0)
+    log.release(worker: 0)
+    log.release(worker: 0)
+    #expect(!log.reserve(worker: 0))
+    run(log)
+    #expect(log.reserve(worker: 0))
+    #expect(sink.lines.filter { $0.contains(#""event":"decision""#) }.count == 5)
+    #expect(sink.lines.contains { $0.contains(#""event":"dropped","lines":1"#) })
+  }
+
   @Test("Records that do not fit into a ring are counted, in the metric and in the log itself")
   func overflow() {
     let log = log(capacity: 10)

@@ -141,6 +141,14 @@ int32_t cl_process_id(void);
 int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count);
 /// Opens a log file or FIFO for appending, and creates the file with mode 0640 if it does not exist.
 int32_t cl_open_log(const char *_Nonnull path);
+// The file in which log lines wait, with a lock; -EWOULDBLOCK if another process has it.
+int32_t cl_open_spool(const char *_Nonnull path);
+int64_t cl_file_size(int32_t fd);
+int64_t cl_read_at(int32_t fd, void *_Nonnull bytes, size_t count, int64_t offset);
+int64_t cl_write_at(int32_t fd, const void *_Nonnull bytes, size_t count, int64_t offset);
+int32_t cl_truncate(int32_t fd, int64_t length);
+// True if a write of at most PIPE_BUF bytes does not wait, or fails at once.
+bool cl_is_writable(int32_t fd, int32_t milliseconds);
 const char *_Nonnull cl_error_text(int32_t code);
 
 // The arguments of the process, which are also available if /proc is not mounted.

@@ -7,6 +7,7 @@ extension Rejection {
     [
       .pathAmbiguous, .pathResemblesEndpoint, .endpointDisabled, .metadataBypassesGateway, .pathNotPassed, .hostUnknown,
       .transportInsecure, .unlistedOAuth, .tooManyRequests, .storeUnavailable,
+      .logUnavailable,
     ])
 
   package static let pathAmbiguous = Rejection(
@@ -117,6 +118,18 @@ extension Rejection {
     remedy: """
       Wait for the time in `Retry-After`. If the load is legitimate, raise `limits.token_requests_per_client` or \
       `limits.token_requests_per_address`.
+      """)
+
+  package static let logUnavailable = Rejection(
+    "log-unavailable", .temporarilyUnavailable, 503, .noRedirect, "the decision cannot be logged at the moment",
+    source: "RFC 9110, section 15.6.4",
+    refused: """
+      The policy has `log_overflow: refuse`, and the decision log does not accept lines: its disk is full, or its reader \
+      does not read. No rule ran, and nothing was sent to the server.
+      """,
+    why: "An operator who has to account for all decisions must not have a decision without a line in the log.",
+    remedy: """
+      Make room on the disk of the log, or start its reader. A `log_spool` on a disk of the machine keeps lines meanwhile.
       """)
 
   package static let storeUnavailable = Rejection(

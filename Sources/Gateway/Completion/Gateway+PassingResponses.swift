@@ -33,6 +33,9 @@ extension Gateway {
     // passes the response if no transaction runs.
     if requestHasHandlerCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
     if let observed = recordObservedResponse(location: location) {
+      // `respond(to:upstream:)` refuses the response.
+      guard reserveLine() else { return .withhold }
+      defer { releaseLine() }
       // The request was for a path that is not an endpoint, so it has no log line yet. The line has no address, because
       // the proxy does not pass the client's address to this function.
       let trail = trail(for: request)
@@ -61,6 +64,8 @@ extension Gateway {
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status
     let intercepted = InterceptedRequest(gateway: self, request: withheld.request, upstream: upstream, trail: trail)
+    guard reserveLine() else { return refuseUnlogged(intercepted) }
+    defer { releaseLine() }
     var response = await PassingResponse(intercepted, withheld).respond()
     if marksResponse(trail) { response.headers.set(RequestReference.fieldName, trail.requestID) }
     record(trail, status: response.status, peer: withheld.request.peer, began: began)

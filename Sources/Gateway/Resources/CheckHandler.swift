@@ -33,6 +33,11 @@ final class CheckHandler: RequestHandler {
     let began = SystemClock.monotonicNanoseconds()
     let trail = gateway.trail(for: request)
     trail.endpoint = .check
+    guard gateway.reserveLine() else {
+      gateway.countUnlogged(at: .check)
+      return .response(refusal(.logUnavailable, nil, trail))
+    }
+    defer { gateway.releaseLine() }
     var response = await response(to: request, upstream, trail)
     response.headers.set(RequestReference.fieldName, trail.requestID)
     gateway.record(trail, status: response.status, peer: request.peer, began: began)

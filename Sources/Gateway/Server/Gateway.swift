@@ -21,7 +21,7 @@ public final class Gateway: RequestHandler {
   /// Seals and opens the ids of registered clients; `nil` if no client can register.
   let registrations: RegistrationIDs?
   let random = RandomPool()
-  private let worker: Int
+  let worker: Int
   /// Distinguishes the requests of this thread in `RequestIDGenerator`: the index of a worker, or a later number.
   let requestSpace: Int
   private let metrics: WorkerMetrics
@@ -105,7 +105,7 @@ public final class Gateway: RequestHandler {
     switch endpoint.row.handling {
     case .refuse(let rejection): return refuseOrPass(rejection, client, ErrorForm(bytes, fields))
     case .answerInstead(let rejection, _):
-      guard policy.isEnforcing else { return observe(rejection, client, path: nil) }
+      guard policy.isEnforcing else { return refuseOrPass(rejection, client, ErrorForm(bytes, fields)) }
       isAnswered = true
     case .answer: isAnswered = true
     case .answerIf(let condition, _): isAnswered = condition(snapshot)
@@ -140,11 +140,11 @@ public final class Gateway: RequestHandler {
   ) -> Route {
     let path = EndpointMatcher.redacted(bytes.extracting(head.path))
     if policy.isEnforcing, policy.unlistedOAuth == .reject {
-      return refuse(.unlistedOAuth, client, ErrorForm(bytes, fields), path: path)
+      return refuseOrPass(.unlistedOAuth, client, ErrorForm(bytes, fields), path: path)
     }
     let route = pass(head, bytes, fields, client)
     guard case .pass = route else { return route }
-    return observe(.unlistedOAuth, client, path: path)
+    return withLine(client, ErrorForm(bytes, fields)) { observe(.unlistedOAuth, client, path: path) }
   }
 
   /// Routes a request for a path that is not an endpoint, such as a login page of the upstream. If the browser has a
@@ -168,8 +168,10 @@ public final class Gateway: RequestHandler {
     else { return .pass }
     // No address to copy: this sign-in cannot continue in another browser.
     let languages = ErrorForm.languages(bytes, fields)
-    return refuse(refusal.rejection, client, .page(languages: languages)) {
-      $0.preferring(languages).embeddedUserAgent(address: nil, $1)
+    return withLine(client, .page(languages: languages)) {
+      refuse(refusal.rejection, client, .page(languages: languages)) {
+        $0.preferring(languages).embeddedUserAgent(address: nil, $1)
+      }
     }
   }
 
@@ -198,7 +200,9 @@ public final class Gateway: RequestHandler {
   private func refuseOrPass(
     _ rejection: Rejection, _ client: ClientFacts, _ form: ErrorForm, path: String? = nil
   ) -> Route {
-    policy.isEnforcing ? refuse(rejection, client, form, path: path) : observe(rejection, client, path: path)
+    withLine(client, form) {
+      policy.isEnforcing ? refuse(rejection, client, form, path: path) : observe(rejection, client, path: path)
+    }
   }
 
   /// Logs and counts a refusal, but passes the request.
@@ -232,15 +236,19 @@ public final class Gateway: RequestHandler {
   }
 
   private func refuseUnknownHost(_ client: ClientFacts, _ form: ErrorForm) -> Route {
-    refuse(
-      .hostUnknown, client, form,
-      detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`")
+    withLine(client, form) {
+      refuse(
+        .hostUnknown, client, form,
+        detail: "this gateway is `\(policy.gateway.origin.authority)`; use that name, or set `gateway.origin`")
+    }
   }
 
   private func refuseInsecureTransport(_ client: ClientFacts, _ form: ErrorForm) -> Route {
-    refuse(
-      .transportInsecure, client, form,
-      detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`")
+    withLine(client, form) {
+      refuse(
+        .transportInsecure, client, form,
+        detail: "OAuth endpoints answer only over TLS; a proxy that ends TLS must be in `trusted_proxies`")
+    }
   }
 
   // MARK: Intercepted requests
@@ -253,6 +261,8 @@ public final class Gateway: RequestHandler {
     let trail = trail(for: request)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
+    guard reserveLine() else { return .refusal(refuseUnlogged(intercepted)) }
+    defer { releaseLine() }
     if row.scripts != .none, var preflight = snapshot.crossOrigin.preflightResponse(to: request) {
       preflight.headers.set(RequestReference.fieldName, trail.requestID)
       record(trail, status: preflight.status, peer: request.peer, began: began)
@@ -296,7 +306,8 @@ public final class Gateway: RequestHandler {
   /// (`I-transport`). An upstream that was behind another proxy before may rely on such a field.
   public func dropped(field name: String, client: ClientFacts) {
     metrics.identityFieldDropped()
-    guard resources.droppedFields.admit(name) else { return }
+    guard resources.droppedFields.admit(name), reserveLine() else { return }
+    defer { releaseLine() }
     let trail = trail(for: client.reference)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
@@ -324,7 +335,12 @@ public final class Gateway: RequestHandler {
         findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
         upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
         peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed),
-      worker: worker)
+      worker: worker, isKept: keepsAllLines)
+  }
+
+  /// Counts a request that is refused because its decision could not be logged. It has no line.
+  func countUnlogged(at endpoint: DecisionEndpoint) {
+    metrics.decided(.reject, at: endpoint, client: nil, rule: Rejection.logUnavailable.ruleID)
   }
 
   // MARK: Failures of the proxy

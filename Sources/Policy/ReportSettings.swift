@@ -21,3 +21,11 @@ public enum NoticeForm: String, Sendable, CaseIterable {
   /// JSON objects, one on each line.
   case json
 }
+
+/// The treatment of a request whose line has no room in the decision log (`gateway.log_overflow`).
+public enum LogOverflow: String, Sendable, CaseIterable {
+  /// The request is served, and its line is dropped.
+  case drop
+  /// The request is refused.
+  case refuse
+}
