@@ -267,6 +267,7 @@ struct AuthorizationEndpoint {
           with: permit?.errorResponse(for: rejection) ?? .withoutRedirect(rejection), transaction: transaction))
     }
     intercepted.trail.upstreamStatus = answer.head.status
+    if transaction != nil { intercepted.trail.step = .login }
     let running = transaction.map { RunningTransaction(transaction: $0, state: state, isNew: false) }
     return await ResponseCompleter(intercepted, session: session, running).relay(answer, addingCookie: nil)
   }
