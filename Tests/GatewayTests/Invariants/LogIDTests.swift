@@ -117,7 +117,7 @@ struct LogIDTests {
       _ = try await gateway.post("/token", ["grant_type": "of-nobody", "client_id": "n1"])
       let lines = gateway.logLines
       let steps = lines.map { $0.member("step") ?? "-" }
-      let expected = ["consent_page", "consent", "login", "code", "tokens", "tokens"]
+      let expected = ["consent_page", "consent", "login", "login", "code", "tokens", "tokens"]
       #expect(steps.filter { $0 != "-" } == expected, "\(steps)")
       #expect(steps.last == "-")
       #expect(lines.suffix(3).map { $0.member("grant") } == ["authorization_code", "refresh_token", "other"])
