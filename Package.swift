@@ -119,6 +119,9 @@ let package = Package(
       "Evaluation",
       ["Gateway", "PolicyFile", "YAML", "Enforcement", "PathReading", "Policy", "OAuth", "JSON", "ByteText"]),
 
+    // Clients and refusals of logs: for `proofgate learn` and `readiness`.
+    module("Rollout", ["OAuth", "JSON"]),
+
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
     module(
@@ -130,7 +133,9 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "Evaluation", "PolicyFile", "Enforcement", "Demo", "LegacyServer", "Proxy", "Reactor",
+        "Gateway", "Admin", "Evaluation", "Rollout", "Compression", "OAuth", "PolicyFile", "Enforcement", "Demo",
+        "LegacyServer",
+        "Proxy", "Reactor",
         "TLS",
         "HTTP", "HTTP2", "Policy", "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry",
         "Cryptography", "Time", "YAML", "JSON",
@@ -147,6 +152,7 @@ let package = Package(
     tests("PathReadingTests", ["PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText", "Time"]),
     tests("EvaluationTests", ["Evaluation", "PolicyFile", "Enforcement", "Policy", "OAuth"]),
+    tests("RolloutTests", ["Rollout"]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",

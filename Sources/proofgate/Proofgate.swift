@@ -10,8 +10,9 @@ struct Proofgate: ParsableCommand {
       discussion: "Exit codes: 0 success, 1 errors in the policy, 2 system error, 64 wrong arguments.",
       version: Version.text,
       subcommands: [
-        ServeCommand.self, CheckCommand.self, ExplainCommand.self, TestCommand.self, DiffCommand.self, KeysCommand.self,
-        StoreCommand.self, RulesCommand.self, HealthcheckCommand.self, DemoCommand.self,
+        ServeCommand.self, CheckCommand.self, ExplainCommand.self, TestCommand.self, DiffCommand.self,
+        LearnCommand.self, ReadinessCommand.self, KeysCommand.self, StoreCommand.self,
+        RulesCommand.self, HealthcheckCommand.self, DemoCommand.self,
       ])
   }
 

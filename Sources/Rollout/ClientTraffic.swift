@@ -1,0 +1,87 @@
+/// The requests of one client in logs.
+public struct ClientTraffic: Sendable {
+  /// A rule that refused requests, or would have refused them.
+  public struct Refusal: Sendable {
+    /// The number of requests.
+    public var count = 0
+    /// The time of the first and of the last request, in the format of RFC 3339.
+    public var first: String
+    /// The time of the last request.
+    public var last: String
+    /// The latest request, without secrets.
+    public var example: SeenRequest
+  }
+
+  private static let maximumRules = 100
+
+  /// The client id.
+  public let id: String
+  /// The number of requests.
+  public private(set) var requests = 0
+  /// The number of authorization requests.
+  public private(set) var authorizationRequests = 0
+  /// The number of token requests.
+  public private(set) var tokenRequests = 0
+  /// The number of redemptions for which not all rules could be evaluated.
+  public private(set) var notObservable = 0
+  /// The time of the first and of the last request, in the format of RFC 3339.
+  public private(set) var first: String
+  /// The time of the last request.
+  public private(set) var last: String
+  /// The redirect URIs without query and loopback port.
+  public private(set) var redirectURIs = Tally(limit: 50)
+  /// Texts that are no redirect URIs, in an access log.
+  public private(set) var malformedRedirectURIs = Tally(limit: 10)
+  /// The response types.
+  public private(set) var responseTypes = Tally(limit: 10)
+  /// The grants of token requests.
+  public private(set) var grants = Tally(limit: 10)
+  /// The methods of client authentication.
+  public private(set) var authentication = Tally(limit: 10)
+  /// The use of PKCE in authorization requests.
+  public private(set) var pkce = Tally(limit: 10)
+  /// The scope tokens.
+  public private(set) var scopes = Tally(limit: 100)
+  /// The refusals, by the id of the rule.
+  public private(set) var refusals: [String: Refusal] = [:]
+  /// The number of requests that a rule refused or would have refused.
+  public private(set) var refusedRequests = 0
+
+  init(id: String, time: String) {
+    self.id = id
+    first = time
+    last = time
+  }
+
+  mutating func add(_ seen: SeenRequest) {
+    requests += 1
+    first = min(first, seen.time)
+    last = max(last, seen.time)
+    switch seen.endpoint {
+    case .authorization:
+      authorizationRequests += 1
+      pkce.add(seen.pkce)
+      redirectURIs.add(seen.redirectURI)
+      malformedRedirectURIs.add(seen.malformedRedirectURI)
+      responseTypes.add(seen.responseType)
+    case .token:
+      tokenRequests += 1
+      grants.add(seen.grant)
+      authentication.add(seen.authentication)
+    case .other: break
+    }
+    for scope in (seen.scope ?? "").split(separator: " ") { scopes.add(String(scope)) }
+    if seen.isNotObservable { notObservable += 1 }
+    if !seen.rules.isEmpty { refusedRequests += 1 }
+    for rule in seen.rules where refusals[rule] != nil || refusals.count < ClientTraffic.maximumRules {
+      var refusal = refusals[rule] ?? Refusal(first: seen.time, last: seen.time, example: seen)
+      refusal.count += 1
+      refusal.first = min(refusal.first, seen.time)
+      if seen.time >= refusal.last {
+        refusal.last = seen.time
+        refusal.example = seen
+      }
+      refusals[rule] = refusal
+    }
+  }
+}

@@ -1,0 +1,39 @@
+internal import JSON
+
+/// Reads the decision log.
+extension LogLine {
+  private static let findingPrefix = "would-reject:"
+
+  static func decision(_ line: [UInt8]) -> LogLine {
+    guard let members = JSONValue.members(of: line), let event = members["event"]?.text,
+      let time = members["time"]?.text
+    else { return .unreadable }
+    guard event == "decision", let client = members["client"]?.text else { return .other }
+    let endpoint: SeenRequest.Endpoint =
+      switch members["endpoint"]?.text {
+      case "authorization", "pushed_authorization": .authorization
+      case "token": .token
+      default: .other
+      }
+    var seen = SeenRequest(time: time, client: client, endpoint: endpoint)
+    seen.redirectURI = members["redirect_uri"]?.text
+    seen.responseType = members["response_type"]?.text
+    seen.grant = members["grant"]?.text
+    seen.authentication = members["client_authentication"]?.text
+    seen.pkce = members["pkce"]?.text
+    // A scope that was cut ends with a part of a token.
+    seen.scope = members["scope"]?.text.flatMap { $0.hasSuffix("...") ? nil : $0 }
+    seen.request = members["request"]?.text
+    seen.mode = members["mode"]?.text
+    let decision = members["decision"]?.text
+    seen.isNotObservable = decision == "not_observable"
+    if decision == "reject" || decision == "would_reject", let rule = members["rule"]?.text { seen.rules.append(rule) }
+    if case .array(let findings) = members["findings"] {
+      for finding in findings.lazy.compactMap(\.text) where finding.hasPrefix(findingPrefix) {
+        let rule = String(finding.dropFirst(findingPrefix.count))
+        if !seen.rules.contains(rule) { seen.rules.append(rule) }
+      }
+    }
+    return .request(seen)
+  }
+}

@@ -1,0 +1,102 @@
+/// The readiness of all clients of a log.
+public struct ReadinessReport: Sendable, Encodable {
+  /// The mode of a client in a policy.
+  public struct ListedClient: Sendable {
+    let id: String
+    let isEnforced: Bool
+
+    /// Creates the value. The parameters are described at the members of the same name.
+    public init(id: String, isEnforced: Bool) {
+      self.id = id
+      self.isEnforced = isEnforced
+    }
+  }
+
+  enum CodingKeys: String, CodingKey {
+    case clients
+    case unreadableLines = "unreadable_lines"
+    case omittedRequests = "omitted_requests"
+  }
+
+  /// The clients, those that are not ready first.
+  public let clients: [ClientReadiness]
+  /// The number of lines in no known format.
+  public let unreadableLines: Int
+  /// The number of requests of clients beyond the maximum number of clients.
+  public let omittedRequests: Int
+
+  /// The number of clients with rules that would refuse requests.
+  public var notReadyCount: Int { clients.count { $0.state == .notReady } }
+
+  /// The rule about ids that the policy does not list. For such an id no other rule is evaluated.
+  private static let unknownClientRule = "client-unknown"
+
+  /// Creates the report.
+  ///
+  /// - Parameter listed: The clients of the policy; `nil` if no policy is known. Then the log decides: a client is
+  ///   listed if its latest request was not one of an unknown client.
+  public init(_ traffic: Traffic, listed: [ListedClient]?) {
+    let modes = listed.map { Dictionary($0.map { ($0.id, $0.isEnforced) }) { $0 || $1 } }
+    var clients = traffic.clients.values.map { seen in
+      let unlisted = seen.refusals[ReadinessReport.unknownClientRule]
+      return ReadinessReport.readiness(
+        of: seen, unlisted: unlisted?.count ?? 0,
+        isListed: modes.map { $0[seen.id] != nil } ?? (unlisted.map { $0.last < seen.last } ?? true),
+        isEnforced: modes?[seen.id] ?? false)
+    }
+    for client in listed ?? [] where traffic.clients[client.id] == nil {
+      clients.append(
+        ClientReadiness(client: client.id, requests: 0, refused: 0, rules: [], isEnforced: client.isEnforced))
+    }
+    self.clients = clients.sorted { ($0.order, $1.requests, $0.client) < ($1.order, $0.requests, $1.client) }
+    unreadableLines = traffic.unreadableLines
+    omittedRequests = traffic.omittedRequests
+  }
+
+  private static func readiness(
+    of seen: ClientTraffic, unlisted: Int, isListed: Bool, isEnforced: Bool
+  ) -> ClientReadiness {
+    // Requests from before the client was listed were not judged.
+    let skipped = isListed ? unlisted : 0
+    let rules = seen.refusals.filter { !isListed || $0.key != unknownClientRule }.map { rule, refusal in
+      ClientReadiness.Rule(
+        rule: rule, requests: refusal.count, first: refusal.first, last: refusal.last, example: refusal.example.summary)
+    }
+    return ClientReadiness(
+      client: seen.id, requests: seen.requests - skipped, refused: seen.refusedRequests - skipped,
+      notObservable: seen.notObservable, first: seen.first, last: seen.last, rules: rules, isListed: isListed,
+      isEnforced: isEnforced)
+  }
+}
+
+extension ClientReadiness {
+  /// The position of the state in a report.
+  fileprivate var order: Int {
+    switch state {
+    case .notReady: 0
+    case .notListed: 1
+    case .notSeen: 2
+    case .ready: 3
+    case .enforced: 4
+    }
+  }
+}
+
+extension SeenRequest {
+  /// The request in a few words, without secrets.
+  var summary: String {
+    var words: [String] = []
+    switch endpoint {
+    case .authorization: words.append("authorization")
+    case .token: words.append("token")
+    case .other: words.append("other endpoint")
+    }
+    for (name, value) in [
+      ("redirect_uri", redirectURI), ("response_type", responseType), ("grant", grant),
+      ("client_authentication", authentication), ("pkce", pkce), ("request", request),
+    ] {
+      if let value { words.append("\(name)=\(value)") }
+    }
+    return words.joined(separator: " ")
+  }
+}

@@ -1,0 +1,62 @@
+/// The members of one request in a log that describe its client. No member contains a code, token, state or secret.
+public struct SeenRequest: Sendable {
+  /// The endpoint that received the request.
+  public enum Endpoint: Sendable {
+    case authorization
+    case token
+    case other
+  }
+
+  /// The time of the request, in the format of RFC 3339.
+  public var time: String
+  /// The client id; `nil` if the log does not contain it.
+  public var client: String?
+  /// The endpoint that received the request.
+  public var endpoint: Endpoint
+  /// The path, in an access log.
+  public var path: String?
+  /// The redirect URI without query and loopback port; `malformed` for a text that is no redirect URI.
+  public var redirectURI: String?
+  /// A text that is no redirect URI, without query, for a comment.
+  public var malformedRedirectURI: String?
+  /// The response type.
+  public var responseType: String?
+  /// The grant; `other` for an unknown one.
+  public var grant: String?
+  /// The method of client authentication.
+  public var authentication: String?
+  /// The use of PKCE.
+  public var pkce: String?
+  /// The scope.
+  public var scope: String?
+  /// The id of the request in the decision log.
+  public var request: String?
+  /// The mode in the decision log.
+  public var mode: String?
+  /// The rules that refused the request, or would have refused it, without repetitions.
+  public var rules: [String] = []
+  /// True for a redemption for which not all rules could be evaluated.
+  public var isNotObservable = false
+}
+
+/// A line of a log.
+public enum LogLine: Sendable {
+  /// A request of a client, or of an unknown client at the token endpoint.
+  case request(SeenRequest)
+  /// A line about something else.
+  case other
+  /// A line in neither of the two formats.
+  case unreadable
+
+  /// The maximum length of a line, in bytes. A longer line is unreadable.
+  public static let maximumLength = 64 * 1024
+
+  /// Reads a line of the decision log, or of an access log in the combined format.
+  public init(parsing line: [UInt8]) {
+    guard line.count <= LogLine.maximumLength else {
+      self = .unreadable
+      return
+    }
+    self = line.first == UInt8(ascii: "{") ? LogLine.decision(line) : LogLine.access(line)
+  }
+}

@@ -1,0 +1,25 @@
+/// Counts of texts from a log. The number of different texts is bounded, because the log contains texts of attackers.
+public struct Tally: Sendable {
+  /// The number of occurrences of each text.
+  public private(set) var counts: [String: Int] = [:]
+  /// The number of occurrences of further texts, after the limit was reached.
+  public private(set) var omitted = 0
+  private let limit: Int
+
+  /// Creates an empty tally for at most `limit` different texts.
+  public init(limit: Int) { self.limit = limit }
+
+  /// The number of occurrences of the text.
+  public subscript(text: String) -> Int { counts[text] ?? 0 }
+
+  /// The texts, the most frequent first, and equally frequent ones in alphabetical order.
+  public var sorted: [(text: String, count: Int)] {
+    counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+  }
+
+  /// Counts a text once; does nothing for `nil`.
+  public mutating func add(_ text: String?) {
+    guard let text else { return }
+    if counts[text] != nil || counts.count < limit { counts[text, default: 0] += 1 } else { omitted += 1 }
+  }
+}

@@ -1,0 +1,68 @@
+import Rollout
+import Testing
+
+/// The readiness of clients.
+@Suite("Readiness")
+struct ReadinessTests {
+  private static func line(
+    _ client: String, _ time: String, decision: String = "forward", rule: String? = nil, findings: [String] = []
+  ) -> [UInt8] {
+    let rule = rule.map { #""rule":"\#($0)","# } ?? ""
+    let findings = findings.map { "\"\($0)\"" }.joined(separator: ",")
+    return Array(
+      (#"{"event":"decision","time":"\#(time)","endpoint":"authorization","client":"\#(client)","#
+        + #""decision":"\#(decision)",\#(rule)"findings":[\#(findings)],"pkce":"none","mode":"observe"}"#).utf8)
+  }
+
+  private static let unknown = line(
+    "mail", "2026-11-20T10:00:00.000Z", decision: "would_reject", rule: "client-unknown")
+  private static let refused = line(
+    "mail", "2026-11-21T10:00:00.000Z", decision: "would_reject", rule: "pkce-required",
+    findings: ["would-reject:pkce-required", "would-reject:scope", "state-missing"])
+  private static let passed = line("mail", "2026-11-22T10:00:00.000Z")
+
+  @Test("A client with refused requests is not ready, with each rule, its times and an example")
+  func notReady() throws {
+    var traffic = Traffic()
+    for line in [Self.unknown, Self.refused, Self.passed] { traffic.add(line) }
+    let report = ReadinessReport(traffic, listed: nil)
+    let client = try #require(report.clients.first)
+    #expect(client.state == .notReady && client.requests == 2 && client.refused == 1)
+    #expect(client.rules.map(\.rule) == ["pkce-required", "scope"])
+    #expect(client.rules.first?.last == "2026-11-21T10:00:00.000Z")
+    #expect(client.rules.first?.example == "authorization pkce=none")
+    #expect(report.text.contains("not ready: pkce-required (1), scope (1)"))
+  }
+
+  @Test("A client is ready if no rule would have refused a request since the given time")
+  func ready() {
+    var traffic = Traffic(since: "2026-11-22")
+    for line in [Self.unknown, Self.refused, Self.passed] { traffic.add(line) }
+    let report = ReadinessReport(traffic, listed: nil)
+    #expect(report.clients.map(\.state) == [.ready])
+    #expect(traffic.earlierRequests == 2)
+  }
+
+  @Test("An id that is not listed, a client without requests and an enforced client have their own states")
+  func states() {
+    var traffic = Traffic()
+    traffic.add(Self.unknown)
+    #expect(ReadinessReport(traffic, listed: nil).clients.map(\.state) == [.notListed])
+    let report = ReadinessReport(
+      traffic,
+      listed: [
+        .init(id: "mail", isEnforced: false), .init(id: "web", isEnforced: true), .init(id: "x", isEnforced: false),
+      ])
+    #expect(report.clients.map(\.client) == ["mail", "x", "web"])
+    #expect(report.clients.map(\.state) == [.notSeen, .notSeen, .enforced])
+  }
+
+  @Test("The table contains no control characters of a log")
+  func printable() {
+    var traffic = Traffic()
+    traffic.add(Self.line("a\\u001b[2J\\nb", "2026-11-22T10:00:00.000Z"))
+    let text = ReadinessReport(traffic, listed: nil).text
+    #expect(text.contains("a?[2J?b"))
+    #expect(text.split(separator: "\n").count == 2)
+  }
+}
