@@ -6,9 +6,9 @@ import Time
 /// The part of the cache for one server.
 struct DocumentShare {
   /// The maximum number of documents. A server has one document for each of its clients.
-  static let maximumDocuments = 32
+  static let maximumDocuments = 64
   /// The maximum number of failures.
-  static let maximumFailures = 32
+  static let maximumFailures = 64
   /// The time for which a failure is kept: 60 seconds.
   static let failureLifetime: Milliseconds = 60_000
   /// The time for which a document is used after its lifetime while fetches fail: 24 hours.

@@ -213,7 +213,12 @@ final class KindTable {
     if case .fixed(let length) = kind.properties.size {
       guard value.count == length else { return .failure(KindTable.wrongLength) }
       if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.maximumSweep) }
-      guard usage.entries < capacity, let holderIndex = charges.charge(holder) else { return .failure(.full) }
+      var charged = usage.entries < capacity ? charges.charge(holder) : nil
+      if charged == nil, holder.isUnlisted, usage.entries < capacity {
+        try sweep(now: now, atMost: KindTable.maximumSweep)
+        charged = charges.charge(holder)
+      }
+      guard let holderIndex = charged else { return .failure(.full) }
       storedHolder = Int64(holderIndex)
       usage.bytes += bytesPerEntry
     } else {

@@ -225,7 +225,10 @@ public struct LimitSettings: Sendable, Equatable {
         ]),
       .number(
         "registrations_per_network", \.registrationsPerNetwork, .word("off", or: .number(1...10_000_000)),
-        "Client registrations (RFC 7591) from one network, /24 or /48, a minute, and in one burst",
+        """
+        Client registrations (RFC 7591) from one network, /24 or /48, a minute, and in one burst; requests from loopback, \
+        and those without the initial access token, do not count
+        """,
         notes: ["a web application registers a client for each of its users from a few addresses", "429"]),
       .number(
         "registrations", \.registrations, .word("off", or: .number(1...10_000_000)),

@@ -100,7 +100,7 @@ extension PolicyReader {
     if let secret = settings.initialAccessToken, let node = fields["initial_access_token"]?.node {
       let bits = SecretStrength.bits(of: secret)
       if bits < SecretStrength.requiredBits {
-        warn(
+        error(
           .weakSecret, node,
           "the `initial_access_token` has at most \(Int(bits)) bits and could be guessed; use 128 random bits, such as "
             + "32 hexadecimal digits of `openssl rand -hex 16`")

@@ -73,9 +73,9 @@ public final class HolderBudgets: Sendable {
     max(EntryTable.protectedEntries, maximumEntries(of: kind) / kind.properties.holderDivisor)
   }
 
-  /// Returns the number of entries that all unlisted clients together may make at once: half of a memory store of the
-  /// default size.
-  public static func unlistedBurst(of kind: StoreKind) -> Int { maximumEntries(of: kind) / 2 }
+  /// Returns the number of entries that all unlisted clients together may make at once: a quarter of a memory store of
+  /// the default size. With as many that refill within the lifetime of an entry, they have at most half of it.
+  public static func unlistedBurst(of kind: StoreKind) -> Int { maximumEntries(of: kind) / 4 }
 
   /// Returns the number of entries in a memory store of the default size.
   private static func maximumEntries(of kind: StoreKind) -> Int {

@@ -77,7 +77,12 @@ struct RecordTable: Sendable {
     guard expiry > now else { return nil }
     guard value.count == length else { throw .unavailable("a value of the wrong length for its kind") }
     if count >= capacity { removeExpired(now: now, atMost: Int.max) }
-    guard count < capacity, let charge = charges.charge(holder) else { throw .full }
+    var charged = count < capacity ? charges.charge(holder) : nil
+    if charged == nil, holder.isUnlisted, count < capacity {
+      removeExpired(now: now, atMost: Int.max)
+      charged = charges.charge(holder)
+    }
+    guard let charge = charged else { throw .full }
     let record = allocate()
     heads[record] = Head(high: key.high, low: key.low, expiry: RecordTable.seconds(expiry), charge: charge)
     set(record, value)

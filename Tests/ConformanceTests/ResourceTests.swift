@@ -249,19 +249,19 @@ struct ResourceTests {
     }
   }
 
-  @Test("Only a listed resource server with its secret may ask, and guesses are throttled before they are compared")
+  @Test("Only a listed resource server with its secret may ask; wrong secrets are throttled, and never the right one")
   func authentication() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let none = try await gateway.post("/.proofgate/introspect", ["token": "x"])
       #expect(none.status == 401)
       let get = try await gateway.get("/.proofgate/introspect?token=x")
       #expect(get.status == 405)
-      for _ in 0..<20 {
+      for number in 0..<25 {
         let wrong = try await gateway.post(
           "/.proofgate/introspect", ["token": "x", "client_id": "mail-api", "client_secret": "files-secret"])
-        #expect(wrong.status == 401)
+        #expect(wrong.status == (number < 20 ? 401 : 429))
       }
-      #expect(try await Self.introspect(gateway, "x").status == 429)
+      #expect(try await Self.introspect(gateway, "x").status == 200)
     }
   }
 

@@ -204,6 +204,46 @@ struct RegisteredClientTests {
     }
   }
 
+  @Test("Programs behind a proxy on this machine, and those without the initial access token, do not use up a limit")
+  func uncounted() async throws {
+    let registration = try Self.policy().registration
+    let body = Array("{\"redirect_uris\":[\"\(Self.uri)\"]}".utf8)
+    func register(_ gateway: GatewayFixture, _ token: String?) async throws -> Int {
+      var request = Request(
+        method: "POST", target: "/register", headers: ["Content-Type": "application/json"], body: body)
+      if let token { request.headers.append("Authorization", "Bearer \(token)") }
+      return try await gateway.send(request).status
+    }
+    let local = try FixturePolicy.with { fixture in
+      fixture.registration = registration
+      fixture.gateway.trustedProxies = [AddressRange(network: [UInt8](repeating: 1, count: 16), prefixLength: 128)]
+      fixture.gateway.limits.registrationsPerNetwork = 3
+    }
+    try await GatewayFixture.run(local) { gateway in
+      for _ in 0..<10 {
+        let status = try await register(gateway, nil)
+        #expect(status == 201)
+      }
+    }
+    let token = "5f0c1e9d7a3b48268d4e0f6b2c917a35"
+    let closed = try FixturePolicy.with { fixture in
+      fixture.registration = registration
+      fixture.registration?.initialAccessToken = Secret(token)
+      fixture.gateway.limits.registrationsPerNetwork = 3
+      fixture.gateway.limits.registrations = 3
+    }
+    try await GatewayFixture.run(closed) { gateway in
+      for number in 0..<10 {
+        let status = try await register(gateway, number % 2 == 0 ? nil : "wrong")
+        #expect(status == 401)
+      }
+      for expected in [201, 201, 201, 429] {
+        let status = try await register(gateway, token)
+        #expect(status == expected)
+      }
+    }
+  }
+
   @Test("A limit that becomes narrower applies to clients that registered before")
   func narrowed() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -42,7 +42,9 @@ struct HolderBudgetsTests {
     #expect(charges(kind, .sample(1)) == HolderBudgets.maximumBurst(of: kind))
   }
 
-  @Test("All unlisted clients together may make half of the entries of a memory store that are never evicted")
+  @Test(
+    "All unlisted clients together may make a quarter of the entries of a memory store at once, if they are never evicted"
+  )
   func unlisted() {
     for kind in StoreKind.allCases {
       let limit = HolderBudgets.unlistedBurst(of: kind)

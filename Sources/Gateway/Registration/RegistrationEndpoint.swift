@@ -29,8 +29,9 @@ struct RegistrationEndpoint {
       return intercepted.tokenRejection(.withoutRedirect(.endpointDisabled))
     }
     guard request.method == "POST" else { return intercepted.tokenRejection(.withoutRedirect(.methodNotAllowed)) }
-    if let throttled = intercepted.throttledRegistration() { return throttled }
+    // Programs without the token do not use up the limits of those that have it.
     if let expected = ids.settings.initialAccessToken, !isAuthorized(expected) { return refuseUnauthorized() }
+    if let throttled = intercepted.throttledRegistration() { return throttled }
     guard isJSON else {
       return refuse(.metadata("the body must be application/json, without a content coding"))
     }
@@ -97,11 +98,12 @@ extension InterceptedRequest {
   /// `nil` within the limits.
   ///
   /// The limits are for networks, not for addresses: a web application registers clients for all its users from a few
-  /// addresses.
+  /// addresses. Loopback has no limit of its own: behind a proxy on this machine that is not in `trusted_proxies`, all
+  /// programs seem to be in one network.
   func throttledRegistration() -> Response? {
     let limits = policy.gateway.limits
     let resources = gateway.resources
-    if limits.registrationsPerNetwork > 0,
+    if limits.registrationsPerNetwork > 0, !request.peer.isLoopback,
       let response = throttled(
         RateKey(network: request.peer.address), by: resources.registrationsPerNetwork,
         perMinute: limits.registrationsPerNetwork, .registrationsPerNetwork)

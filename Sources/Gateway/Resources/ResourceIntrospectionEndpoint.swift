@@ -23,9 +23,10 @@ struct ResourceIntrospectionEndpoint {
   func respond() async -> Response {
     let request = intercepted.clientRequest(.atIntrospection)
     let authentication = (try? request.clientAuthentication()) ?? nil
-    // The limit applies before the secret is compared, so that guesses learn nothing.
-    if let throttled = intercepted.throttledCredentials(authentication) { return throttled }
     let outcome = Enforcement.decideIntrospection(request, policy: intercepted.policy)
+    // The right secret is always accepted: it has at least 128 bits, so no guess finds it, and a stranger with the
+    // address of the resource server cannot lock it out.
+    if outcome.refusal != nil, let throttled = intercepted.throttledCredentials(authentication) { return throttled }
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
