@@ -4,43 +4,64 @@ import HTTP1
 import Proxy
 import Reactor
 import Telemetry
+import Time
 
 /// Responds to requests on the admin listener. The handler forwards no request. To answer `/readyz`, it connects to the
 /// upstream, and completes a TLS handshake if the upstream uses TLS, but sends no HTTP request.
 final class AdminHandler: RequestHandler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
+  private let poller: Poller
   /// True if the listener has a loopback address, so that only this machine can connect.
   private let isLoopback: Bool
 
-  init(_ status: ProcessStatus, _ probe: UpstreamProbe, isLoopback: Bool) {
+  /// The tag of a request to reload the policy.
+  private static let reloadTag: UInt8 = 1
+  /// The time for which a request to reload the policy waits for the result.
+  private static let reloadTimeout: Milliseconds = 120_000
+
+  init(_ status: ProcessStatus, _ probe: UpstreamProbe, _ poller: Poller, isLoopback: Bool) {
     self.status = status
+    self.poller = poller
     self.probe = probe
     self.isLoopback = isLoopback
   }
 
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
-    guard head.method == .get || head.method == .head else {
-      var response = AdminHandler.textResponse(405, "only GET and HEAD\n")
-      response.headers.append("Allow", "GET, HEAD")
+    let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
+    let isReload = path == "/reload"
+    guard isReload ? head.method == .post : head.method == .get || head.method == .head else {
+      let allowed = isReload ? "POST" : "GET, HEAD"
+      var response = AdminHandler.textResponse(405, "use \(allowed)\n")
+      response.headers.append("Allow", allowed)
       return .answer(response)
     }
     let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
     guard isAcceptableHost(host) else {
       return .answer(AdminHandler.textResponse(421, "on loopback the host must be `localhost` or an address\n"))
     }
-    let acceptEncoding = fields.filter { HeadIndex.equalIgnoringCase(bytes, $0.name, "accept-encoding") }
-      .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
-    switch String(decoding: head.path.map { bytes[$0] }, as: UTF8.self) {
+    switch path {
+    case "/reload":
+      let reload = ReloadGuard(
+        host: host, origins: AdminHandler.values("origin", bytes, fields),
+        sites: AdminHandler.values("sec-fetch-site", bytes, fields), isFromLoopback: client.peer.isLoopback)
+      if let refusal = reload.refusal { return .answer(AdminHandler.textResponse(403, refusal + "\n")) }
+      return .intercept(bodyLimit: 0, tag: AdminHandler.reloadTag)
     case "/healthz": return .answer(AdminHandler.textResponse(200, "ok\n"))
     // These answers may have to wait for the upstream, so `respond(to:routeTag:upstream:)` gives them.
     case "/metrics": return .intercept(bodyLimit: 0, tag: AdminHandler.metricsTag)
     case "/readyz": return .intercept(bodyLimit: 0)
     case "/", "":
       let page = AdminHandler.textResponse(200, StatusPage.render(status, now: SystemClock.timestamp()))
-      return .answer(AdminHandler.compressed(page, for: acceptEncoding))
-    default: return .answer(AdminHandler.textResponse(404, "not found; use / /metrics /healthz /readyz\n"))
+      return .answer(AdminHandler.compressed(page, for: AdminHandler.values("accept-encoding", bytes, fields)))
+    default: return .answer(AdminHandler.textResponse(404, "not found; use / /metrics /healthz /readyz /reload\n"))
     }
+  }
+
+  /// Returns the values of the fields with this name, in lower case.
+  private static func values(_ name: String, _ bytes: Span<UInt8>, _ fields: HeadIndex) -> [String] {
+    fields.filter { HeadIndex.equalIgnoringCase(bytes, $0.name, name) }
+      .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
   }
 
   /// Returns true if a request may have this `Host`.
@@ -56,10 +77,11 @@ final class AdminHandler: RequestHandler {
     return name == "localhost" || Address(literal: name, port: 0) != nil
   }
 
-  private static let metricsTag: UInt8 = 1
+  private static let metricsTag: UInt8 = 2
 
-  /// Answers `/readyz` and `/metrics`, the requests that `route` intercepts.
+  /// Answers `/readyz`, `/metrics` and `/reload`, the requests that `route` intercepts.
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
+    if routeTag == AdminHandler.reloadTag { return .response(await reload()) }
     let problem = await probe.findProblem()
     let state = status.current
     let readiness = Readiness(
@@ -71,6 +93,19 @@ final class AdminHandler: RequestHandler {
     }
     return .response(
       AdminHandler.compressed(metricsResponse(readiness), for: request.headers.all("Accept-Encoding")))
+  }
+
+  /// Reloads the policy and answers with the report.
+  private func reload() async -> Response {
+    let report = AwaitedValue<ReloadReport?>(on: poller)
+    guard status.reloads.add(report) else {
+      return AdminHandler.textResponse(503, "too many reloads wait, or the process ends\n")
+    }
+    switch await report.wait(on: poller, until: poller.deadline(after: AdminHandler.reloadTimeout)) {
+    case .some(.some(let report)): return AdminHandler.makeResponse(report.status, "application/json", report.json)
+    case .some(.none): return AdminHandler.textResponse(503, "the process ends\n")
+    case .none: return AdminHandler.textResponse(504, "the reload continues; see standard error for its result\n")
+    }
   }
 
   private func metricsResponse(_ readiness: Readiness) -> Response {

@@ -26,7 +26,8 @@ public final class AdminServer: Sendable {
       ProxyWorker(
         poller: worker.poller, upstream: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(
-          status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), isLoopback: address.isLoopback),
+          status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), worker.poller,
+          isLoopback: address.isLoopback),
         metrics: NoMetrics())
     }
   }

@@ -22,6 +22,8 @@ public final class ProcessStatus: Sendable {
     var policy: PolicyFacts
     /// The event loops of the workers; empty until the gateway accepts connections.
     var loops: [EventLoop] = []
+    /// The latest reload and its time; `nil` before the first one.
+    var lastReload: (report: ReloadReport, time: Timestamp)?
   }
 
   /// The duration of one turn above which an event loop counts as stalled. Even in a busy loop, a turn takes only about
@@ -34,6 +36,8 @@ public final class ProcessStatus: Sendable {
   public let metrics: MetricsRegistry
   /// The start of the process.
   public let startTime: Timestamp
+  /// The reloads for which programs ask the admin listener.
+  public let reloads = ReloadRequests()
   private let state: Mutex<State>
 
   /// Creates the status of a process in the phase `starting`.
@@ -60,6 +64,11 @@ public final class ProcessStatus: Sendable {
   public func replacePolicy(_ policy: Policy) {
     let facts = PolicyFacts(policy)
     state.withLock { $0.policy = facts }
+  }
+
+  /// Records the result of a reload.
+  public func recordReload(_ report: ReloadReport, at time: Timestamp) {
+    state.withLock { $0.lastReload = (report, time) }
   }
 
   /// Records that the process finishes its requests and will then end.

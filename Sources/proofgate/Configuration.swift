@@ -11,6 +11,8 @@ struct Configuration: Sendable {
     let findings: [Diagnostic]
     /// The exit code of a process that cannot start.
     let code: ExitCode
+    /// The policy file and the files that it includes.
+    let files: [String]
 
     /// The findings, one line each, with file, line and column.
     var lines: [String] { findings.map(\.description) }
@@ -20,6 +22,8 @@ struct Configuration: Sendable {
   let keyRing: KeyRing
   /// The warnings about the policy, one line each. They do not prevent its use.
   let warnings: [String]
+  /// The policy file and the files that it includes.
+  let files: [String]
 
   /// Reads a policy and its key file. This blocks the calling thread.
   ///
@@ -42,8 +46,9 @@ struct Configuration: Sendable {
     }
     let problems = findings.filter { $0.severity != .note }
     guard let policy = outcome.policy, outcome.isServable, !findings.hasErrors else {
-      return .failure(Failure(findings: problems, code: findings.errorExitCode))
+      return .failure(Failure(findings: problems, code: findings.errorExitCode, files: outcome.files))
     }
-    return .success(Configuration(policy: policy, keyRing: keyRing, warnings: problems.map(\.description)))
+    return .success(
+      Configuration(policy: policy, keyRing: keyRing, warnings: problems.map(\.description), files: outcome.files))
   }
 }

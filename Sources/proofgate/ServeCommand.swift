@@ -12,7 +12,8 @@ struct ServeCommand: ParsableCommand {
       commandName: "serve", abstract: "Run the gateway.",
       discussion: """
         SIGHUP reloads the policy and its keys and reopens the log file; a policy with errors is reported and the \
-        running one stays in force. SIGUSR1 only reopens the log file. SIGTERM and SIGINT drain; a second one ends the \
+        running one stays in force. `POST /reload` on the admin listener does the same and answers what changed, and \
+        --watch reloads when the policy changes. SIGUSR1 only reopens the log file. SIGTERM and SIGINT drain; a second one ends the \
         process at once.
         """)
   }
@@ -25,6 +26,9 @@ struct ServeCommand: ParsableCommand {
 
   @Option(help: ArgumentHelp("The file for the decision log; - is standard output.", valueName: "file"))
   var log = "-"
+
+  @Flag(help: "Reload when the policy file or a file that it includes changes.")
+  var watch = false
 
   /// The path of the policy; `nil` if the arguments contain none or several.
   private var policy: String? {
@@ -44,21 +48,30 @@ struct ServeCommand: ParsableCommand {
     guard let policy else { return }
     let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
     let log = log
+    let watch = watch
     try MainLoop().run { worker, signals in
-      await ServeCommand.serve(source, signals, log: log, on: worker)
+      await ServeCommand.serve(source, signals, log: log, watch: watch, on: worker)
     }
   }
 
   private static func serve(
-    _ source: PolicySource, _ signals: Signals, log: String, on worker: isolated Worker
+    _ source: PolicySource, _ signals: Signals, log: String, watch: Bool, on worker: isolated Worker
   ) async -> ExitCode {
     let service: Service
+    // The watch begins before the policy is read, so that it misses no change.
+    let policyWatch: PolicyWatch?
+    do throws(IOError) {
+      policyWatch = watch ? try PolicyWatch(worker.poller, source.path) : nil
+    } catch {
+      Console.reportError("\(source.path) cannot be watched: \(error)")
+      return .systemFailure
+    }
     switch source.load() {
     case .success(let configuration):
       Console.use(configuration.policy.gateway.notices)
       for line in configuration.warnings { Console.writeLine(line) }
       // The configuration is passed on and not stored here, so that a reload can free it.
-      service = Service(worker.poller, source, configuration, log: LogWriter.destination(log))
+      service = Service(worker.poller, source, configuration, log: LogWriter.destination(log), policyWatch)
     case .failure(let failure):
       for text in ServeCommand.texts(of: failure.findings) { Console.writeLine(text) }
       return failure.code

@@ -23,7 +23,10 @@ final class Service {
   private let ticketKeys = TicketKeys()
   private let upstreamTLS = CurrentUpstreamTLS()
   private let waiter: Waiter
-  private var wantsReload = false
+  /// The watch of the policy's files; `nil` without `--watch`.
+  private let policyWatch: PolicyWatch?
+  /// The cause of a reload that has not begun; `nil` if no reload is wanted.
+  private var wantedReload: ReloadReport.Reason?
   private var isReloading = false
   private var isEnding = false
 
@@ -43,7 +46,11 @@ final class Service {
     let store: ConfiguredStore
   }
 
-  init(_ poller: Poller, _ source: PolicySource, _ configuration: Configuration, log: LogFile.Destination) {
+  init(
+    _ poller: Poller, _ source: PolicySource, _ configuration: Configuration, log: LogFile.Destination,
+    _ policyWatch: PolicyWatch?
+  ) {
+    self.policyWatch = policyWatch
     self.poller = poller
     self.source = source
     self.configuration = configuration
@@ -58,6 +65,7 @@ final class Service {
     do {
       parts = try await start()
       poller.start(try signals.deliver(on: poller) { self.handle($0, parts) })
+      try startReloadTriggers(parts)
     } catch let error as ServerError {
       Console.reportError(error.description)
       return .systemFailure
@@ -87,12 +95,12 @@ final class Service {
     ProcessControl.releaseCodePages()
     ProcessControl.releaseMemory()
     while !isEnding {
-      if wantsReload, !isReloading {
-        wantsReload = false
+      if let reason = wantedReload, !isReloading {
+        wantedReload = nil
         isReloading = true
         manager.reportReloading(at: SystemClock.monotonicTime())
         // The reload is a separate activity, so that the service can end while a large policy is being read.
-        poller.start(Reload(self, parts))
+        poller.start(Reload(self, parts, reason))
       } else {
         _ = await waiter.sleep(until: .never)
       }
@@ -196,7 +204,7 @@ final class Service {
     switch signal {
     case .hangup:
       parts.writer.log.reopen()
-      wantsReload = true
+      wantedReload = .signal
     case .user1:
       parts.writer.log.reopen()
     case .terminate, .interrupt:
@@ -210,24 +218,45 @@ final class Service {
 
   // MARK: Reload
 
+  /// Starts the activities that ask for a reload, except that of the signals.
+  private func startReloadTriggers(_ parts: Parts) throws(IOError) {
+    poller.start(
+      ReloadListener(poller, parts.status.reloads) { [self] in
+        wantedReload = .admin
+        waiter.resume(.ready)
+      })
+    guard let policyWatch else { return }
+    policyWatch.include(configuration.files)
+    policyWatch.start { [self] in
+      wantedReload = wantedReload ?? .file
+      waiter.resume(.ready)
+    }
+  }
+
   private final class Reload: Activity {
     private let service: Service
     private let parts: Parts
+    private let reason: ReloadReport.Reason
 
-    init(_ service: Service, _ parts: Parts) {
+    init(_ service: Service, _ parts: Parts, _ reason: ReloadReport.Reason) {
       self.service = service
       self.parts = parts
+      self.reason = reason
     }
 
     func run() async {
-      await service.reload(parts)
+      let requests = parts.status.reloads.take()
+      let report = await service.reload(parts, reason)
+      if let report { parts.status.recordReload(report, at: SystemClock.timestamp()) }
+      for request in requests { request.deliver(report) }
       service.isReloading = false
       if !service.isEnding { service.reportReady() }
       service.waiter.resume(.ready)
     }
   }
 
-  private func reload(_ parts: Parts) async {
+  /// Reloads the policy. Returns `nil` if the process ends meanwhile.
+  private func reload(_ parts: Parts, _ reason: ReloadReport.Reason) async -> ReloadReport? {
     let source = source
     let current = configuration.policy
     let loaded: Result<LoadedConfiguration, Configuration.Failure>
@@ -238,40 +267,56 @@ final class Service {
         return source.load().map { LoadedConfiguration($0, replacing: current) }
       }
     } catch {
-      return refuseReload(["proofgate: error: no thread for the reload: \(error)"], parts)
+      return refuseReload(.conflict, reason, ["proofgate: error: no thread for the reload: \(error)"], parts)
     }
-    guard !isEnding else { return }
+    guard !isEnding else { return nil }
     switch loaded {
-    case .failure(let failure): refuseReload(failure.lines, parts)
+    case .failure(let failure):
+      policyWatch?.include(failure.files)
+      return refuseReload(.errors, reason, failure.lines, parts)
     case .success(let loaded):
-      let next = loaded.configuration
-      let changes = RestartChanges(from: configuration.policy, to: next.policy)
-      if let refusal = changes.refusal { return refuseReload(next.warnings + ["proofgate: error: \(refusal)"], parts) }
-      let tls: GatewayTLS
-      do throws(TLSError) {
-        tls = try GatewayTLS(next.policy, tickets: ticketKeys)
-      } catch {
-        return refuseReload(next.warnings + ["proofgate: error: the TLS settings cannot be used: \(error)"], parts)
-      }
-      Console.use(next.policy.gateway.notices)
-      for line in next.warnings { Console.writeLine(line) }
-      if let warning = changes.warning { Console.warn(warning) }
-      let previous = parts.gateway.certificates
-      await parts.gateway.reload(loaded.snapshot, tls: tls)
-      let certificates = CertificateReport(parts.gateway.certificates, previous: previous)
-      parts.metrics.setCertificates(parts.gateway.certificates.map(\.expiry))
-      upstreamTLS.client.withLock { $0 = tls.upstream }
-      parts.status.replacePolicy(next.policy)
-      let retired = RetiredConfiguration(configuration)
-      configuration = next
-      parts.metrics.policyReloaded(version: next.policy.version)
-      for line in certificates.lines { Console.inform(line) }
-      Console.inform(
-        "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
-          + "\(certificates.summary) in force")
-      for line in loaded.decisionChanges { Console.inform(line) }
-      await release(retired)
+      policyWatch?.include(loaded.configuration.files)
+      return await adopt(loaded, parts, reason)
     }
+  }
+
+  private func adopt(
+    _ loaded: LoadedConfiguration, _ parts: Parts, _ reason: ReloadReport.Reason
+  ) async -> ReloadReport {
+    let next = loaded.configuration
+    let changes = RestartChanges(from: configuration.policy, to: next.policy)
+    if let refusal = changes.refusal {
+      return refuseReload(.conflict, reason, next.warnings + ["proofgate: error: \(refusal)"], parts)
+    }
+    let tls: GatewayTLS
+    do throws(TLSError) {
+      tls = try GatewayTLS(next.policy, tickets: ticketKeys)
+    } catch {
+      let line = "proofgate: error: the TLS settings cannot be used: \(error)"
+      return refuseReload(.errors, reason, next.warnings + [line], parts)
+    }
+    Console.use(next.policy.gateway.notices)
+    for line in next.warnings { Console.writeLine(line) }
+    if let warning = changes.warning { Console.warn(warning) }
+    let previous = parts.gateway.certificates
+    await parts.gateway.reload(loaded.snapshot, tls: tls)
+    let certificates = CertificateReport(parts.gateway.certificates, previous: previous)
+    parts.metrics.setCertificates(parts.gateway.certificates.map(\.expiry))
+    upstreamTLS.client.withLock { $0 = tls.upstream }
+    parts.status.replacePolicy(next.policy)
+    let isSame = next.policy.version == configuration.policy.version
+    let retired = RetiredConfiguration(configuration)
+    configuration = next
+    parts.metrics.policyReloaded(version: next.policy.version)
+    for line in certificates.lines { Console.inform(line) }
+    Console.inform(
+      "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
+        + "\(certificates.summary) in force")
+    for line in loaded.decisionChanges { Console.inform(line) }
+    await release(retired)
+    return ReloadReport(
+      isSame ? .unchanged : .adopted, reason, policy: next.policy.version, clients: next.policy.clients.count,
+      changes: loaded.decisionChanges, warnings: next.warnings + (changes.warning.map { [$0] } ?? []))
   }
 
   /// A configuration with the snapshot that the workers use. The thread of the reload creates both.
@@ -310,10 +355,14 @@ final class Service {
     ProcessControl.releaseMemory()
   }
 
-  private func refuseReload(_ lines: [String], _ parts: Parts) {
+  private func refuseReload(
+    _ result: ReloadReport.Result, _ reason: ReloadReport.Reason, _ lines: [String], _ parts: Parts
+  ) -> ReloadReport {
     for line in lines { Console.writeLine(line) }
     parts.metrics.policyReloadFailed()
-    Console.reportError("reload refused; policy \(configuration.policy.version) stays in force")
+    let policy = configuration.policy
+    Console.reportError("reload refused; policy \(policy.version) stays in force")
+    return ReloadReport(result, reason, policy: policy.version, clients: policy.clients.count, errors: lines)
   }
 
   // MARK: End
@@ -321,6 +370,7 @@ final class Service {
   private func end(_ parts: Parts) async {
     let gateway = configuration.policy.gateway
     manager.reportStopping(within: gateway.drainTimeout)
+    parts.status.reloads.close()
     Console.inform("draining, for at most \(gateway.drainTimeout.count) ms")
     let closedCount = await parts.gateway.server.drain(
       delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)

@@ -137,6 +137,25 @@ void cl_discard(void *_Nonnull block, size_t count);
 int32_t cl_signal_descriptor(void);
 /// Returns the number of the next signal, or -EAGAIN.
 int32_t cl_signal_next(int32_t fd);
+
+/// The properties of a file that change when it is written or replaced.
+typedef struct {
+  uint64_t device;
+  uint64_t node;
+  uint64_t size;
+  int64_t seconds;
+  int64_t nanoseconds;
+  bool is_directory;
+} cl_stamp;
+/// Opens a descriptor that becomes readable when the entries of watched directories change.
+int32_t cl_watch_open(void);
+/// Watches a directory. Does nothing if the directory is watched already.
+int32_t cl_watch_add(int32_t fd, const char *_Nonnull path);
+/// Reads all events. Returns 1 if there were any.
+int32_t cl_watch_drain(int32_t fd);
+/// Reads the properties of a file. Follows symbolic links.
+int32_t cl_file_stamp(const char *_Nonnull path, cl_stamp *_Nonnull stamp);
+
 int32_t cl_process_id(void);
 int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count);
 /// Opens a log file or FIFO for appending, and creates the file with mode 0640 if it does not exist.
