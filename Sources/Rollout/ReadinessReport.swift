@@ -28,8 +28,9 @@ public struct ReadinessReport: Sendable, Encodable {
   /// The number of clients with rules that would refuse requests.
   public var notReadyCount: Int { clients.count { $0.state == .notReady } }
 
-  /// The rule about ids that the policy does not list. For such an id no other rule is evaluated.
-  private static let unknownClientRule = "client-unknown"
+  /// The rules about ids that the policy does not list, at the authorization endpoint and at the token endpoint. For such
+  /// an id no other rule is evaluated.
+  private static let unknownClientRules: Set = ["client-unknown", "client-not-known"]
 
   /// Creates the report.
   ///
@@ -38,10 +39,10 @@ public struct ReadinessReport: Sendable, Encodable {
   public init(_ traffic: Traffic, listed: [ListedClient]?) {
     let modes = listed.map { Dictionary($0.map { ($0.id, $0.isEnforced) }) { $0 || $1 } }
     var clients = traffic.clients.values.map { seen in
-      let unlisted = seen.refusals[ReadinessReport.unknownClientRule]
+      let unlisted = seen.refusals.filter { ReadinessReport.unknownClientRules.contains($0.key) }.values
       return ReadinessReport.readiness(
-        of: seen, unlisted: unlisted?.count ?? 0,
-        isListed: modes.map { $0[seen.id] != nil } ?? (unlisted.map { $0.last < seen.last } ?? true),
+        of: seen, unlisted: unlisted.reduce(0) { $0 + $1.count },
+        isListed: modes.map { $0[seen.id] != nil } ?? unlisted.allSatisfy { $0.last < seen.last },
         isEnforced: modes?[seen.id] ?? false)
     }
     for client in listed ?? [] where traffic.clients[client.id] == nil {
@@ -58,7 +59,7 @@ public struct ReadinessReport: Sendable, Encodable {
   ) -> ClientReadiness {
     // Requests from before the client was listed were not judged.
     let skipped = isListed ? unlisted : 0
-    let rules = seen.refusals.filter { !isListed || $0.key != unknownClientRule }.map { rule, refusal in
+    let rules = seen.refusals.filter { !isListed || !unknownClientRules.contains($0.key) }.map { rule, refusal in
       ClientReadiness.Rule(
         rule: rule, requests: refusal.count, first: refusal.first, last: refusal.last, example: refusal.example.summary)
     }

@@ -47,7 +47,7 @@ struct LearnCommand: ParsableCommand {
     } else {
       Console.writeOutput(policy.text)
     }
-    Console.inform("\(policy.clientCount) clients from \(traffic.requestLines) requests")
+    Console.inform("clients: \(policy.clientCount), requests: \(traffic.requestLines)")
     if policy.rejectedCount > 0 {
       Console.warn("\(policy.rejectedCount) clients or redirect URIs are comments, because a policy cannot list them")
     }

@@ -16,6 +16,8 @@ struct ReadinessTests {
 
   private static let unknown = line(
     "mail", "2026-11-20T10:00:00.000Z", decision: "would_reject", rule: "client-unknown")
+  private static let unknownAtToken = line(
+    "mail", "2026-11-20T10:00:01.000Z", decision: "would_reject", rule: "client-not-known")
   private static let refused = line(
     "mail", "2026-11-21T10:00:00.000Z", decision: "would_reject", rule: "pkce-required",
     findings: ["would-reject:pkce-required", "would-reject:scope", "state-missing"])
@@ -24,7 +26,7 @@ struct ReadinessTests {
   @Test("A client with refused requests is not ready, with each rule, its times and an example")
   func notReady() throws {
     var traffic = Traffic()
-    for line in [Self.unknown, Self.refused, Self.passed] { traffic.add(line) }
+    for line in [Self.unknown, Self.unknownAtToken, Self.refused, Self.passed] { traffic.add(line) }
     let report = ReadinessReport(traffic, listed: nil)
     let client = try #require(report.clients.first)
     #expect(client.state == .notReady && client.requests == 2 && client.refused == 1)
@@ -47,6 +49,7 @@ struct ReadinessTests {
   func states() {
     var traffic = Traffic()
     traffic.add(Self.unknown)
+    traffic.add(Self.unknownAtToken)
     #expect(ReadinessReport(traffic, listed: nil).clients.map(\.state) == [.notListed])
     let report = ReadinessReport(
       traffic,
