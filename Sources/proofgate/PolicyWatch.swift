@@ -44,10 +44,10 @@ final class PolicyWatch {
 
   /// Calls `reload` after each change.
   func start(_ reload: @escaping () -> Void) {
-    poller.start(Task(self, reload))
+    poller.start(Watching(self, reload))
   }
 
-  private final class Task: Activity {
+  private final class Watching: Activity {
     private let watch: PolicyWatch
     private let reload: () -> Void
 
