@@ -46,10 +46,12 @@ enum TokenAnswerTarget {
     try Violation.unless(isSame(.object(again), .object(members)), "Foundation reads what is written in another way")
   }
 
-  /// A large number with a fraction may be written without one if it is the same number.
+  /// A large number with a fraction may be written without one if it is the same number. Beyond 53 bits, Foundation rounds
+  /// such a number to another integer than `Double` does.
   private static func isSame(_ one: JSONValue, _ other: JSONValue) -> Bool {
     switch (one, other) {
     case (.integer(let whole), .number(let number)), (.number(let number), .integer(let whole)): Double(whole) == number
+    case (.integer(let whole), .integer(let another)): whole == another || Double(whole) == Double(another)
     case (.array(let ones), .array(let others)): ones.elementsEqual(others, by: isSame)
     case (.object(let ones), .object(let others)):
       ones.count == others.count && ones.allSatisfy { name, value in others[name].map { isSame(value, $0) } ?? false }
