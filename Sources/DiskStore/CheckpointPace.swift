@@ -8,17 +8,19 @@
 struct CheckpointPace {
   /// The time that a commit may wait for a copy. All times in this file are in nanoseconds.
   static let maximumWait: UInt64 = 20_000_000
-  /// The part of `maximumWait` that is kept for unexpected delays.
-  private static let reserve: UInt64 = 4_000_000
-  /// The least time that `recordCopy` allows for the pages of a copy. With the other values of this file, it has no
-  /// effect: `recordCopy` allows at least 6 ms.
-  private static let minimumTimeForPages: UInt64 = 2_000_000
+  /// The part of `maximumWait` that is kept for unexpected delays: a sync that takes longer than a commit, and a thread
+  /// that has to wait for a processor.
+  private static let reserve: UInt64 = 8_000_000
+  /// The maximum time that `recordCopy` allows for the pages of a copy. On a disk with a short sync, longer copies would
+  /// save little time, and an unexpected delay of the processor is a part of their duration.
+  private static let maximumTimeForPages: UInt64 = 6_000_000
   /// The minimum and maximum of `copyThreshold`. A page has 1 KiB, so they are logs of 250 KiB and of about 4 MiB.
   private static let minimumPages = 250
   private static let maximumPages = 4_000
 
-  /// The number of pages in the log at which a copy is due.
-  private(set) var copyThreshold = 1_000
+  /// The number of pages in the log at which a copy is due. The first copy is short, because the time for its pages is
+  /// not known yet.
+  private(set) var copyThreshold = 500
   /// The smoothed duration of a commit in nanoseconds.
   private(set) var commitTime: UInt64 = 0
 
@@ -33,8 +35,8 @@ struct CheckpointPace {
     let timeForPages = nanoseconds > commitTime ? nanoseconds - commitTime : 0
     // At most half of `maximumWait` is subtracted for the sync: on a slow disk, smaller copies would only mean more
     // syncs.
-    let allowedTimeForPages = max(
-      CheckpointPace.minimumTimeForPages,
+    let allowedTimeForPages = min(
+      CheckpointPace.maximumTimeForPages,
       CheckpointPace.maximumWait - CheckpointPace.reserve - min(commitTime, CheckpointPace.maximumWait / 2))
     if timeForPages > allowedTimeForPages {
       copyThreshold = max(CheckpointPace.minimumPages, copyThreshold / 2)

@@ -30,6 +30,10 @@ final class StoreShared: Sendable {
     }
   }
 
+  func recordCheckpointWait(nanoseconds: UInt64) {
+    state.withLock { $0.checkpoints.longestWait = max($0.checkpoints.longestWait, nanoseconds) }
+  }
+
   /// Sets the function that `reportShortage` calls.
   func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
     state.withLock { $0.onShortage = report }
@@ -67,6 +71,9 @@ final class StoreShared: Sendable {
 public struct CheckpointFigures: Hashable, Sendable {
   /// The number of copies since the start of the process.
   public internal(set) var count = 0
-  /// The duration of the longest successful copy in nanoseconds. No commit has waited longer for such a copy.
+  /// The duration of the longest successful copy in nanoseconds.
   public internal(set) var longest: UInt64 = 0
+  /// The longest time in nanoseconds for which an operation has waited for a copy, successful or not. An operation that
+  /// arrives during a copy waits only for the rest of it.
+  public internal(set) var longestWait: UInt64 = 0
 }

@@ -37,6 +37,8 @@ final class StoreWriter {
   private let tables: [KindTable]
   private let shared: StoreShared
   private var pace = CheckpointPace()
+  /// The start and end of the latest copy of the log, until the next transaction.
+  private var latestCopy: (began: UInt64, ended: UInt64)?
   /// The reason why the file must not be used any more; `nil` while it may be used.
   private var fault: String?
 
@@ -93,6 +95,7 @@ final class StoreWriter {
   private func executeAndAnswer(_ batch: ArraySlice<StoreRequest>) {
     let awaited = batch.filter { !$0.reply.isAbandoned }
     guard !awaited.isEmpty else { return }
+    recordCheckpointWait(of: awaited)
     var answers: [Result<StoreRequest.Answer, StoreError>] = []
     answers.reserveCapacity(awaited.count)
     let reason: String?
@@ -186,6 +189,7 @@ final class StoreWriter {
     let frames = database.logFrames
     guard fault == nil, frames >= pace.copyThreshold else { return }
     let began = SystemClock.monotonicNanoseconds()
+    defer { latestCopy = (began, SystemClock.monotonicNanoseconds()) }
     do throws(SQLiteError) {
       // Each commit has synced the log, so another sync of the log before the copy would only delay commits.
       try database.run("PRAGMA synchronous=OFF")
@@ -213,6 +217,14 @@ final class StoreWriter {
     let nanoseconds = SystemClock.monotonicNanoseconds() &- began
     pace.recordCopy(nanoseconds: nanoseconds)
     shared.recordCheckpoint(nanoseconds: nanoseconds)
+  }
+
+  /// Records how long the oldest operation of the first transaction after a copy has waited for the copy.
+  private func recordCheckpointWait(of awaited: [StoreRequest]) {
+    guard let copy = latestCopy else { return }
+    latestCopy = nil
+    guard let oldest = awaited.lazy.map(\.began).min(), oldest < copy.ended else { return }
+    shared.recordCheckpointWait(nanoseconds: copy.ended - max(oldest, copy.began))
   }
 
   private func publishUsage() {
