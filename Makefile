@@ -228,18 +228,21 @@ attack: deps-attack
 faults: deps-faults build
 	Tests/Faults/run --proofgate $(BINARY) $(FAULTS_OPTIONS)
 
-## store-crash: kills processes that use a store in a file, and checks that no answered claim is lost; CRASH_OPTIONS=...
+# The short form does not judge speed, so it can use the debug configuration, which the tests have already built.
+CRASH_CONFIGURATION ?= release
+
+## store-crash: kills processes that use a store in a file, and checks that no record is lost; CRASH_OPTIONS=--short
 store-crash: deps-faults
-	swift build --configuration release --product StoreLoad
-	Tests/Stores/crash --load .build/release/StoreLoad $(CRASH_OPTIONS)
+	swift build --configuration $(CRASH_CONFIGURATION) --product StoreLoad
+	Tests/Stores/crash --load .build/$(CRASH_CONFIGURATION)/StoreLoad $(CRASH_OPTIONS)
 
 ## stores: several gateways with one store, through failovers and outages, within 90 seconds; STORES_OPTIONS="SCENARIO..."
 stores: deps-stores build
 	Tests/Stores/replicas --proofgate $(BINARY) --short $(STORES_OPTIONS)
 
-## stores-long: the same with the full numbers, about 40 minutes
+## stores-long: the same with the full numbers, and judges speed; about 40 minutes
 stores-long: deps-stores build
-	Tests/Stores/replicas --proofgate $(BINARY) $(STORES_OPTIONS)
+	Tests/Stores/replicas --proofgate $(BINARY) --judge $(STORES_OPTIONS)
 
 ## path-gate: path and query spellings with real servers; fails if a server runs an OAuth handler; PATHS_OPTIONS=...
 path-gate: deps-paths

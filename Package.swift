@@ -157,10 +157,10 @@ let package = Package(
     tests(
       "StoresTests",
       ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "SQLite", "Policy", "OAuth", "Reactor", "Time"]),
-    // Puts load on a store in a file, for Tests/Stores.
+    // Puts load on a store, for Tests/Stores.
     .executableTarget(
-      name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Time"], path: "Tests/StoreLoad",
-      swiftSettings: settings),
+      name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Telemetry", "Time"],
+      path: "Tests/StoreLoad", swiftSettings: settings),
     tests("RESPTests", ["RESP"]),
     // Redis servers that tests start.
     .target(
