@@ -26,8 +26,8 @@ Grant = collections.namedtuple("Grant", "login secret")
 
 
 class App:
-    def __init__(self, client, host, history):
-        self.client, self.host, self.history = client, host, history
+    def __init__(self, client, host, history, source=None):
+        self.client, self.host, self.history, self.source = client, host, history, source
         self.idle, self.numbers = collections.defaultdict(list), itertools.count(1)
         self.written = 0  # requests of the latest volley
 
@@ -39,7 +39,8 @@ class App:
             if not reader.at_eof() and time.monotonic() - since < IDLE:
                 return reader, writer
             writer.close()
-        return await asyncio.wait_for(asyncio.open_connection("127.0.0.1", port), PATIENCE)
+        return await asyncio.wait_for(
+            asyncio.open_connection("127.0.0.1", port, local_addr=self.source and (self.source, 0)), PATIENCE)
 
     def close(self):
         for connections in self.idle.values():
@@ -114,7 +115,7 @@ class App:
             retry="retry-after" in answer.fields or None, **members)
 
     def login(self, kind=""):
-        """Returns the name of a new sign-in. `kind` is `.page` or `.held`, see legacy.py."""
+        """Returns the name of a new sign-in. `kind` is `.page`, `.held` or `.slow`, see legacy.py."""
         return f"{self.client}-{next(self.numbers)}{kind}"
 
     def authorization(self, login):

@@ -6,7 +6,8 @@ reaches it.
     legacy.py PORT CONTROL RECORD
 
 The `login_hint` of an authorization request names the sign-in. Its end decides the behaviour: `.page` gets a login page
-first, and a token request for `.held` is answered after `/release` on the control port, or after HOLD seconds.
+first. A redemption for `.held` and a refresh for `.slow` are answered after `/release` on the control port, or after HOLD
+seconds.
 """
 
 import asyncio
@@ -117,7 +118,7 @@ class Server:
         if not login:
             return 400, "Content-Type: application/json\r\n", b'{"error":"invalid_grant"}'
         self.reached(kind, login, secret)
-        if kind == "redeem" and login.endswith(".held"):
+        if login.endswith(".held" if kind == "redeem" else ".slow"):
             gate = self.gates.setdefault(login, asyncio.Event())
             try:
                 await asyncio.wait_for(gate.wait(), HOLD)
