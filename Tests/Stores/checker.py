@@ -39,6 +39,10 @@ class Story:
         self.history.fault("a fault", self.now, self.now + lasts, **members)
         return self
 
+    def dump(self, *tokens):
+        """A dump of the new primary. With at least one, the history must show each loss."""
+        return self.add("stored", step=0.1, login=None, client=None, gateway=None, server="redis-1", tokens=list(tokens))
+
     def wait(self, seconds):
         self.now += seconds
         return self
@@ -62,6 +66,10 @@ CASES = [
     ("an expired code", story().wait(60).redeem(400), "once", None),
     ("the same answer twice", story().redeem().refresh(0).refresh(0), "strict", None),
     ("a revived family", story().redeem().refresh(0).fault().refresh(0, got="x", **REVIVED), "once", None),
+    ("a revived family, whose first use the new primary never had",
+     story().redeem().refresh(0).fault().dump("token-0").refresh(0, got="x", **REVIVED), "once", None),
+    ("a revived family that the new primary never had",
+     story().redeem().refresh(0).refresh(1).fault().dump().refresh(0, got="x", **REVIVED), "once", None),
     ("a lost family with strict", story().redeem().refresh(0).fault().refresh(1, 400), "strict", None),
     ("no answer because of a kill", story().fault(kill="gateway-1").redeem(None, lost="no answer"), "once", None),
     ("a sign-in without the store", Story().add("authorize", status=302, error="temporarily_unavailable"), "once",
@@ -83,6 +91,14 @@ CASES = [
     ("a token that is accepted twice", story().redeem().refresh(0).refresh(0, got="x"), "once", "accepted 2 times"),
     ("a token that is revived twice", story().redeem().refresh(0).refresh(0, got="x", **REVIVED)
      .refresh(0, got="y", **REVIVED), "once", "accepted 3 times"),
+    ("a revived family, although the new primary had the first use",
+     story().redeem().refresh(0).fault().dump("token-0", "token-1").refresh(0, got="x", **REVIVED), "once",
+     "had the token token-1"),
+    ("a revived family, although the new primary had a later use",
+     story().redeem().refresh(0).refresh(1).refresh(2).fault().dump("token-2", "token-3")
+     .refresh(0, got="x", **REVIVED), "once", "had the token token-2"),
+    ("a revived family long after the failover",
+     story().redeem().dump().wait(20).refresh(0).refresh(0, got="x", **REVIVED), "once", "no dump of Redis"),
     ("a token of an earlier epoch with strict", story().redeem().fault().refresh(0, **REVIVED), "strict",
      "store_epoch: strict"),
     ("a revived family with strict", story().redeem().refresh(0).refresh(0, got="x", **REVIVED), "strict",
@@ -106,7 +122,8 @@ CASES = [
 def run(stage, verdict):
     wrong = []
     for title, made, epoch, expected in CASES:
-        found = judge.problems(made.history, epoch)
+        hasDumps = any(each["kind"] == "stored" for each in made.history.events)
+        found = judge.problems(made.history, epoch, hasDumps=hasDumps)
         if expected is None and found:
             wrong.append(f"{title}: {found[0]}")
         elif expected is not None and not any(expected in each for each in found):

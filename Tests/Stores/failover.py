@@ -8,6 +8,7 @@ import asyncio
 import time
 
 import app
+import dumps
 import gateway
 import history
 import judge
@@ -148,26 +149,32 @@ async def play(stage, verdict, epoch, count):
         raise RuntimeError(f"no sign-in works before the first failover{past.latest()}")
     began, done = time.monotonic(), 0
     running = load.Load(users, gateways, replicas.host, past, pause=0.1 if stage.options.short else 0.3).start()
+    watched = dumps.Dumps(cluster, past).start()
     kinds = stage.options.only.split(",") if stage.options.only else KINDS
     for number in range(count):
         if time.monotonic() - began > LIMIT:
             failovers.problems.append(f"only {number} of {count} failovers within {LIMIT} s")
             break
         await asyncio.sleep(1)
+        await watched.check()
         try:
             await failovers.one(kinds[number % len(kinds)])
         except (servers.RedisError, OSError) as error:
             failovers.problems.append(f"{kinds[number % len(kinds)]}: {error}")
         done += 1
+    failovers.problems += await watched.stop()
     away = await running.stop(0 if stage.options.short else gateway.LEASE + 5)
     probe.close()
-    problems = failovers.problems + past.collect(server, gateways) + judge.problems(past, epoch)
+    problems = failovers.problems + past.collect(server, gateways)
+    judged = judge.Verdict(past, epoch, hasDumps=True)
+    problems += judged.problems
     if away and not stage.options.short:
         problems.append(f"{away} sessions got only 503 until {gateway.LEASE + 5} s after the last failover")
     slowest = max(failovers.recoveries, default=0)
     verdict(f"failover, store_epoch: {epoch}",
             f"{done} failovers in {time.monotonic() - began:.0f} s, sign-ins work at most {slowest:.1f} s after each; "
-            f"{load.figures(past)}; {away} sessions still refused with 503", problems + stage.problems())
+            f"{load.figures(past)}; {judged.losses} tokens accepted twice, whose first use Redis had lost; {away} sessions "
+            "still refused with 503", problems + stage.problems())
 
 
 def run(stage, verdict):

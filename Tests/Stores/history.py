@@ -78,6 +78,8 @@ class History:
             return f"{at} -- {event['what']}, for {event['done'] - event['sent']:.3f} s"
         if event["kind"] == "finding":
             return f"{at} log of {event['gateway']}: {event['finding']} for {event['client']}"
+        if event["kind"] == "stored":
+            return f"{at} the new primary {event['server']} has {len(event['tokens'])} tokens"
         if event["kind"] == "upstream":
             return f"{at} the server got: {event['what']} of {event['login']}"
         result = event.get("lost") or f"{event.get('status')} {event.get('error', '')}".strip()

@@ -4,7 +4,8 @@
   - A redemption is refused with invalid_grant only if another redemption of the code succeeded or was in progress, or
     if the code expired. Every other refusal is 503 temporarily_unavailable with Retry-After.
   - A refresh token is accepted once. It is accepted a second time at most once, only with `store_epoch: once`, and
-    only if the log says `epoch-family`. With `strict`, the log never says so.
+    only if the log says `epoch-family`. With `strict`, the log never says so. In a failover, a dump of the new primary
+    must also show that Redis lost the acknowledged write: it has none of the tokens that followed from the first use.
   - A refresh token is refused with invalid_grant only if it was used before, or if its sign-in was ended by a second
     use of its code or of a refresh token. With `store_epoch: strict`, a fault after its issue is another reason.
   - After a refused second use, no token of the sign-in is accepted; with `once`, only as `epoch-family`.
@@ -18,12 +19,16 @@ import collections
 import math
 
 SHOWN = 10  # problems that are reported with the events around them
+# Seconds after a promotion for which a gateway may still use the old primary, and a replica may confirm its writes.
+SWITCH = 5
 CLOCKS = 2  # seconds by which a code may expire early or late: its expiry is a whole second
 
 
 class Verdict:
-    def __init__(self, history, epoch="once", lifetime=60):
-        self.history, self.epoch, self.lifetime = history, epoch, lifetime
+    def __init__(self, history, epoch="once", lifetime=60, hasDumps=False):
+        self.history, self.epoch, self.lifetime, self.hasDumps = history, epoch, lifetime, hasDumps
+        self.dumps = [each for each in history.events if each["kind"] == "stored"]
+        self.losses = 0
         self.problems, self.reported = [], set()
         self.by_login = collections.defaultdict(list)
         self.faults = [each for each in history.events if each["kind"] == "fault"]
@@ -97,7 +102,7 @@ class Verdict:
         for attempts in codes.values():
             self.judge_code(attempts, issued, events)
         for attempts in tokens.values():
-            self.judge_token(attempts)
+            self.judge_token(attempts, tokens)
         self.judge_session(codes, tokens, refreshes, issued)
 
     def judge_code(self, attempts, issued, events):
@@ -120,7 +125,7 @@ class Verdict:
             if not (isExpired or isUsed or isBusy):
                 self.report(each, "refused with invalid_grant, although no redemption of the code succeeded before")
 
-    def judge_token(self, attempts):
+    def judge_token(self, attempts, tokens):
         # Repeats within the reuse window get the same answer, with the same new token.
         first = {}
         for each in sorted(accepted(attempts), key=lambda each: each["sent"]):
@@ -135,6 +140,26 @@ class Verdict:
         elif len(answers) - len(revived) > 1:
             self.report(
                 answers[-1], f"the token was accepted {len(answers)} times, {len(revived)} of them as epoch-family")
+        elif len(answers) == 2 and self.hasDumps:
+            self.judge_loss(*answers, tokens)
+
+    def judge_loss(self, first, second, tokens):
+        """A second use is accepted only if Redis has lost the acknowledged write of the first."""
+        dump = max((each for each in self.dumps if each["sent"] < second["done"]), key=lambda each: each["sent"],
+                   default=None)
+        if dump is None or dump["sent"] < first["sent"] - SWITCH:
+            self.report(second, "the token was accepted 2 times, and no dump of Redis shows a loss of the first use")
+            return
+        followed, waiting = set(), [first["got"]]
+        while waiting:
+            token = waiting.pop()
+            if token not in followed:
+                followed.add(token)
+                waiting += [each["got"] for each in accepted(tokens.get(token, ())) if "got" in each]
+        if kept := followed & set(dump["tokens"]):
+            self.report(second, f"the token was accepted 2 times, although the new primary {dump['server']} had the token "
+                                f"{min(kept)}, which followed from the first use")
+        self.losses += 1
 
     def judge_session(self, codes, tokens, refreshes, issued):
         """Judges what a second use ends: it explains refusals, and nothing may be accepted afterwards."""
@@ -185,6 +210,7 @@ def overlap(one, other):
     return one["sent"] <= other["done"] and other["sent"] <= one["done"]
 
 
-def problems(history, epoch="once", lifetime=60):
-    """Returns the problems of a history as texts, each with the events around it."""
-    return Verdict(history, epoch, lifetime).problems
+def problems(history, epoch="once", lifetime=60, hasDumps=False):
+    """Returns the problems of a history as texts, each with the events around it. With `hasDumps`, the history has dumps
+    of the servers that became the primary."""
+    return Verdict(history, epoch, lifetime, hasDumps).problems

@@ -16,7 +16,7 @@ class RedisError(Exception):
     """An error reply."""
 
 
-def command(port, *words, seconds=1.0):
+def command(port, *words, seconds=1.0, encoding="utf-8"):
     """Executes a command as the default user. Raises `OSError` if there is no answer in time."""
     data = b"*%d\r\n" % len(words)
     for word in words:
@@ -25,10 +25,10 @@ def command(port, *words, seconds=1.0):
     with socket.create_connection(("127.0.0.1", port), timeout=seconds) as connection:
         connection.sendall(data)
         with connection.makefile("rb") as reader:
-            return reply(reader)
+            return reply(reader, encoding)
 
 
-def reply(reader):
+def reply(reader, encoding="utf-8"):
     line = reader.readline()
     if not line.endswith(b"\r\n"):
         raise ConnectionError("the connection ended")
@@ -38,9 +38,9 @@ def reply(reader):
     if kind == b":":
         return int(rest)
     if kind == b"$":
-        return None if rest == "-1" else reader.read(int(rest) + 2)[:-2].decode(errors="replace")
+        return None if rest == "-1" else reader.read(int(rest) + 2)[:-2].decode(encoding, "replace")
     if kind == b"*":
-        return None if rest == "-1" else [reply(reader) for _ in range(int(rest))]
+        return None if rest == "-1" else [reply(reader, encoding) for _ in range(int(rest))]
     return rest
 
 
@@ -50,6 +50,24 @@ def attempt(port, *words):
         return command(port, *words, seconds=0.5)
     except (OSError, RedisError, ValueError):
         return None
+
+
+def families(port):
+    """Returns the digests of all tokens in the records of families: the valid token and its predecessor. They are in the
+    form of the history (`legacy.digest`). Raises `OSError` if there is no answer in time."""
+    cursor, names = "0", []
+    for _ in range(10_000):
+        cursor, some = command(port, "SCAN", cursor, "MATCH", "proofgate:f:*", "COUNT", 1_000)
+        names += some
+        if cursor == "0":
+            break
+    tokens = set()
+    for start in range(0, len(names), 1_000):
+        for value in command(port, "MGET", *names[start:start + 1_000], encoding="latin-1"):
+            # The layout is that of FamilyRecord.swift: the digest of the valid token, and that of its predecessor.
+            if value and len(value) == 70:
+                tokens |= {value[first:first + 6].encode("latin-1").hex() for first in (22, 38)}
+    return tokens - {"00" * 6}
 
 
 def rights():
