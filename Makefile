@@ -236,7 +236,7 @@ store-crash: deps-faults
 	swift build --configuration $(CRASH_CONFIGURATION) --product StoreLoad
 	Tests/Stores/crash --load .build/$(CRASH_CONFIGURATION)/StoreLoad $(CRASH_OPTIONS)
 
-## stores: several gateways with one store, through failovers and outages, within 90 seconds; STORES_OPTIONS="SCENARIO..."
+## stores: several gateways with one store, through failovers and outages, within two minutes; STORES_OPTIONS="SCENARIO..."
 stores: deps-stores build
 	Tests/Stores/replicas --proofgate $(BINARY) --short $(STORES_OPTIONS)
 
