@@ -13,6 +13,8 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case damaged(detail: String)
     case full
     case readOnly
+    /// A reset finds no unused name for the old file.
+    case tooManyOldFiles
     case system(message: String)
   }
 
@@ -32,6 +34,8 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
       case .full: .full
       case .readOnly: .readOnly
       case .damaged: .damaged(detail: error.message)
+      // The file has been opened and locked before, so the log next to it cannot be created.
+      case .cannotOpen where !DatabaseFile.isFolderWritable(of: path): .readOnly
       case .cannotOpen, .inputOutput, .other: .system(message: error.description)
       }
     self.init(path, problem)
@@ -42,6 +46,8 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case .missing: self.init(path, Problem.system(message: "no such file"))
     case .inUse: self.init(path, Problem.inUse)
     case .notRegular: self.init(path, Problem.notRegular)
+    case .full: self.init(path, Problem.full)
+    case .readOnly: self.init(path, Problem.readOnly)
     case .failed(let message): self.init(path, Problem.system(message: message))
     }
   }
@@ -50,7 +56,7 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
   public var isDamage: Bool {
     switch problem {
     case .empty, .logWithoutFile, .notAStore, .damaged: true
-    case .inUse, .notRegular, .newer, .full, .readOnly, .system: false
+    case .inUse, .notRegular, .newer, .full, .readOnly, .tooManyOldFiles, .system: false
     }
   }
 
@@ -68,9 +74,13 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
       "the store \(path) has version \(version), which a newer Proofgate wrote; use that one, or name another file"
     case .damaged(let detail):
       "the store \(path) is damaged: \(detail); restore it from a backup, or \(reset)"
-    case .full: "the store \(path) cannot be written: the disk is full"
+    case .full: "the store \(path) cannot be written: the disk is full; free some space on it"
     case .readOnly:
-      "the store \(path) cannot be written: the file, its directory or the file system is read-only"
+      "the store \(path) cannot be written: the file, its directory or the file system is read-only or belongs to "
+        + "another user; make it writable for the gateway, or name another file"
+    case .tooManyOldFiles:
+      "the store \(path) cannot be reset, because \(path).old and \(path).old2 to \(path).old\(StoreFile.maximumOldFiles) "
+        + "exist; move one of them away"
     case .system(let message): "the store \(path) cannot be opened: \(message)"
     }
   }

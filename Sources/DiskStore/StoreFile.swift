@@ -160,7 +160,11 @@ struct StoreFile {
     } catch {
       DatabaseFile.remove(path + "-wal")
       DatabaseFile.remove(path)
-      throw .failed(message: error.reason == .full ? "the disk is full" : error.description)
+      throw switch error.reason {
+      case .full: .full
+      case .readOnly: .readOnly
+      case .busy, .damaged, .cannotOpen, .inputOutput, .other: .failed(message: error.description)
+      }
     }
   }
 
@@ -172,12 +176,12 @@ struct StoreFile {
   /// the log is removed, because the old file without its log would look like a complete store, but lack the latest
   /// changes.
   static func reset(_ path: String) throws(FileStoreError) -> String? {
+    guard let old = unusedName(path) else { throw FileStoreError(path, .tooManyOldFiles) }
     do throws(DatabaseFile.Problem) {
       // Held until the end, so that no gateway uses the file that is removed.
       let lock: DatabaseFile? = DatabaseFile.exists(path) ? try DatabaseFile(locking: path) : nil
       defer { withExtendedLifetime(lock) {} }
       try build(path + ".new")
-      let old = path + ".old"
       if try DatabaseFile.rename(path, to: old) {
         try DatabaseFile.sync(DatabaseFile.folder(of: path))
       }
@@ -191,6 +195,15 @@ struct StoreFile {
     } catch {
       throw FileStoreError(path, error)
     }
+  }
+
+  /// The maximum number of old files that resets keep.
+  static let maximumOldFiles = 9
+
+  /// Returns the first of the names `.old`, `.old2` to `.old9` that no file has, because the file of an earlier reset may
+  /// have the others; `nil` if all are in use.
+  private static func unusedName(_ path: String) -> String? {
+    (1...maximumOldFiles).lazy.map { "\(path).old\($0 == 1 ? "" : "\($0)")" }.first { !DatabaseFile.exists($0) }
   }
 
   /// Returns true if the header of the file is that of a store. Also returns true for an empty file, which contains

@@ -93,6 +93,7 @@ internal import CSQLite
 
   func check(_ result: Int32) throws(SQLiteError) {
     guard result != SQLITE_OK else { return }
-    throw SQLiteError(result, unsafe String(cString: sqlite3_errmsg(handle)))
+    throw SQLiteError(
+      result, unsafe String(cString: sqlite3_errmsg(handle)), systemError: unsafe sqlite3_system_errno(handle))
   }
 }

@@ -11,7 +11,11 @@ internal import Glibc
     case inUse
     /// The path names a directory, a device or the like.
     case notRegular
-    /// A system call failed.
+    /// The disk or a quota is full.
+    case full
+    /// The file, its directory or the file system cannot be written.
+    case readOnly
+    /// A system call failed for another reason.
     case failed(message: String)
   }
 
@@ -66,6 +70,9 @@ internal import Glibc
     return unsafe lstat(path, &status) == 0
   }
 
+  /// Returns true if the process may create files in the directory of a path.
+  public static func isFolderWritable(of path: String) -> Bool { unsafe access(folder(of: path), W_OK) == 0 }
+
   /// Creates an empty file with mode 0600. Replaces an existing file.
   public static func create(_ path: String) throws(Problem) {
     unsafe unlink(path)
@@ -88,7 +95,7 @@ internal import Glibc
     return isPublished
   }
 
-  /// Renames a file. Returns false if it is missing.
+  /// Renames a file. Replaces a file with the new name. Returns false if the file is missing.
   public static func rename(_ old: String, to new: String) throws(Problem) -> Bool {
     if unsafe Glibc.rename(old, new) == 0 { return true }
     guard errno == ENOENT else { throw problem() }
@@ -115,6 +122,10 @@ internal import Glibc
   }
 
   private static func problem() -> Problem {
-    .failed(message: unsafe String(cString: strerror(errno)))
+    switch errno {
+    case ENOSPC, EDQUOT: .full
+    case EROFS, EACCES, EPERM: .readOnly
+    default: .failed(message: unsafe String(cString: strerror(errno)))
+    }
   }
 }

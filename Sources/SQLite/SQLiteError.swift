@@ -1,4 +1,5 @@
 internal import CSQLite
+internal import Glibc
 
 /// An error of SQLite.
 public struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -27,17 +28,21 @@ public struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
   /// SQLite's message.
   public let message: String
 
-  init(_ code: Int32, _ message: String) {
+  /// Creates an error from its code.
+  ///
+  /// - Parameter systemError: the `errno` of the last system call of SQLite; 0 if it is not known.
+  init(_ code: Int32, _ message: String, systemError: Int32 = 0) {
     self.code = code
     self.message = message
     reason =
-      switch code & 0xff {
-      case SQLITE_BUSY, SQLITE_LOCKED: .busy
-      case SQLITE_FULL: .full
-      case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH: .readOnly
-      case SQLITE_CORRUPT, SQLITE_NOTADB: .damaged
-      case SQLITE_CANTOPEN: .cannotOpen
-      case SQLITE_IOERR: .inputOutput
+      switch (code & 0xff, systemError) {
+      case (SQLITE_BUSY, _), (SQLITE_LOCKED, _): .busy
+      // SQLite reports a full quota, and a full disk that only a sync notices, as other errors.
+      case (SQLITE_FULL, _), (SQLITE_IOERR, ENOSPC), (SQLITE_IOERR, EDQUOT): .full
+      case (SQLITE_READONLY, _), (SQLITE_PERM, _), (SQLITE_AUTH, _): .readOnly
+      case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _): .damaged
+      case (SQLITE_CANTOPEN, _): .cannotOpen
+      case (SQLITE_IOERR, _): .inputOutput
       default: .other
       }
   }

@@ -211,6 +211,31 @@ struct FileStoreTests {
     }
   }
 
+  @Test("A later reset keeps the files of earlier ones, and refuses when all names are in use")
+  func oldFiles() async throws {
+    try await StoreFolder.with { folder in
+      let path = folder.path("notes")
+      for number in 1...9 {
+        let content = Data("notes \(number)".utf8)
+        try content.write(to: URL(fileURLWithPath: path))
+        let old = path + ".old" + (number == 1 ? "" : "\(number)")
+        #expect(try FileStore.reset(path) == old)
+        // The reset of a store keeps no file, and none of the others is removed.
+        if number < 9 { #expect(try FileStore.reset(path) == nil) }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: old)) == content)
+      }
+      #expect(try Data(contentsOf: URL(fileURLWithPath: path + ".old")) == Data("notes 1".utf8))
+      let epoch = try FileStore.check(path).epoch
+      do throws(FileStoreError) {
+        _ = try FileStore.reset(path)
+        Issue.record("the reset replaced a file")
+      } catch {
+        #expect(error.description.contains("move one of them away"))
+      }
+      #expect(try FileStore.check(path).epoch == epoch)
+    }
+  }
+
   @Test("A path in a missing directory, and the path of a directory, are refused")
   func noPlace() async throws {
     try await StoreFolder.with { folder async throws in
