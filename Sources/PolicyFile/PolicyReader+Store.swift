@@ -111,10 +111,8 @@ extension PolicyReader {
   /// Adds the settings of `draft` to those in the URL of the Redis server. Reports settings without effect.
   func apply(_ draft: SharedStoreDraft, _ fields: Fields, to settings: inout GatewaySettings) {
     guard case .redis(var redis) = settings.store else {
-      // This condition is always true: `store` is not plain, so `Fields.valid(_:)` returns it even if its value is
-      // invalid. So the settings are also reported if the value of `store` is invalid, although the operator may have
-      // meant a Redis server.
-      guard fields["store"] == nil || fields.valid("store") != nil else { return }
+      // If the value of `store` is invalid, the operator may have meant a Redis server, and its error is reported.
+      if let store = fields["store"], store.node.kind != .mapping, store.node.text != "memory" { return }
       for key in PolicyReader.sharedStoreKeys {
         guard let field = fields[key] else { continue }
         error(.conflict, field.key, "`\(key)` has no effect without a Redis server as `store`; remove it")

@@ -218,6 +218,39 @@ struct GatewayFindings {
         policy.yaml:6:10: error: `store` cannot be `redis://127.0.0.1/x`; it has no database number after the host
         """),
     FindingCase(
+      .invalidValue,
+      "A URL of a store that cannot be used is the only error, although there are settings of a Redis server",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          """
+          sealing_keys: { file: keys }
+            store: rediss://127.0.0.1/x
+            store_epoch: strict
+            store_key_prefix: gw
+          """
+        )
+      ],
+      expected: """
+        policy.yaml:6:10: error: `store` cannot be `rediss://127.0.0.1/x`; it has no database number after the host
+        """),
+    FindingCase(
+      .conflict,
+      "Settings of a Redis server with a store in memory and in a file",
+      edits: [
+        (
+          "sealing_keys: { file: keys }",
+          """
+          sealing_keys: { file: keys }
+            store: { file: state.db }
+            store_epoch: strict
+          """
+        )
+      ],
+      expected: """
+        policy.yaml:7:3: error: `store_epoch` has no effect without a Redis server as `store`; remove it
+        """),
+    FindingCase(
       .conflict,
       "Settings of a Redis server without a password, without TLS, and without sentinels",
       edits: [
