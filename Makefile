@@ -71,9 +71,9 @@ demo: deps
 test: deps-test
 	swift test --no-parallel
 
-## reference: writes the JSON Schema, the tables of docs/policy.md, docs/rules.md and the matrix of the rules
+## reference: writes the JSON Schema, the tables of docs/policy.md and docs/cli.md, docs/rules.md and the matrix of the rules
 reference: deps
-	PROOFGATE_WRITE_REFERENCE=1 swift test --no-parallel --filter 'PolicyFileTests.FormatTests|EnforcementTests.(Rejection|RuleTable)Tests'
+	PROOFGATE_WRITE_REFERENCE=1 swift test --no-parallel --filter 'PolicyFileTests.FormatTests|EnforcementTests.(Rejection|RuleTable)Tests|CLITests.ExitCodeTests'
 
 ## conformance: tests the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
 conformance: deps

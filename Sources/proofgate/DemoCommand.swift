@@ -28,7 +28,9 @@ struct DemoCommand: ParsableCommand {
   @Flag(help: "Show an agent that registers itself, too (RFC 7591).")
   var agent = false
 
-  @Option(help: ArgumentHelp("The gateway's port; 0 lets the kernel choose.", valueName: "port"))
+  @Option(
+    help: ArgumentHelp("The gateway's port; 0 lets the kernel choose.", valueName: "port"),
+    transform: DemoCommand.port)
   var port: UInt16 = 0
 
   @Option(help: ArgumentHelp("The file for the decision log; - is standard output. Default: none.", valueName: "file"))
@@ -42,6 +44,11 @@ struct DemoCommand: ParsableCommand {
     try MainLoop().run { [extras] worker, signals in
       await DemoCommand.runDemo(worker.poller, signals, port: port, extras: extras, log: log, headless: headless)
     }
+  }
+
+  private static func port(_ text: String) throws(ValidationError) -> UInt16 {
+    guard let port = UInt16(text) else { throw ValidationError("a port is a number from 0 to 65535") }
+    return port
   }
 
   private static func runDemo(

@@ -16,11 +16,14 @@ struct ExplainCommand: ParsableCommand {
         """)
   }
 
-  @Argument(help: ArgumentHelp("The policy.", valueName: "policy"))
-  var policy: String
+  @Argument(help: ArgumentHelp("The policy; left out with --policy.", valueName: "policy"))
+  var first: String?
 
   @Argument(help: ArgumentHelp("The request.", valueName: "request"))
-  var request: String?
+  var second: String?
+
+  @Option(name: .customLong("policy"), help: ArgumentHelp("The policy, in place of the argument.", valueName: "file"))
+  var policies: [String] = []
 
   @Option(
     help: ArgumentHelp("A file with the request, in place of the argument; - is standard input.", valueName: "file"))
@@ -35,7 +38,18 @@ struct ExplainCommand: ParsableCommand {
   @Flag(help: "Print the explanation as JSON.")
   var json = false
 
+  /// The path of the policy.
+  private var policy: String { policies.first ?? first ?? "" }
+  /// The request, if it is an argument. Without `--policy`, the first argument is the policy.
+  private var request: String? { policies.isEmpty ? second : first }
+
   func validate() throws {
+    guard policies.count + (first == nil ? 0 : 1) > 0 else {
+      throw ValidationError("no policy is named; use `proofgate explain POLICY REQUEST`")
+    }
+    guard policies.count <= 1, policies.isEmpty || second == nil else {
+      throw ValidationError("more than one policy is named; name it either with `--policy` or as the first argument")
+    }
     if id != nil || log != nil {
       guard let id, log != nil else { throw ValidationError("`--id` and `--log` belong together; give both") }
       guard !LoggedDecision.id(in: id).isEmpty else { throw ValidationError("the id is empty") }

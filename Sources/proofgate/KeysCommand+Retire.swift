@@ -33,9 +33,10 @@ extension KeysCommand {
     var isForced = false
 
     func validate() throws {
-      guard KeyID(id) != nil else {
-        throw ValidationError("`\(id)` is not a key id: eight lower-case hexadecimal digits")
-      }
+      guard KeyID(id) == nil else { return }
+      // Without a file, the suggestion would have to wait for standard input.
+      let keys = source.file.flatMap { try? KeySource.readKeyFile($0) }
+      throw ValidationError("`\(id)` is not a key id (eight lower-case hexadecimal digits); \(advice(keys))")
     }
 
     func run() throws {
@@ -48,7 +49,7 @@ extension KeysCommand {
       }
       let sentence: String
       switch keys.retirement(of: key, lifetime: lifetime.duration) {
-      case .unknownKey: throw reportRefusal("there is no key \(key) in \(source.name)")
+      case .unknownKey: throw reportRefusal("there is no key \(key) in \(source.name); \(advice(keys))")
       case .sealingKey: throw reportRefusal("key \(key) seals; rotate until another one does, then retire it")
       case .retired: sentence = "key \(key) is already retired"
       case .unused: sentence = "key \(key) is retired; it has sealed nothing"
@@ -71,6 +72,13 @@ extension KeysCommand {
       _ = keys.retire(key)
       try source.write(keys)
       Console.inform(sentence)
+    }
+
+    /// Returns what to do if no key of the file has the id of the arguments.
+    private func advice(_ keys: KeyFile?) -> String {
+      let known = keys.map { ($0.keys + $0.registrationKeys).map(\.id.description) } ?? []
+      let near = EditDistance.nearest(to: id, among: known).map { "did you mean `\($0)`?" }
+      return near ?? "`proofgate keys list` shows the ids"
     }
 
     /// Retires a registration key. The ids that it sealed have no expiry, so this always needs `--now`, unless the key

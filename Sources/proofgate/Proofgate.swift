@@ -7,7 +7,7 @@ struct Proofgate: ParsableCommand {
     CommandConfiguration(
       commandName: "proofgate",
       abstract: "PKCE and native apps in front of a legacy OAuth 2.0 authorization server.",
-      discussion: "Exit codes: 0 success, 1 errors in the policy, 2 system error, 64 wrong arguments.",
+      discussion: ExitMeaning.help,
       version: Version.text,
       subcommands: [
         ServeCommand.self, CheckCommand.self, ExplainCommand.self, TestCommand.self, DiffCommand.self,
@@ -16,13 +16,40 @@ struct Proofgate: ParsableCommand {
       ])
   }
 
+  @Flag(name: .customShort("V"), help: "The same as --version.")
+  var showsVersion = false
+
+  func validate() throws {
+    if showsVersion { throw CleanExit.message(Version.text) }
+  }
+
   /// Runs the subcommand in the arguments, and ends the process with its exit code if it fails.
   static func start(_ arguments: [String]) {
     if let message = unknownCommand(in: arguments) {
       Console.reportError(message)
       exit(withError: ExitCode.validationFailure)
     }
-    main(arguments)
+    do {
+      var command = try parseAsRoot(arguments)
+      try command.run()
+    } catch {
+      let code = exitCode(for: error)
+      guard code == .validationFailure else { exit(withError: error) }
+      Console.reportError(CommandOutline.program?.problem(in: arguments) ?? problem(in: message(for: error)))
+      let text = fullMessage(for: error)
+      if let usage = text.firstRange(of: "Usage: ") { Console.writeLine(String(text[usage.lowerBound...])) }
+      exit(withError: code)
+    }
+  }
+
+  /// Returns a message of the parser of arguments in the form of all other messages.
+  static func problem(in message: String) -> String {
+    for begin in ["Missing expected argument '", "Missing value for '", "Unexpected argument '"]
+    where message.hasPrefix(begin) && message.hasSuffix("'") {
+      let value = message.dropFirst(begin.count).dropLast()
+      return "\(begin.dropLast().lowercased())`\(value)`"
+    }
+    return message
   }
 
   /// Returns an error message if the arguments begin with a word that is neither a subcommand, `help` nor an option;

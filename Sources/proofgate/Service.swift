@@ -74,7 +74,7 @@ final class Service {
       return .policyErrors
     } catch let error as FileStoreError {
       Console.reportError(error.description)
-      return .systemFailure
+      return error.exitCode
     } catch let error as StartFailure {
       Console.reportError(error.text)
       return .systemFailure
@@ -208,8 +208,9 @@ final class Service {
     case .user1:
       parts.writer.log.reopen()
     case .terminate, .interrupt:
-      // The exit code is 128 plus the number of the signal, as shells report it for a process that a signal ended.
-      if isEnding { ProcessControl.exitNow(signal == .terminate ? 143 : 130) }
+      if isEnding {
+        ProcessControl.exitNow(Int((signal == .terminate ? ExitCode.terminated : ExitCode.interrupted).rawValue))
+      }
       isEnding = true
       parts.status.beginDraining()
     }

@@ -60,6 +60,6 @@ extension FileStoreError {
   /// Shows the error and returns the exit code.
   fileprivate func report() -> ExitCode {
     Console.reportError(description)
-    return isDamage ? .policyErrors : .systemFailure
+    return exitCode
   }
 }

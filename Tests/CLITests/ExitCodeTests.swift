@@ -1,7 +1,25 @@
+import Foundation
 import Testing
+
+@testable import proofgate
 
 @Suite("Exit codes")
 struct ExitCodeTests {
+  @Test("`--help` and docs/cli.md have the table of the program; `make reference` writes it")
+  func table() throws {
+    let path = "docs/cli.md"
+    var manual = try Repository.read(path)
+    if ProcessInfo.processInfo.environment["PROOFGATE_WRITE_REFERENCE"] != nil {
+      let begin = try #require(manual.range(of: "| exit code |")).lowerBound
+      let end = try #require(manual.range(of: "\n\n", range: begin..<manual.endIndex)).lowerBound
+      manual.replaceSubrange(begin...end, with: ExitMeaning.manual)
+      try manual.write(to: Repository.root.appendingPathComponent(path), atomically: true, encoding: .utf8)
+    }
+    #expect(manual.contains("\n\n" + ExitMeaning.manual + "\n"))
+    let help = try Program.run("--help").output.split(separator: "\n").joined(separator: " ")
+    for line in ExitMeaning.help.split(separator: "\n") { #expect(help.contains(line), "\(line)") }
+  }
+
   struct KeyFile: CustomTestStringConvertible {
     let testDescription: String
     /// The text of the file; nil if there is no file.

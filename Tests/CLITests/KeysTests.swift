@@ -77,6 +77,19 @@ struct KeysTests {
     #expect(try folder.mode("keys") == 0o600)
   }
 
+  @Test("A misspelt key id gets a suggestion", arguments: [(7, Int32(64)), (8, 1)])
+  func suggestion(_ length: Int, _ code: Int32) throws {
+    let folder = try Folder()
+    let path = folder.path("keys")
+    _ = try Program.run("keys", "generate", "--file", path)
+    let id = try #require(KeysTests.rows(try folder.read("keys")).first).id
+    let last: Character = id.last == "0" ? "1" : "0"
+    let wrong = String(id.dropLast()) + (length == 8 ? String(last) : "")
+    let outcome = try Program.run("keys", "retire", wrong, "--file", path)
+    #expect(outcome.code == code)
+    #expect(outcome.errors.contains("; did you mean `\(id)`?"), "\(outcome.errors)")
+  }
+
   /// Writes a key file whose first key sealed until `end`, and returns its path.
   private static func rotated(_ folder: Folder, until end: String) throws -> String {
     let path = folder.path("keys")

@@ -60,7 +60,7 @@ struct StoreCommandTests {
     let path = folder.path("state.db")
     try folder.write("state.db", "not a database at all")
     let outcome = try Program.run("serve", "--policy", folder.path("policy.yaml"))
-    #expect(outcome.code == 2)
+    #expect(outcome.code == 1)
     #expect(outcome.errorLines.last?.hasPrefix("proofgate: error: \(path) is not a store of Proofgate") == true)
     #expect(outcome.errors.contains("`proofgate store reset \(path)`"))
     #expect(try folder.read("state.db") == "not a database at all")
