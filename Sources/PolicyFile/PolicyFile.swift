@@ -21,6 +21,8 @@ public enum PolicyFile {
     public let selfCheck: SelfCheck
     /// The policy file and the files that it includes, in the order of reading.
     public let files: [String]
+    /// The files of secrets, keys, certificates and the logo that were read, or could not be read.
+    public let contentFiles: [String]
 
     /// True if the policy has no errors and `serve` supports every setting of it.
     public var isServable: Bool { policy != nil && unsupportedSettings.isEmpty }
@@ -100,6 +102,6 @@ public enum PolicyFile {
     return Outcome(
       policy: policy, diagnostics: diagnostics, unsupportedSettings: reader.sorted(reader.unsupported),
       sealingKeys: reader.sealingKeys, issuerPlace: reader.issuerPlace,
-      selfCheck: selfCheck, files: reader.files)
+      selfCheck: selfCheck, files: reader.files, contentFiles: reader.contentFiles)
   }
 }

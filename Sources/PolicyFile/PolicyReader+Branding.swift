@@ -74,6 +74,7 @@ extension PolicyReader {
 
   fileprivate func logo(_ field: Field) -> Branding.Logo? {
     guard let path = path(field) else { return nil }
+    contentFiles.append(path)
     let content: [UInt8]
     do {
       content = try FileSystem.read(path, limit: Branding.Logo.maximumSize)

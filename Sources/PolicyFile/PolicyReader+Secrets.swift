@@ -119,6 +119,7 @@ extension PolicyReader {
   ///
   /// - Parameter hint: The advice in the message if the file does not exist.
   func secretBytes(_ path: String, _ field: Field, hint: String = "create it, or name another") -> [UInt8]? {
+    contentFiles.append(path)
     do {
       // 64 KiB are more than any secret or key ring needs, and use little memory.
       let bytes = try FileSystem.read(path, limit: 64 << 10)

@@ -226,6 +226,7 @@ extension PolicyReader {
   /// Reads a PEM file with certificates.
   func certificateChain(_ field: Field) -> CertificateChain? {
     guard let path = path(field), sources.readsSecrets else { return nil }
+    contentFiles.append(path)
     let bytes: [UInt8]
     do {
       // The limit is about four times the size of the certificates of all public authorities together.

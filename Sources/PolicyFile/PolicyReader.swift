@@ -24,6 +24,8 @@ final class PolicyReader {
   var unsupported: [Diagnostic] = []
   /// The files in the order of reading.
   var files: [String] = []
+  /// The files of secrets, keys, certificates and the logo, in the order of reading.
+  var contentFiles: [String] = []
   /// The hashes of the files, one after the other.
   var hashes: [UInt8] = []
 

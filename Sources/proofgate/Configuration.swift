@@ -11,7 +11,7 @@ struct Configuration: Sendable {
     let findings: [Diagnostic]
     /// The exit code of a process that cannot start.
     let code: ExitCode
-    /// The policy file and the files that it includes.
+    /// The policy file, and the files that it includes or names.
     let files: [String]
 
     /// The findings, one line each, with file, line and column.
@@ -22,7 +22,7 @@ struct Configuration: Sendable {
   let keyRing: KeyRing
   /// The warnings about the policy, one line each. They do not prevent its use.
   let warnings: [String]
-  /// The policy file and the files that it includes.
+  /// The policy file, and the files that it includes or names.
   let files: [String]
 
   /// Reads a policy and its key file. This blocks the calling thread.
@@ -44,11 +44,12 @@ struct Configuration: Sendable {
         findings += error.findings
       }
     }
+    let files = outcome.files + outcome.contentFiles
     let problems = findings.filter { $0.severity != .note }
     guard let policy = outcome.policy, outcome.isServable, !findings.hasErrors else {
-      return .failure(Failure(findings: problems, code: findings.errorExitCode, files: outcome.files))
+      return .failure(Failure(findings: problems, code: findings.errorExitCode, files: files))
     }
     return .success(
-      Configuration(policy: policy, keyRing: keyRing, warnings: problems.map(\.description), files: outcome.files))
+      Configuration(policy: policy, keyRing: keyRing, warnings: problems.map(\.description), files: files))
   }
 }

@@ -2,7 +2,8 @@ import FoundationEssentials
 import Reactor
 import Time
 
-/// Watches the directories of the policy file and of the files that it includes. The directory of a file is watched,
+/// Watches the directories of the policy file, of the files that it includes, and of the secrets, keys and certificates
+/// that it names. The directory of a file is watched,
 /// and not the file: programs replace a file by renaming another, and Kubernetes replaces the symbolic link `..data`, to
 /// which the link of each file leads.
 final class PolicyWatch {

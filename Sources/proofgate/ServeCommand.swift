@@ -27,7 +27,7 @@ struct ServeCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The file for the decision log; - is standard output.", valueName: "file"))
   var log = "-"
 
-  @Flag(help: "Reload when the policy file or a file that it includes changes.")
+  @Flag(help: "Reload when the policy changes, or a file that it includes or names, such as a secret or a certificate.")
   var watch = false
 
   /// The path of the policy; `nil` if the arguments contain none or several.

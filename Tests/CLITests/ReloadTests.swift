@@ -91,6 +91,29 @@ struct ReloadTests {
     #expect(watched.end() == 0)
   }
 
+  @Test("With --watch, a changed secret or key file is read again, and a secret that was missing ends the refusals")
+  func secrets() async throws {
+    let folder = try Folder()
+    var policy = try ServedPolicy()
+    policy.gateway = "  sealing_keys: { file: secrets/keys }"
+    let text = policy.text.replacing("type: public", with: "type: confidential\n    secret: { file: secrets/app }")
+      .replacing("application: native", with: "application: web")
+      .replacing("com.example.mail:/cb", with: "https://app.example.com/cb")
+    try FileManager.default.createDirectory(atPath: folder.path("secrets"), withIntermediateDirectories: true)
+    _ = try Program.run("keys", "generate", "--file", folder.path("secrets/keys"))
+    let secret = "0123456789abcdef0123456789abcdef0123456789a"
+    try folder.write("secrets/app", secret)
+    try folder.write("policy.yaml", text)
+    let watched = try Watched(folder, "policy.yaml", policy)
+    _ = try Program.run("keys", "rotate", "--file", folder.path("secrets/keys"))
+    _ = try watched.child.lines(until: "in force")
+    try FileManager.default.removeItem(atPath: folder.path("secrets/app"))
+    _ = try watched.child.lines(until: "reload refused")
+    try folder.write("secrets/app", secret)
+    _ = try watched.child.lines(until: "in force")
+    #expect(watched.end() == 0)
+  }
+
   @Test("POST /reload answers what a reload changed, that nothing changed, its errors, or that a restart is needed")
   func admin() async throws {
     let folder = try Folder()
