@@ -46,6 +46,14 @@ public struct EnforcementSettings: Sendable {
   /// of the upstream at any time.
   public var rawRefreshUntil: UnixTime?
 
+  /// The time for which the gateway remembers in the browser that the user approved a request on the consent page (RFC
+  /// 8252, section 8.6). It has an effect only for an https redirect URI of a client for which the operator vouches.
+  /// Default: 0, so the user is asked each time.
+  public var consentRemembered: Seconds = 0
+
+  /// The longest `consent_remembered` that a policy may set.
+  public static let maximumConsentRemembered: Seconds = 30 * 86_400
+
   /// The longest `refresh_idle` that a policy may set: ten years.
   public static let maximumRefreshIdle: Seconds = 10 * 365 * 86_400
 
@@ -137,6 +145,15 @@ public struct EnforcementSettings: Sendable {
       """
       Pushed authorization requests: clients may (`optional`) or must (`required`) send them to the gateway, at the \
       path that `upstream.endpoints.pushed_authorization` names (RFC 9126)
+      """
+    ),
+    .seconds(
+      "consent_remembered", \.consentRemembered, 0...maximumConsentRemembered,
+      adviceIfTooLong: "a browser may get another user, use `720h` or less",
+      """
+      The time for which the gateway's consent page is skipped in a browser whose user approved the same client, \
+      redirect URI, resource and scopes, or more scopes; only for https redirect URIs of clients that are listed and \
+      trusted, and never if the request has `prompt` (RFC 8252, section 8.6). `0s`: the page is shown each time
       """
     ),
     .flag(

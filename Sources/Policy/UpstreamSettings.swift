@@ -28,6 +28,9 @@ public struct UpstreamSettings: Sendable {
   /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
   /// Default: false.
   public var crossSiteLogin = false
+  /// True if a form that another site posts must carry the cookie of the gateway, so that the cookie needs
+  /// `SameSite=None`.
+  public var needsCrossSiteCookie: Bool { callback == .atCallback || crossSiteLogin }
   /// The operator's acceptance of the risk that ``CallbackRisk`` describes; `nil` (default) if the operator does not
   /// accept the risk.
   public var callbackRisk: CallbackRisk?

@@ -39,6 +39,8 @@ struct ClientCollection {
   }
 
   private(set) var entries: [Entry] = []
+  /// The locations of `consent_remembered` of the clients that set it to more than 0.
+  var rememberedLocations: [ClientID: SourceLocation] = [:]
   /// The index of each client in `entries`.
   private var positions: [ClientID: Int32] = [:]
   /// All redirect URIs except loopback ones, in the order of the files.

@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 import YAML
 
 extension PolicyReader {
@@ -43,6 +44,9 @@ extension PolicyReader {
         .duplicateValue, draft.node,
         "\(draft.title) occurs twice, first in \(line(of: first.location, from: draft.node)); remove one")
       return
+    }
+    if draft.rules.consentRemembered > 0, let field = draft.fields.valid("consent_remembered") {
+      clients.rememberedLocations[id] = SourceLocation(field.node)
     }
     clients.add(
       id,

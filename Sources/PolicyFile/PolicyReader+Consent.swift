@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Time
 import YAML
 
 extension PolicyReader {
@@ -42,6 +43,52 @@ extension PolicyReader {
         clients.replace(Client(settings), at: position)
       }
     }
+  }
+
+  /// Reports `consent_remembered` where it has no effect.
+  func lintRememberedConsent() {
+    if let reason = reasonNotToRemember {
+      for location in (rememberedLocation.map { [$0] } ?? []) + clients.rememberedLocations.values {
+        report(
+          .consentRemembered, .warning, location, "`consent_remembered` has no effect, because \(reason); remove it")
+      }
+      return
+    }
+    guard rememberedLocation != nil || !clients.rememberedLocations.isEmpty else { return }
+    var isUsed = false
+    for case let client? in clients.entries.lazy.map(\.client) {
+      guard let reason = Self.reasonNotToRemember(client) else {
+        isUsed = isUsed || client.consentRemembered > 0
+        continue
+      }
+      guard let location = clients.rememberedLocations[client.id] else { continue }
+      report(
+        .consentRemembered, .warning, location,
+        "`consent_remembered` has no effect for client \(quoted(client.id.rawValue)), because \(reason); remove it")
+    }
+    if !isUsed, let rememberedLocation {
+      report(
+        .consentRemembered, .warning, rememberedLocation,
+        "`consent_remembered` has no effect, because no client is trusted, has an https redirect URI and "
+          + "`consent: gateway`; remove it")
+    }
+  }
+
+  /// The reason why the gateway remembers no consent of any client, as part of a message; `nil` if it can.
+  private var reasonNotToRemember: String? {
+    if gateway?.origin.scheme == .http { return "another site could set the cookie of an http origin" }
+    if upstream?.needsCrossSiteCookie == true {
+      return "browsers send the gateway's cookie with requests of other sites (`callback` or `cross_site_login`)"
+    }
+    return nil
+  }
+
+  /// Returns the reason why the gateway does not remember the user's consent for a client; `nil` if it can.
+  private static func reasonNotToRemember(_ client: Client) -> String? {
+    if client.registration == .untrusted { return "the operator does not vouch for it" }
+    if client.consent != .gateway { return "the gateway does not ask for consent to its https redirect URIs" }
+    for case .https in client.redirectURIs.lazy.map(\.kind) { return nil }
+    return "it has no https redirect URI"
   }
 
   /// Returns the number of clients of each upstream client, by the upstream id. The result contains only upstream

@@ -11,6 +11,9 @@ extension PolicyReader {
   func readEnforcement(_ field: Field) {
     guard let fields = read(field.node, PolicyEnforcement.section, into: &enforcement) else { return }
     pushedAuthorizationNode = fields["pushed_authorization"]?.node
+    if let field = fields.valid("consent_remembered"), enforcement.defaults.consentRemembered > 0 {
+      rememberedLocation = SourceLocation(field.node)
+    }
     if let field = fields["unlisted_oauth"], enforcement.unlistedOAuth == .observe {
       unlistedObservedLocation = SourceLocation(field.node)
     }

@@ -60,6 +60,7 @@ extension PolicyReader {
   func read(_ path: String) -> Policy? {
     readDocument(path)
     assignConsentOwners()
+    lintRememberedConsent()
     // Frees memory before the policy is created, because during a reload the old policy is still in memory.
     clients.freeIndex()
     lintSharing()

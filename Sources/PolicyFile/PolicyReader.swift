@@ -60,6 +60,8 @@ final class PolicyReader {
   var registration: RegistrationSettings?
   var clientDocuments: ClientDocumentSettings?
   var clients = ClientCollection()
+  /// The location of `consent_remembered` in `enforcement:`; `nil` if it is not set, or 0.
+  var rememberedLocation: SourceLocation?
   var resources: [ResourceSettings] = []
   /// The names of resources that `registration:` and `client_documents:` contain.
   var resourceNames: [(name: String, node: YAMLNode)] = []

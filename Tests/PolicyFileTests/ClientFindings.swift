@@ -254,6 +254,71 @@ struct ClientFindings {
         app can use a private-use scheme; use `consent: gateway` (RFC 8252, section 8.6) [consent-upstream]
         """),
     FindingCase(
+      .consentRemembered,
+      "Consent remembered where it has no effect",
+      clients: """
+        clients:
+          - id: app
+            type: public
+            redirect_uris: [com.example.app:/cb]
+            consent_remembered: 1h
+          - id: site
+            type: public
+            redirect_uris: [https://site.example.com/cb]
+            consent_remembered: 1h
+          - id: stranger
+            type: public
+            redirect_uris: [https://other.example.com/cb]
+            trusted: false
+            consent_remembered: 1h
+          - id: asked
+            type: public
+            redirect_uris: [https://asked.example.com/cb, com.example.asked:/cb]
+            consent_remembered: 1h
+          - id: off
+            type: public
+            redirect_uris: [com.example.off:/cb]
+            consent_remembered: 0s
+        """,
+      expected: """
+        policy.yaml:15:25: warning: `consent_remembered` has no effect for client `app`, because it has no https redirect \
+        URI; remove it (RFC 8252, section 8.6) [consent-remembered]
+        policy.yaml:19:25: warning: `consent_remembered` has no effect for client `site`, because the gateway does not ask \
+        for consent to its https redirect URIs; remove it (RFC 8252, section 8.6) [consent-remembered]
+        policy.yaml:24:25: warning: `consent_remembered` has no effect for client `stranger`, because the operator does not \
+        vouch for it; remove it (RFC 8252, section 8.6) [consent-remembered]
+        """),
+    FindingCase(
+      .consentRemembered,
+      "Consent remembered for all clients, none of which can use it",
+      edits: [("  mode: enforce", "  mode: enforce\n  consent_remembered: 1h")],
+      clients: """
+        clients:
+          - id: app
+            type: public
+            redirect_uris: [com.example.app:/cb]
+        """,
+      expected: """
+        policy.yaml:11:23: warning: `consent_remembered` has no effect, because no client is trusted, has an https redirect \
+        URI and `consent: gateway`; remove it (RFC 8252, section 8.6) [consent-remembered]
+        """),
+    FindingCase(
+      .consentRemembered,
+      "Consent remembered with a cookie that other sites' requests carry",
+      edits: [("  url: http://127.0.0.1:9000", "  url: http://127.0.0.1:9000\n  cross_site_login: true")],
+      clients: """
+        clients:
+          - id: site
+            type: public
+            redirect_uris: [https://site.example.com/cb]
+            consent: gateway
+            consent_remembered: 1h
+        """,
+      expected: """
+        policy.yaml:17:25: warning: `consent_remembered` has no effect, because browsers send the gateway's cookie with \
+        requests of other sites (`callback` or `cross_site_login`); remove it (RFC 8252, section 8.6) [consent-remembered]
+        """),
+    FindingCase(
       .sharedUpstreamClient,
       "A shared upstream client",
       clients: """

@@ -111,6 +111,7 @@ extension PolicyValuesTests {
       raw_refresh_until: 2027-03-31
       pushed_authorization: optional
       fragment_guard: true
+      consent_remembered: 1h
       profile: oauth_2_1
     clients:
       - id: com.example.mail
@@ -137,6 +138,7 @@ extension PolicyValuesTests {
         raw_refresh_until: 2028-02-29
         pushed_authorization: required
         fragment_guard: false
+        consent_remembered: 2h
         profile: standard
         consent: upstream
         upstream:

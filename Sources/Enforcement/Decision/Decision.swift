@@ -65,6 +65,9 @@ public enum Finding: Sendable, Hashable {
     /// The request has `authorization_details` (RFC 9396), which is not forwarded, because `upstream.parameters` does
     /// not list it.
     case authorizationDetailsDropped = "authorization-details-dropped"
+    /// The user has approved the same request before in this browser, so the consent page was not shown
+    /// (`consent_remembered`).
+    case consentRemembered = "consent-remembered"
   }
 }
 

@@ -124,10 +124,21 @@ struct AuthorizationEndpoint {
       let page = ErrorPage(.parameterMalformed, detail: "`\(name)` is too long")
       return .response(intercepted.pages.error(page))
     }
-    if permit.needsConsent {
+    if permit.needsConsent, !remembersConsent(to: permit, request) {
       return .response(ConsentEndpoint(intercepted).page(for: permit, request, session, isPushed: isPushed))
     }
     return await forward(permit)
+  }
+
+  /// Returns true if the user has approved this request before in this browser, and the gateway may remember it.
+  private func remembersConsent(to permit: AuthorizationPermit, _ request: AuthorizationRequest) -> Bool {
+    guard permit.client.consentRemembered > 0, ConsentSubject.maySkipPage(request.parameters),
+      let consents = session?.consents, !consents.isEmpty,
+      let subject = ConsentSubject(permit, intercepted.gateway.snapshot.cookie, intercepted.policy),
+      consents.contain(subject, now: intercepted.now)
+    else { return false }
+    intercepted.trail.findings.append(Finding.Note.consentRemembered.rawValue)
+    return true
   }
 
   /// Handles a request that refers to a pushed request. Only `client_id` and `request_uri` of the referring request are

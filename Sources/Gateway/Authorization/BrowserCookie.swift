@@ -12,6 +12,9 @@ struct BrowserCookie: Sendable {
   /// True if browsers also attach the cookie to form posts from other sites (`SameSite=None`). The consent endpoint
   /// must then check the origin of a posted form by other fields.
   let isCrossSite: Bool
+  /// True if the gateway can remember consents in the cookie: no other site can set it, because of its prefix, and browsers
+  /// attach it to no frame or form of another site.
+  let canRememberConsent: Bool
   private let attributes: String
 
   init(_ policy: Policy) {
@@ -20,7 +23,8 @@ struct BrowserCookie: Sendable {
     name = isSecure ? "__Host-proofgate" : "proofgate"
     // Browsers attach the cookie to a form post from another site only with `SameSite=None`, and accept this attribute
     // only together with `Secure`.
-    isCrossSite = isSecure && (policy.upstream.callback == .atCallback || policy.upstream.crossSiteLogin)
+    isCrossSite = isSecure && policy.upstream.needsCrossSiteCookie
+    canRememberConsent = isSecure && !isCrossSite
     let sameSite = isCrossSite ? "None" : "Lax"
     attributes = "; Path=/; HttpOnly; SameSite=\(sameSite)" + (isSecure ? "; Secure" : "")
   }
@@ -63,13 +67,15 @@ struct BrowserCookie: Sendable {
     text += "="
     text += sealed
     text += attributes
+    // Without an expiry, browsers delete the cookie when they end.
+    if let expiry = session.consents.expiry { text += "; Expires=" + HTTPDate.format(expiry) }
     return text
   }
 }
 
 /// The content of the cookie, which the gateway seals (encrypts and authenticates): a random secret, the latest expiry
-/// of the browser's transactions, and the check of the user agent that these transactions require on the upstream's
-/// pages.
+/// of the browser's transactions, the check of the user agent that these transactions require on the upstream's pages,
+/// and the consents that the user has given.
 struct BrowserSession: Sealable {
   static var purpose: Purpose { .cookie }
   /// The version of the format.
@@ -81,6 +87,8 @@ struct BrowserSession: Sealable {
   private(set) var latestTransactionExpiry: UnixTime
   /// The combined checks of the user agent of all transactions that may still run.
   private(set) var userAgentGuard: EmbeddedUserAgentGuard
+  /// The consents that the gateway remembers.
+  var consents = RememberedConsents()
 
   /// Creates the session of a new browser.
   init(latestTransactionExpiry: UnixTime, userAgentGuard: EmbeddedUserAgentGuard, _ random: RandomPool) {
@@ -115,20 +123,25 @@ struct BrowserSession: Sealable {
     secret = try payload.readBytes(count: BrowserSession.secretLength)
     latestTransactionExpiry = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     let flags = try payload.readByte()
-    guard flags & ~(Flag.blocks | Flag.usesBroker) == 0 else { throw PayloadError() }
+    guard flags & ~(Flag.blocks | Flag.usesBroker | Flag.hasConsents) == 0 else { throw PayloadError() }
     userAgentGuard = EmbeddedUserAgentGuard(blocks: flags & Flag.blocks != 0, usesBroker: flags & Flag.usesBroker != 0)
+    if flags & Flag.hasConsents != 0 { consents = try RememberedConsents(from: &payload) }
   }
 
   func write(to payload: inout PayloadWriter) {
     payload.writeByte(BrowserSession.formatVersion)
     payload.writeBytes(withoutLength: secret)
     payload.writeNumber(UInt64(clamping: latestTransactionExpiry.seconds))
-    payload.writeByte((userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0))
+    payload.writeByte(
+      (userAgentGuard.blocks ? Flag.blocks : 0) | (userAgentGuard.usesBroker ? Flag.usesBroker : 0)
+        | (consents.isEmpty ? 0 : Flag.hasConsents))
+    if !consents.isEmpty { consents.write(to: &payload) }
   }
 
   private enum Flag {
     static let blocks: UInt8 = 1
     static let usesBroker: UInt8 = 2
+    static let hasConsents: UInt8 = 4
   }
 
   /// The SHA-256 digest of the secret. A transaction contains this digest of the browser in which the transaction

@@ -9,7 +9,7 @@ import Time
 
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
 ///
-/// The gateway shows the page before it sends a request upstream. The form on the page contains the authorization
+/// The gateway shows the page before it sends a request upstream, unless it remembers the consent (`RememberedConsents`). The form on the page contains the authorization
 /// request, sealed (encrypted and authenticated) and bound to the browser, so the gateway need not store the request.
 /// When the user has decided, all rules run again.
 struct ConsentEndpoint {
@@ -91,7 +91,11 @@ struct ConsentEndpoint {
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
       return intercepted.respond(with: permit.errorResponse(for: .consentDenied))
     }
-    return await startTransaction(permit, ticket, session)
+    var approving = session
+    if let subject = ConsentSubject(permit, intercepted.gateway.snapshot.cookie, intercepted.policy) {
+      approving.consents.add(subject, now: intercepted.now)
+    }
+    return await startTransaction(permit, ticket, approving)
   }
 
   /// True if a page on the gateway's origin posted the form. A `SameSite=Lax` cookie is sufficient proof, because
