@@ -255,7 +255,7 @@ monitoring: deps-monitoring
 	Tests/Operations/monitoring --proofgate .build/debug/proofgate $(MONITORING_OPTIONS)
 
 ## pages: checks the gateway's pages with chromium and axe: each language, desktop and phone, light and dark; AXE=axe.min.js
-##   uses another axe-core than the pinned one; PAGES_OPTIONS=--short checks two of the four forms of each page
+##   uses another axe-core than the pinned one; PAGES_OPTIONS=--short checks one of the four forms of each page
 pages: deps
 	$(call install,chromium python3 python3-venv ca-certificates)
 	rm -rf .build/pages && mkdir -p .build/pages/shots
