@@ -1,6 +1,7 @@
 import GatewayTestSupport
 import HTTP
 import LegacyServer
+import OAuth
 import Policy
 import Reactor
 import Testing
@@ -166,6 +167,35 @@ struct MetadataDocumentTests {
       }
       let text = try await gateway.get(Self.path).text
       #expect(text.contains(#""scopes_supported":["mail","profile","files"]"#) && !text.contains("admin"))
+    }
+  }
+
+  @Test(
+    "With a resource server, the document names the gateway's own introspection endpoint and its methods",
+    arguments: [true, false])
+  func introspection(upstreamHasEndpoint: Bool) async throws {
+    let uri = try #require(ResourceURI(parsing: "https://mail.example.com/"))
+    let policy = try FixturePolicy.with { policy in
+      policy.upstream.endpoints.introspection = upstreamHasEndpoint ? ["/introspect"] : []
+      policy.resources = [ResourceSettings(uri: uri)]
+    }
+    try await GatewayFixture.run(policy) { gateway async throws in
+      gateway.upstream.script { _ in
+        let text = #"{"token_endpoint":"/token","introspection_endpoint":"https://gw.example/introspect"}"#
+        return Response(status: 200, body: Array(text.utf8))
+      }
+      let methods = "introspection_endpoint_auth_methods_supported"
+      let before = try await gateway.get(Self.path).text
+      let upstreamMember = #""introspection_endpoint":"https://gw.example/introspect""#
+      #expect(before.contains(upstreamMember) == upstreamHasEndpoint && !before.contains(methods))
+      await gateway.reload { policy in
+        var resource = ResourceSettings(uri: uri)
+        resource.introspection = ResourceServer(id: "mail-api", secret: Secret("mail-secret"))
+        policy.resources = [resource]
+      }
+      let after = try await gateway.get(Self.path).text
+      #expect(after.contains(#""introspection_endpoint":"https://gw.example/.proofgate/introspect""#), "\(after)")
+      #expect(after.contains(#""\#(methods)":["client_secret_basic","client_secret_post"]"#), "\(after)")
     }
   }
 

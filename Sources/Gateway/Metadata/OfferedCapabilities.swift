@@ -24,6 +24,9 @@ struct OfferedCapabilities: Sendable {
   private(set) var codeChallengeMethods: Set<CodeChallengeMethod> = [.s256]
   /// The values of `token_endpoint_auth_methods_supported`.
   private(set) var authenticationMethods: Set<String> = []
+  /// The values of `introspection_endpoint_auth_methods_supported`; empty if the endpoint is not the gateway's own, and
+  /// the upstream decides.
+  private(set) var introspectionMethods: [String] = []
   private(set) var flags: [String: Bool] = [:]
 
   init(policy: Policy) {
@@ -40,7 +43,12 @@ struct OfferedCapabilities: Sendable {
     offer("authorization_endpoint", at: paths.authorization)
     offer("token_endpoint", at: paths.token)
     offer("revocation_endpoint", at: paths.revocation)
-    offer("introspection_endpoint", at: paths.introspection)
+    // A resource server that the policy lists asks the gateway; the server's own endpoint does not know for which
+    // resource a token is.
+    let isAskedByResources = ResourceIntrospectionEndpoint.isOpen(policy)
+    offer(
+      "introspection_endpoint", at: isAskedByResources ? [ResourceIntrospectionEndpoint.path] : paths.introspection)
+    if isAskedByResources { introspectionMethods = OfferedCapabilities.secretMethods }
     for client in clients { add(client) }
     // RFC 9126, section 5.
     if clients.contains(where: { $0.pushedAuthorization != .off }), !paths.pushedAuthorization.isEmpty {
@@ -140,6 +148,9 @@ struct OfferedCapabilities: Sendable {
     ]
     if endpoints["revocation_endpoint"] != nil {
       members["revocation_endpoint_auth_methods_supported"] = members["token_endpoint_auth_methods_supported"]
+    }
+    if !introspectionMethods.isEmpty {
+      members["introspection_endpoint_auth_methods_supported"] = OfferedCapabilities.list(introspectionMethods)
     }
     if let scopes { members["scopes_supported"] = OfferedCapabilities.list(scopes) }
     for (name, flag) in flags { members[name] = .bool(flag) }
