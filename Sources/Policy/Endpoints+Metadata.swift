@@ -67,17 +67,15 @@ extension EndpointPaths {
 extension GatewaySettings {
   /// The paths at which the gateway serves its own metadata document.
   ///
-  /// For an issuer with a path, these are the paths of RFC 8414 (section 3.1), of OpenID Connect Discovery (section 4),
-  /// and the path of OpenID Connect in the place that RFC 8414 (section 5) gives it.
+  /// For an issuer with a path, these are both well-known paths in front of the path of the issuer, behind it, and at the
+  /// root. RFC 8414 (section 3.1) requires the first, OpenID Connect Discovery (section 4) the second, and some clients
+  /// try only the third. The root is safe: the gateway serves one issuer and closes the upstream's documents. A client
+  /// that searches another issuer refuses the document, because its `issuer` differs (RFC 8414, section 3.3).
   public var metadataPaths: [String] {
+    guard metadata != .off else { return [] }
     let path = issuerPath
-    let all = EndpointPaths.wellKnownPaths(ofIssuerPath: path)
-    guard !path.isEmpty else { return metadata == .off ? [] : all }
-    return switch metadata {
-    case .off: []
-    case .on, .mirrored: all.filter { $0 != path + "/.well-known/oauth-authorization-server" }
-    case .aliases: all + EndpointPaths.wellKnownPaths(ofIssuerPath: "")
-    }
+    let root = EndpointPaths.wellKnownPaths(ofIssuerPath: "")
+    return path.isEmpty ? root : EndpointPaths.wellKnownPaths(ofIssuerPath: path) + root
   }
 
   /// The path of the issuer without slashes at its end (RFC 8414, section 3.1); empty if the issuer has no path.

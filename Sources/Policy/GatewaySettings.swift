@@ -49,9 +49,6 @@ public struct GatewaySettings: Sendable {
   public enum MetadataService: String, Sendable, CaseIterable {
     /// The paths that the two specifications derive from the issuer.
     case on
-    /// Also the paths of an issuer without a path, and the path of the issuer followed by that of RFC 8414. Some clients
-    /// try only these.
-    case aliases
     /// The same paths as `on`, for an issuer on another host than the gateway. The web server of that host serves the
     /// gateway's document, because clients read it there.
     case mirrored
@@ -209,8 +206,7 @@ public struct GatewaySettings: Sendable {
         "metadata", \.metadata,
         """
         The gateway's metadata document, from the first enforced client on. `on`: at the well-known paths of `issuer` \
-        (RFC 8414, section 3; OpenID Connect Discovery, section 4). `aliases`: also at the well-known paths of the \
-        host, and at the path of the issuer followed by that of RFC 8414. `mirrored`: as `on`, if `issuer` is on \
+        (RFC 8414, section 3; OpenID Connect Discovery, section 4) and of its host. `mirrored`: as `on`, if `issuer` is on \
         another host than `origin`, whose web server serves a copy of the document. `off`: at no path
         """
       ),

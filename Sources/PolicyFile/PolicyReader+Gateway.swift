@@ -69,7 +69,7 @@ extension PolicyReader {
     guard let issuer = draft.issuer, issuer.origin != origin, let field = fields["issuer"] else { return }
     switch draft.settings.metadata {
     case .mirrored, .off: return
-    case .on, .aliases:
+    case .on:
       error(
         .issuerOrigin, field.node,
         "`issuer` is at `\(issuer.origin)` and `origin` is `\(origin)`, so clients find no metadata of this issuer, or "

@@ -35,7 +35,7 @@ extension PolicyValuesTests {
       drain_delay: 5s
       drain_timeout: 1m
       branding: { name: Example, support_url: https://example.com/help }
-      metadata: aliases
+      metadata: mirrored
       metadata_lifetime: 5m
       log_spool: lines.spool
       scopes_supported: [profile, mail]

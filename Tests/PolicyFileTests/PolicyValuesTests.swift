@@ -91,7 +91,7 @@ struct PolicyValuesTests {
     #expect(policy.unlistedOAuth == .observe)
     #expect(upstream.notEndpoints == ["/token_key", "/token/*"])
     #expect(upstream.endpoints.metadata == ["/.well-known/openid-configuration"])
-    #expect(policy.gateway.metadata == .aliases)
+    #expect(policy.gateway.metadata == .mirrored)
     #expect(policy.gateway.metadataLifetime == 300)
     #expect(policy.gateway.supportedScopes == ["profile", "mail"])
     #expect(policy.gateway.corsOrigins.map(\.description) == ["https://app.example.com"])
