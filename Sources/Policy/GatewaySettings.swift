@@ -47,7 +47,7 @@ public struct GatewaySettings: Sendable {
   public var trustedProxies: [AddressRange] = []
   /// The paths at which the gateway serves its metadata document (RFC 8414; OpenID Connect Discovery).
   public enum MetadataService: String, Sendable, CaseIterable {
-    /// The paths that the two specifications derive from the issuer.
+    /// The well-known paths in front of the path of the issuer, behind it, and at the root of the host.
     case on
     /// The same paths as `on`, for an issuer on another host than the gateway. The web server of that host serves the
     /// gateway's document, because clients read it there.
@@ -259,8 +259,9 @@ public struct GatewaySettings: Sendable {
         "cors_origins",
         .list(.text("https origins; http on loopback hosts", pattern: "^https?://[^/?#@]+$"), allowsSingleValue: true),
         """
-        Origins whose scripts may read responses of the token, revocation and pushed authorization request endpoints, \
-        if the client of the request has a redirect URI of the same origin
+        Origins whose scripts may register clients, and may read responses of the token, revocation, pushed \
+        authorization request and device authorization endpoints if the client of the request has a redirect URI of \
+        the same origin
         """,
         default: "none"),
     ]

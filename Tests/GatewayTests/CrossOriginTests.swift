@@ -1,6 +1,7 @@
 import GatewayTestSupport
 import HTTP
 import LegacyServer
+import OAuth
 import Policy
 import Testing
 
@@ -47,7 +48,7 @@ struct CrossOriginTests {
             method: "OPTIONS", target: path,
             headers: ["Origin": origin, "Access-Control-Request-Method": "POST"]), status: nil)
       }
-      for path in ["/token", "/revoke"] {
+      for path in ["/token", "/revoke", "/device_authorization"] {
         let response = try await gateway.send(
           Request(
             method: "OPTIONS", target: path,
@@ -58,6 +59,38 @@ struct CrossOriginTests {
         #expect(Self.names(try await preflight(path, "https://x.example")).isEmpty)
       }
       #expect(Self.names(try await preflight("/authorize", "https://app.example.com")).isEmpty)
+    }
+  }
+
+  @Test(
+    "A script may start a device flow only if its origin is that of its client, at the gateway and at the upstream",
+    arguments: [true, false])
+  func deviceAuthorization(atUpstream: Bool) async throws {
+    let policy = try Self.policy { policy in
+      if atUpstream { policy.upstream.endpoints.deviceAuthorization = ["/device_authorization"] }
+      for id in ["n1", "n2"] { policy.edit(id) { $0.grants.insert(.deviceCode) } }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      if atUpstream {
+        gateway.upstream.script { _ in
+          Response(
+            status: 200,
+            headers: ["Access-Control-Allow-Origin": "*", "Access-Control-Allow-Credentials": "true"],
+            body: Array(
+              #"{"device_code":"d","user_code":"U","verification_uri":"https://gw.example/d","expires_in":60}"#.utf8))
+        }
+      }
+      func start(_ client: String, from origin: String) async throws -> Response {
+        let response = try await gateway.post("/device_authorization", ["client_id": client], ["Origin": origin])
+        #expect(response.status == 200, "\(response.text)")
+        return response
+      }
+      let listed = "https://app.example.com"
+      let allowed = try await start("n1", from: listed)
+      #expect(allowed.headers["Access-Control-Allow-Origin"] == listed)
+      #expect(!allowed.headers.contains("Access-Control-Allow-Credentials"))
+      #expect(Self.names(try await start("n2", from: listed)).isEmpty)
+      #expect(Self.names(try await start("n1", from: "https://other.example.com")).isEmpty)
     }
   }
 

@@ -172,7 +172,7 @@ struct MetadataAttackTests {
         return Self.crossOriginFields(response)
       }
       let listed = "https://app.example.com"
-      for path in ["/token", "/revoke", "/register"] {
+      for path in ["/token", "/revoke", "/register", "/device_authorization"] {
         let preflight = try await fields(path, listed, "OPTIONS")
         #expect(preflight["access-control-allow-origin"] == listed, "\(path)")
         #expect(preflight["access-control-allow-credentials"] == nil)

@@ -110,7 +110,7 @@ extension Endpoint {
     case .deviceAuthorization:
       EndpointRow(
         label: .device, paths: { $0.deviceAuthorizationPaths },
-        handling: .answer { await DeviceAuthorizationEndpoint($0).respond() })
+        handling: .answer { await DeviceAuthorizationEndpoint($0).respond() }, scripts: .ofClient)
     case .deviceVerification:
       EndpointRow(
         label: .deviceVerification, paths: { $0.devices == .atGateway ? [GatewaySettings.devicePath] : [] },
