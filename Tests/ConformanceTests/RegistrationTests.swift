@@ -196,6 +196,23 @@ struct RegistrationTests {
     }
   }
 
+  @Test("8252-8.4-platform-info: the platform data of an app are not recorded, returned or part of its id")
+  func platformData() async throws {
+    try await GatewayFixture.run(try GatewayFixture.registering()) { gateway in
+      let id = try await gateway.registeredID([Self.native])
+      let members = [
+        "\"ios_bundle_id\":\"org.sample.mail\"", "\"android_package_name\":\"org.sample.mail\"",
+        "\"android_package_sha256_cert_fingerprints\":[\"14:6D:E9\"]", "\"software_statement\":\"a.b.c\"",
+      ]
+      let response = try await gateway.register([Self.native], members.joined(separator: ","))
+      #expect(response.status == 201)
+      for text in ["bundle", "package", "org.sample", "14:6D:E9", "software"] {
+        #expect(!response.text.contains(text), "\(text) in \(response.text)")
+      }
+      #expect(try response.registration().clientID == id)
+    }
+  }
+
   @Test(
     "7591-2.1-consistency: grant types and response types must agree",
     arguments: [
@@ -272,6 +289,9 @@ struct RegistrationTests {
       #""redirect_uris":["https://a.example/cb"],"x":"# + String(repeating: "[", count: 500) + "null"
         + String(repeating: ",null", count: 2_000) + String(repeating: "]", count: 500),
       #""redirect_uris":["https://a.example/cb"],"#,
+      // An escape in a name, and a repetition in a member that is ignored.
+      #""redirect_uris":["https://a.example/cb"],"\u0072edirect_uris":["https://b.example/cb"]"#,
+      #""redirect_uris":["https://a.example/cb"],"jwks":{"keys":[],"keys":[]}"#,
     ])
   func strictReading(_ members: String) async throws {
     try await GatewayFixture.run(try GatewayFixture.registering()) { gateway async throws in
