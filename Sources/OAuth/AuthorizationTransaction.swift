@@ -69,14 +69,14 @@ public struct FlowBinding: Sendable, Equatable {
   /// upstream does not support PKCE.
   public var upstreamVerifier: UpstreamVerifier?
 
-  /// Creates a binding from its parts.
+  /// Creates a binding from its parts. An id that the gateway issued is kept in its short form.
   public init(
     clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, challenge: CodeChallenge?, scope: Scope?,
     upstreamClientID: ClientID, upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil,
     resource: String? = nil
   ) {
     client = ClientBinding(
-      clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource)
+      clientID: clientID.shortForm, scope: scope, upstreamClientID: upstreamClientID, resource: resource)
     self.redirectURI = redirectURI
     self.redirectURIWasSent = redirectURIWasSent
     self.challenge = challenge

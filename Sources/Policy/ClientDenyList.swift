@@ -3,8 +3,11 @@ public import OAuth
 /// The clients that are refused although they are registered (`deny:`). It is compared with the metadata of the client
 /// on every use, so that an entry takes effect with the reload of the policy.
 public struct ClientDenyList: Sendable {
-  /// The client ids.
-  public var ids: Set<String> = []
+  /// The client ids. The short form of an issued id, which the log has, is the same as the id itself.
+  public var ids: Set<String> = [] {
+    didSet { shortIDs = Set(ids.lazy.map { ClientID($0).shortForm }) }
+  }
+  private var shortIDs: Set<ClientID> = []
   /// The hosts of https redirect URIs. An entry that begins with a period denies all subdomains.
   public var hosts: [String] = []
   /// The private-use schemes.
@@ -19,7 +22,7 @@ public struct ClientDenyList: Sendable {
 
   /// Returns true if the client is denied: by its id, its name, or any of its redirect URIs.
   public func contains(_ id: ClientID, _ metadata: ClientMetadata) -> Bool {
-    if ids.contains(id.rawValue) { return true }
+    if shortIDs.contains(id.shortForm) { return true }
     if let name = metadata.name, names.contains(where: { ClientDenyList.matches(name, pattern: $0) }) { return true }
     return metadata.redirectURIs.contains { uri in
       switch uri.kind {

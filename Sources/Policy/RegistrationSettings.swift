@@ -108,7 +108,9 @@ extension ClientDenyList {
   public static let table = SettingTable<ClientDenyList>(
     "client_deny", "Clients that are refused at every endpoint, although they are registered.",
     [
-      .customReader("ids", .list(.text("client ids"), allowsSingleValue: true), "Their ids", default: "none"),
+      .customReader(
+        "ids", .list(.text("client ids"), allowsSingleValue: true),
+        "Their ids, or the short forms of issued ids in the decision log (`pg1.digest.`)", default: "none"),
       .customReader(
         "hosts", .list(.text("host names"), allowsSingleValue: true),
         "Hosts of their https redirect URIs; `.example.com` denies all subdomains", default: "none"),

@@ -13,9 +13,11 @@ private struct Flags: OptionSet {
   static let hasVerifier = Flags(rawValue: 16)
   static let hasResource = Flags(rawValue: 32)
   static let hasDocument = Flags(rawValue: 64)
+  /// The client id is the short form of an issued one: its digest, and a byte that is 1 if an outline follows.
+  static let hasDigest = Flags(rawValue: 128)
   static let all: Flags = [
     redirectURIWasSent, hasScope, upstreamClientIDIsSame, upstreamRedirectURIIsSame, hasVerifier, hasResource,
-    hasDocument,
+    hasDocument, hasDigest,
   ]
 }
 
@@ -30,9 +32,16 @@ extension PayloadWriter {
     if binding.upstreamVerifier != nil { flags.insert(.hasVerifier) }
     if binding.client.resource != nil { flags.insert(.hasResource) }
     if binding.client.document != nil { flags.insert(.hasDocument) }
+    let digest = binding.client.clientID.digest
+    if digest != nil { flags.insert(.hasDigest) }
     writeByte(flags.rawValue)
     writeChallenge(binding.challenge)
-    writeText(binding.client.clientID.rawValue)
+    if let digest {
+      writeBytes(withoutLength: digest)
+      writeByte(binding.client.registration == nil ? 0 : 1)
+    } else {
+      writeText(binding.client.clientID.rawValue)
+    }
     writeText(binding.redirectURI.text)
     if let scope = binding.client.scope { writeText(scope.text) }
     if !flags.contains(.upstreamClientIDIsSame) { writeText(binding.client.upstreamClientID.rawValue) }
@@ -41,6 +50,16 @@ extension PayloadWriter {
     if let resource = binding.client.resource { writeText(resource) }
     // The redirect URI of the document is that of the binding.
     if let document = binding.client.document { writeMetadata(document) }
+    if digest != nil, let registration = binding.client.registration { writeRegistration(registration) }
+  }
+
+  /// Appends an outline without its first redirect URI, which is that of the binding.
+  private mutating func writeRegistration(_ registration: RegistrationOutline) {
+    writeNumber(UInt64(clamping: registration.quarter.number))
+    writeMetadata(registration.metadata)
+    let others = registration.metadata.redirectURIs.dropFirst()
+    writeByte(UInt8(clamping: others.count))
+    for uri in others { writeText(uri.text) }
   }
 }
 
@@ -49,7 +68,7 @@ extension PayloadReader {
   mutating func readBinding() throws(PayloadError) -> FlowBinding {
     let flags = try readFlags(allowed: Flags.all)
     let challenge = try readChallenge()
-    let clientID = ClientID(try readText())
+    let (clientID, hasRegistration) = try readClientID(isDigest: flags.contains(.hasDigest))
     let redirectURI = try readRedirectURI()
     let scope = flags.contains(.hasScope) ? try readScope() : nil
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try readText())
@@ -62,6 +81,33 @@ extension PayloadReader {
       challenge: challenge, scope: scope, upstreamClientID: upstreamClientID,
       upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, resource: resource)
     binding.client.document = document
+    if hasRegistration { binding.client.registration = try readRegistration(redirectURI: redirectURI) }
     return binding
+  }
+
+  private mutating func readClientID(
+    isDigest: Bool
+  ) throws(PayloadError) -> (id: ClientID, hasRegistration: Bool) {
+    guard isDigest else {
+      let id = ClientID(try readText())
+      // An issued id, or its short form, has only one form in a payload.
+      guard id.shortForm == id, id.digest == nil else { throw PayloadError() }
+      return (id, false)
+    }
+    let id = ClientID(digest: try readBytes(count: ClientID.digestLength))
+    let flag = try readByte()
+    guard flag <= 1 else { throw PayloadError() }
+    return (id, flag == 1)
+  }
+
+  private mutating func readRegistration(
+    redirectURI: RedirectURI
+  ) throws(PayloadError) -> RegistrationOutline {
+    let quarter = CalendarQuarter(number: Int(clamping: try readNumber()))
+    var metadata = try readMetadata(redirectURI: redirectURI)
+    let count = try readByte()
+    guard count <= ClientMetadata.maximumRedirectURIs else { throw PayloadError() }
+    for _ in 0..<count { metadata.redirectURIs.append(try readRedirectURI()) }
+    return RegistrationOutline(metadata: metadata, quarter: quarter)
   }
 }

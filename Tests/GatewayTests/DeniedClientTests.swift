@@ -5,6 +5,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Testing
+import Time
 
 /// Registered clients that the operator denies between two requests of a sign-in.
 @Suite("Denied clients")
@@ -29,18 +30,30 @@ struct DeniedClientTests {
 
   @Test(
     "A sign-in that a client began before it was denied never gives it a code",
-    arguments: ["none", "id", "host", "scheme", "loopback", "name"])
+    arguments: [
+      "none", "id", "short id", "host", "scheme", "loopback", "name", "other host", "other scheme", "not before",
+      "no registration",
+    ])
   func deniedDuringSignIn(by entry: String) async throws {
     let uris = ["host": "https://app.example.com/cb", "scheme": "com.example.app:/cb"]
     let uri = uris[entry, default: RegisteredClientTests.uri]
+    let others =
+      ["other host": ["https://a.example.net/cb"], "other scheme": ["com.example.app:/cb"]][entry, default: []]
     let policy = try RegisteredClientTests.policy { $0.rules.redirects.schemes = ["com.example.app"] }
     try await GatewayFixture.run(policy) { gateway in
       let id = try await RegisteredClientTests().id(
-        gateway, uri, RegisteredClientTests.refreshing + ",\"client_name\":\"Free Coins\"")
+        gateway, ([uri] + others).joined(separator: "\",\""),
+        RegisteredClientTests.refreshing + ",\"client_name\":\"Free Coins\"")
       let signIn = try await begin(gateway, id, uri == RegisteredClientTests.uri ? RegisteredClientTests.usedURI : uri)
+      let now = gateway.clock.now
       await gateway.reload { policy in
         switch entry {
         case "id": policy.registration?.rules.denied.ids = [id]
+        case "short id": policy.registration?.rules.denied.ids = [ClientID(id).shortForm.rawValue]
+        case "other host": policy.registration?.rules.denied.hosts = [".example.net"]
+        case "other scheme": policy.registration?.rules.denied.schemes = ["com.example.app"]
+        case "not before": policy.registration?.notBefore = now + 100 * 86_400
+        case "no registration": policy.registration = nil
         case "host": policy.registration?.rules.denied.hosts = ["app.example.com"]
         case "scheme": policy.registration?.rules.denied.schemes = ["com.example.app"]
         case "loopback": policy.registration?.rules.denied.loopback = true

@@ -414,6 +414,79 @@ struct RegisteredClientTests {
     }
   }
 
+  @Test(
+    "A sign-in with the longest id fits behind a handle if the server accepts only a short state, or in a state of 512 bytes",
+    arguments: [64, 512])
+  func longestID(stateLimit: Int) async throws {
+    let policy = try FixturePolicy.with { fixture in
+      fixture.registration = try? Self.policy().registration
+      fixture.upstream.stateLimit = stateLimit
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      func register(_ length: Int) async throws -> String {
+        let uris = [Self.uri, "http://127.0.0.1/" + String(repeating: "x", count: length)]
+        let members = Self.refreshing + ",\"client_name\":\"Tool\""
+        return try await self.id(gateway, uris.joined(separator: "\",\""), members)
+      }
+      let short = try await register(500)
+      // Four characters of the id contain three bytes.
+      let length = 500 + (ClientID.maximumIssuedLength - short.utf8.count) * 3 / 4
+      let id = try await register(length)
+      #expect((ClientID.maximumIssuedLength - 3...ClientID.maximumIssuedLength).contains(id.utf8.count))
+      let uri = "http://127.0.0.1/" + String(repeating: "x", count: length + 3)
+      let tooLong = try await gateway.send(
+        Request(
+          method: "POST", target: "/register", headers: ["Content-Type": "application/json"],
+          body: Array("{\"redirect_uris\":[\"\(Self.uri)\",\"\(uri)\"],\"client_name\":\"Tool\"}".utf8)))
+      #expect(tooLong.status == 400 && tooLong.text.contains("invalid_client_metadata"), "\(tooLong.text)")
+      let code = try await gateway.code(id, Self.usedURI)
+      let query = try #require(gateway.upstream.recorder.requests(to: "/authorize").first?.query)
+      #expect(try #require(Form(decoding: query)["state"]).utf8.count <= stateLimit)
+      let response = try await gateway.redeem(code, id, Self.usedURI)
+      let token = try #require(NativeApp.tokens(in: response)?.refreshToken, "\(response.text)")
+      #expect(try await refresh(gateway, token, id).status == 200)
+    }
+  }
+
+  @Test(
+    "I-token: a code is redeemed only with the id of its client, not with another one, its short form or a part of it")
+  func codeOfOtherID() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let first = try await id(gateway, Self.uri, Self.refreshing + ",\"client_name\":\"A\"")
+      let second = try await id(gateway, Self.uri, Self.refreshing + ",\"client_name\":\"B\"")
+      let code = try await gateway.code(first, Self.usedURI)
+      try await gateway.redeem(code, second, Self.usedURI).expectTokenError(400, "invalid_grant")
+      for wrong in [ClientID(first).shortForm.rawValue, String(first.dropLast()), first + "A"] {
+        let refused = try await gateway.redeem(code, wrong, Self.usedURI)
+        #expect(refused.status == 400 && refused.text.contains("invalid_client"), "\(refused.text)")
+      }
+      try await gateway.redeem(code, "n1", Self.usedURI).expectTokenError(400, "invalid_grant")
+      let response = try await gateway.redeem(code, first, Self.usedURI)
+      let token = try #require(NativeApp.tokens(in: response)?.refreshToken, "\(response.text)")
+      try await refresh(gateway, token, second).expectTokenError(400, "invalid_grant")
+      #expect(try await refresh(gateway, token, ClientID(first).shortForm.rawValue).text.contains("invalid_client"))
+      #expect(try await refresh(gateway, token, first).status == 200)
+      let target = gateway.authorizationTarget(ClientID(first).shortForm.rawValue, Self.usedURI)
+      #expect(try await gateway.get(target).status == 400)
+    }
+  }
+
+  @Test("All log lines of a sign-in name a registered client by the short form of its id, which the deny-list accepts")
+  func log() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await id(gateway)
+      let response = try await gateway.redeem(gateway.code(id, Self.usedURI), id, Self.usedURI)
+      #expect(response.status == 200)
+      let short = ClientID(id).shortForm.rawValue
+      let lines = gateway.logLines.filter { $0.contains("\"client\":\"pg1.") }
+      #expect(lines.count >= 4)
+      for line in lines { #expect(line.contains("\"client\":\"\(short)\""), "\(line)") }
+      #expect(!gateway.logLines.contains { $0.contains(id) })
+      await gateway.reload { $0.registration?.rules.denied.ids = [short] }
+      #expect(try await gateway.get(gateway.authorizationTarget(id, Self.usedURI)).status == 400)
+    }
+  }
+
   @Test("A sign-in of a registered client fits behind a handle if the server accepts only a short state")
   func shortState() async throws {
     let policy = try FixturePolicy.with { fixture in

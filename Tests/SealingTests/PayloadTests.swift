@@ -33,6 +33,49 @@ struct PayloadTests {
     }
   }
 
+  @Test("I-request: a state and a code name a registered client by the digest of its id, and are short")
+  func registeredClient() throws {
+    let sample = try Samples.transaction()
+    let id = ClientID("pg1." + String(repeating: "A", count: 1_020))
+    let uri = try RedirectURI(parsing: "http://127.0.0.1:51004/cb")
+    var transaction = sample
+    transaction.binding = FlowBinding(
+      clientID: id, redirectURI: uri, redirectURIWasSent: true, challenge: sample.challenge, scope: sample.scope,
+      upstreamClientID: sample.upstreamClientID, upstreamRedirectURI: sample.upstreamRedirectURI)
+    #expect(transaction.clientID == id.shortForm)
+    let others = try ["https://app.example/", "com.example.app:/"].map { try RedirectURI(parsing: $0) }
+    for (name, scope) in [("Tool", nil), (nil, Scope(parsing: "mail"))] {
+      transaction.registration = RegistrationOutline(
+        metadata: ClientMetadata(
+          name: name, applicationType: .native, redirectURIs: [uri] + others, scope: scope, usesRefreshTokens: true),
+        quarter: CalendarQuarter(number: 227))
+      let sealed = sealer.seal(transaction)
+      #expect(try sealer.open(AuthorizationTransaction.self, from: sealed) == transaction)
+      #expect(sealed.utf8.count <= 480)
+    }
+    var code = try Samples.code()
+    code.binding = transaction.binding
+    code.binding.client.registration = nil
+    let sealed = sealer.seal(code)
+    #expect(try sealer.open(IssuedCode.self, from: sealed).binding == code.binding)
+    #expect(sealed.utf8.count <= 400)
+  }
+
+  @Test("A payload with the text of an issued id or of its short form is refused: each id has one form")
+  func issuedIDAsText() throws {
+    let id = ClientID("pg1." + String(repeating: "A", count: 126))
+    for text in [id.rawValue, id.shortForm.rawValue] {
+      var payload = try sealer.open(sealer.seal(try Samples.code()), as: .code)
+      let marker: [UInt8] = [16] + Array("com.example.mail".utf8)
+      let start = try #require(payload.firstRange(of: marker))
+      payload.replaceSubrange(start, with: [UInt8(text.utf8.count % 128 | (text.utf8.count > 127 ? 128 : 0))])
+      if text.utf8.count > 127 { payload.insert(1, at: start.lowerBound + 1) }
+      payload.insert(contentsOf: Array(text.utf8), at: start.lowerBound + (text.utf8.count > 127 ? 2 : 1))
+      let sealed = sealer.seal(payload, for: .code)
+      #expect(throws: OpenError.malformed) { try sealer.open(IssuedCode.self, from: sealed) }
+    }
+  }
+
   @Test("The record of an access token opens as it was sealed, and the longest one of a client with a document fits")
   func accessTokenRecord() throws {
     let uri = try RedirectURI(parsing: "https://app.example/" + String(repeating: "a", count: 2_000))

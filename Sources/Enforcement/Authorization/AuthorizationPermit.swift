@@ -144,15 +144,17 @@ public final class AuthorizationPermit: Sendable {
   ///   - browserSecretHash: The SHA-256 digest of the secret in the browser's cookie.
   ///   - upstreamVerifier: The verifier whose challenge is sent upstream; `nil` if the upstream does not support PKCE.
   ///   - document: The metadata with which the request was decided, if the id of the client is the URL of its document.
+  ///   - registration: The outline of the client's registration, if the gateway issued the id.
   public func transaction(
     id: TransactionID, expiry: UnixTime, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil,
-    document: ClientMetadata? = nil
+    document: ClientMetadata? = nil, registration: RegistrationOutline? = nil
   ) -> AuthorizationTransaction {
     var binding = FlowBinding(
       clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, challenge: challenge,
       scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
       upstreamVerifier: upstreamVerifier, resource: resource?.uri.text)
     binding.client.document = document
+    binding.client.registration = registration
     return AuthorizationTransaction(
       id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow, expiry: expiry,
       browserSecretHash: browserSecretHash)

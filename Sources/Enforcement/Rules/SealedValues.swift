@@ -31,10 +31,11 @@ extension Rule where Context == TransactionContext {
 }
 
 extension Rule where Context == RedemptionContext {
-  /// RFC 6749, section 4.1.3. A code that was issued to another client is refused, even with the right verifier.
+  /// RFC 6749, section 4.1.3. A code that was issued to another client is refused, even with the right verifier. A code
+  /// names a registered client by a digest of its id.
   static var codeIssuedToThisClient: Rule {
     Rule(name: "the code was issued to this client", source: "RFC 6749, section 4.1.3") { context in
-      context.code.clientID == context.request.client.id ? .pass : .refuse(.codeIssuedToOtherClient)
+      context.code.clientID == context.request.client.id.shortForm ? .pass : .refuse(.codeIssuedToOtherClient)
     }
   }
 

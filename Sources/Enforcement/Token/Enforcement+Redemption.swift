@@ -85,7 +85,8 @@ public final class RedemptionPermit: Sendable {
     let request = context.request
     self.init(
       .code, entries: RedemptionPermit.entries(of: context.code), digest: context.code.digest,
-      transaction: context.code.transactionID, binding: context.code.binding.client, expiry: context.code.expiry,
+      transaction: context.code.transactionID, binding: context.code.binding.client.issued(to: request.client.id),
+      expiry: context.code.expiry,
       epoch: context.code.epoch, hiding: RedemptionPermit.hiddenValues(of: context.code),
       client: request.client, verifier: request.verifier?.secret, parameters: request.parameters,
       // If the code has a challenge, the rules have compared the verifier with it.

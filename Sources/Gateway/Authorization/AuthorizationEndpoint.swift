@@ -228,12 +228,12 @@ struct AuthorizationEndpoint {
   private func reenter(_ transaction: AuthorizationTransaction, state: String) async -> Reply {
     intercepted.trail.transaction = transaction.id
     intercepted.useDocument(in: transaction.binding.client)
-    intercepted.recordClient(id: transaction.clientID.rawValue)
+    intercepted.recordClient(of: transaction)
     intercepted.trail.recordRedirectKind(of: transaction.redirectURI)
     let browserMatches = session?.isBound(to: transaction.browserSecretHash) ?? false
     let outcome = Enforcement.decideReentry(
       request, sealedState: state, transaction: transaction, browserMatches: browserMatches, policy: intercepted.policy,
-      now: intercepted.now, unlisted: intercepted.unlistedClient(transaction.clientID.rawValue))
+      now: intercepted.now, unlisted: intercepted.unlistedClient(of: transaction))
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))

@@ -43,7 +43,7 @@ extension InterceptedRequest {
     if case .differingByte(let registeredIndex, let offset) = refusal.detail {
       trail.findings.append("redirect-uri-differs:\(registeredIndex + 1):\(offset + 1)")
     }
-    let client = transaction.flatMap { self.client($0.clientID) }
+    let client = transaction.flatMap { self.client(of: $0) }
     switch refusal.delivery {
     case .redirect:
       if let answer = refusal.response(request: trail.requestID) { return deliver(answer, to: client) }
@@ -84,14 +84,16 @@ extension InterceptedRequest {
   }
 
   /// Returns the path of a link with which the user begins the sign-in again. The link contains the authorization
-  /// request that the client would send. Returns `nil` if the client must push its requests, because then only the
-  /// client can begin the sign-in.
+  /// request that the client would send. Returns `nil` if the client must push its requests or is a registered one, whose
+  /// id the state does not contain: then only the client can begin the sign-in.
   ///
   /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
   /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets the
   /// page with the link, too.
   private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
-    guard !transaction.isDeviceFlow, client(transaction.clientID)?.pushedAuthorization != .required else { return nil }
+    guard !transaction.isDeviceFlow, transaction.clientID.digest == nil,
+      client(of: transaction)?.pushedAuthorization != .required
+    else { return nil }
     var entries = [
       FormParameters.Entry(.responseType, "code"),
       FormParameters.Entry(.clientID, transaction.clientID.rawValue),
@@ -199,7 +201,7 @@ extension InterceptedRequest {
   ) async -> Response {
     trail.transaction = transaction.id
     useDocument(in: transaction.binding.client)
-    recordClient(id: transaction.clientID.rawValue)
+    recordClient(of: transaction)
     trail.recordRedirectKind(of: transaction.redirectURI)
     let facts = CompletionFacts(
       browserMatches: browserMatches,
@@ -208,7 +210,7 @@ extension InterceptedRequest {
       epoch: gateway.resources.store.epoch, now: now)
     let outcome = Enforcement.decideCompletion(
       authorizationResponse, transaction: transaction, facts: facts, policy: policy,
-      unlisted: unlistedClient(transaction.clientID.rawValue))
+      unlisted: unlistedClient(of: transaction))
     trail.record(outcome)
     switch outcome.decision {
     case .forward(let permit): return await deliver(permit)

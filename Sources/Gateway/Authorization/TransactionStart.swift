@@ -36,7 +36,7 @@ final class TransactionStart {
     let verifier = permit.upstreamUsesPKCE ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
     transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier,
-      document: intercepted.documentToSeal(for: permit))
+      document: intercepted.documentToSeal(for: permit), registration: intercepted.registrationToSeal(for: permit))
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
     query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)

@@ -1,3 +1,4 @@
+import Enforcement
 import OAuth
 import Policy
 import Sealing
@@ -31,13 +32,30 @@ struct RegistrationIDs {
   ///
   /// A client with a secret stays confidential if `secrets` is switched off later.
   func client(_ id: String) -> Client? {
-    guard ClientID.isIssued(id), id.utf8.count <= ClientID.maximumIssuedLength else { return nil }
-    let sealed = String(id.dropFirst(ClientID.issuedPrefix.utf8.count))
-    guard let registration = try? sealer.open(ClientRegistration.self, from: sealed), isAccepted(registration.quarter)
-    else { return nil }
+    guard let (registration, sealed) = registration(id), isAccepted(registration.quarter) else { return nil }
     guard registration.instance != nil else { return settings.rules.client(ClientID(id), registration.metadata) }
     guard let secret = try? sealer.clientSecret(of: sealed) else { return nil }
     return settings.rules.client(ClientID(id), registration.metadata, secret: secret)
+  }
+
+  /// Returns the client of a sign-in that is not completed yet; `nil` if the policy denies the client or nothing that it
+  /// registered is permitted any more. The client is public, because no request of it is decided here.
+  ///
+  /// - Parameter id: The short form of its id.
+  func client(_ id: ClientID, _ outline: RegistrationOutline) -> Client? {
+    guard isAccepted(outline.quarter) else { return nil }
+    return settings.rules.client(id, outline.metadata)
+  }
+
+  /// Returns the outline to seal for a sign-in of the client with this id; `nil` if the gateway did not issue the id.
+  func outline(_ id: ClientID, redirectURI: RedirectURI, scope: Scope?) -> RegistrationOutline? {
+    registration(id.rawValue).map { RegistrationOutline($0.registration, redirectURI: redirectURI, scope: scope) }
+  }
+
+  private func registration(_ id: String) -> (registration: ClientRegistration, sealed: String)? {
+    guard ClientID.isIssued(id), id.utf8.count <= ClientID.maximumIssuedLength else { return nil }
+    let sealed = String(id.dropFirst(ClientID.issuedPrefix.utf8.count))
+    return (try? sealer.open(ClientRegistration.self, from: sealed)).map { ($0, sealed) }
   }
 
   private func isAccepted(_ quarter: CalendarQuarter) -> Bool {
@@ -52,8 +70,8 @@ extension Gateway {
   func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
 
   /// Returns true if the policy lists the client of a token, or permits it as a registered client or one with a
-  /// document, with the resource of the token. The whole deny-list applies: the id of a registered client contains its metadata, and the record of a
-  /// token has those in a document.
+  /// document, with the resource of the token. The whole deny-list applies: the id of a registered client contains its
+  /// metadata, and the record of a token has those in a document.
   func permitsClient(of record: AccessTokenRecord) -> Bool {
     let id = record.clientID
     if policy.clients[id] != nil { return true }
@@ -67,5 +85,30 @@ extension Gateway {
   private func permits(_ resource: String?, to client: Client) -> Bool {
     guard let resource else { return true }
     return policy.resources[resource]?.isWithinLimits(of: client) ?? false
+  }
+}
+
+extension InterceptedRequest {
+  /// Returns the outline to seal for a permitted request of a registered client; `nil` for any other client.
+  func registrationToSeal(for permit: AuthorizationPermit) -> RegistrationOutline? {
+    guard permit.client.isUnlisted, ClientID.isIssued(permit.client.id.rawValue) else { return nil }
+    return gateway.registrations?.outline(permit.client.id, redirectURI: permit.redirectURI, scope: permit.scope)
+  }
+
+  /// Returns the client of a transaction if the policy does not list it; `nil` if the policy lists it or permits it no
+  /// longer. A registered client is made from the outline in the transaction.
+  func unlistedClient(of transaction: AuthorizationTransaction) -> Client? {
+    guard let outline = transaction.registration else { return unlistedClient(transaction.clientID.rawValue) }
+    return gateway.registrations?.client(transaction.clientID, outline)
+  }
+
+  /// Returns the client of a transaction, whether the policy lists it or not.
+  func client(of transaction: AuthorizationTransaction) -> Client? {
+    policy.client(transaction.clientID, unlisted: unlistedClient(of: transaction))
+  }
+
+  /// Records the client of a transaction.
+  func recordClient(of transaction: AuthorizationTransaction) {
+    recordClient(id: transaction.clientID.rawValue, client: client(of: transaction))
   }
 }

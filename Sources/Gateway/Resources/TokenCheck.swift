@@ -67,7 +67,7 @@ struct TokenCheck {
     }
     guard let found else { return (nil, .unknown) }
     let record = found.record
-    trail.client = record.clientID.rawValue
+    trail.client = record.clientID.shortForm.rawValue
     trail.clientIsConfigured = gateway.policy.clients[record.clientID] != nil
     trail.family = record.family
     guard found.outcome == .active else { return (nil, found.outcome) }

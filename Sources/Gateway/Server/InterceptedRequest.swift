@@ -83,13 +83,18 @@ final class InterceptedRequest {
     trail.mode = client.mode.rawValue
   }
 
-  /// Records the client id of a request, and the client if the policy lists one with this id.
+  /// Records the client id of a request, and the client with this id if there is one.
   func recordClient(id clientID: String?) {
     guard let clientID else { return }
+    recordClient(id: clientID, client: client(ClientID(clientID)))
+  }
+
+  /// Records a client id, and the client if there is one. The log has an id that the gateway issued in its short form.
+  func recordClient(id clientID: String, client: Client?) {
     let maximum = InterceptedRequest.maximumUnlistedIDLength
-    let isShort = clientID.utf8.count <= maximum
-    trail.client = isShort ? clientID : String(decoding: clientID.utf8.prefix(maximum), as: UTF8.self)
-    if let client = client(ClientID(clientID)) { recordClient(client) }
+    let text = ClientID(clientID).shortForm.rawValue
+    trail.client = text.utf8.count <= maximum ? text : String(decoding: text.utf8.prefix(maximum), as: UTF8.self)
+    if let client { recordClient(client) }
   }
 
   /// Remembers the challenge, and records a finding if the last request with the same challenge came from another
