@@ -26,9 +26,9 @@ public final class DocumentCache: Sendable {
   private static let maximumShares = 128
 
   /// The rate at which the programs of one network, /24 or /48, may request documents that have to be fetched, if these
-  /// led to no sign-in and the policy lists only a prefix of their URLs. It is lower than the rate of the server's share,
-  /// so that no network alone can use that up with invented URLs.
-  static let networkRate = TokenBucket.Rate(burst: 3, perMinute: 3)
+  /// led to no sign-in and the policy lists only a prefix of their URLs. It is lower than the limit of the server's share
+  /// (`FetchWindow`), so that no network alone can use that up with invented URLs.
+  static let networkRate = TokenBucket.Rate(burst: 2, perMinute: 2)
 
   private let shares = Mutex<[String: DocumentShare]>([:])
   private let networks = RateLimiter(DocumentCache.networkRate)
@@ -54,7 +54,7 @@ public final class DocumentCache: Sendable {
       {
         shares[unused] = nil
       }
-      return shares[url.authority, default: DocumentShare(now: now)].lookUp(
+      return shares[url.authority, default: DocumentShare()].lookUp(
         url, isListed: isListed, now: now,
         mayFetchUnknown: { requester.map { networks.take(RateKey(network: $0), now: now) } ?? true },
         makeValue: { AwaitedValue<Outcome>(on: poller) })
@@ -67,7 +67,7 @@ public final class DocumentCache: Sendable {
     _ url: ClientDocumentURL, _ result: Result<FetchedDocument, DocumentFailure>, now: MonotonicTime
   ) -> Outcome {
     let (outcome, waiting) = shares.withLock { shares in
-      shares[url.authority, default: DocumentShare(now: now)].finish(url, result, now: now)
+      shares[url.authority, default: DocumentShare()].finish(url, result, now: now)
     }
     for value in waiting { value.deliver(outcome) }
     return outcome

@@ -1,6 +1,5 @@
 import OAuth
 import Reactor
-internal import Stores
 import Time
 
 /// The part of the cache for one server.
@@ -13,11 +12,6 @@ struct DocumentShare {
   static let failureLifetime: Milliseconds = 60_000
   /// The time for which a document is used after its lifetime while fetches fail: 24 hours.
   static let staleLifetime: Milliseconds = 86_400_000
-  /// The rate of fetches of known documents. Their servers must not be flooded.
-  static let rate = TokenBucket.Rate(burst: 10, perMinute: 10)
-  /// The rate of fetches of unknown documents, for ten networks that use all of their own rate
-  /// (`DocumentCache.networkRate`).
-  static let unknownRate = TokenBucket.Rate(burst: 30, perMinute: 30)
 
   private struct Document {
     let metadata: ClientMetadata
@@ -31,15 +25,7 @@ struct DocumentShare {
   private var failures: [String: (failure: DocumentFailure, until: MonotonicTime)] = [:]
   /// The URLs that are being fetched, with the requests that wait for them.
   private var fetches: [String: [AwaitedValue<DocumentCache.Outcome>]] = [:]
-  /// The fetches of URLs below a prefix that have led to no sign-in: programs may have invented them.
-  private var unknown: TokenBucket
-  /// The fetches of all other URLs, so that invented URLs do not keep the clients of the server from signing in.
-  private var known: TokenBucket
-
-  init(now: MonotonicTime) {
-    unknown = TokenBucket(DocumentShare.unknownRate, now: now)
-    known = TokenBucket(DocumentShare.rate, now: now)
-  }
+  private var recentFetches = FetchWindow()
 
   var isFetching: Bool { !fetches.isEmpty }
 
@@ -64,7 +50,7 @@ struct DocumentShare {
     guard isKnown || mayFetchUnknown() else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents were requested from this network")))
     }
-    guard isKnown ? known.take(DocumentShare.rate, now: now) : unknown.take(DocumentShare.unknownRate, now: now) else {
+    guard recentFetches.take(isKnown: isKnown, now: now) else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []

@@ -48,7 +48,7 @@ struct DocumentShareTests {
 
   @Test("A document is used without a fetch until its lifetime ends, and at most one fetch of a URL runs")
   func freshness() throws {
-    var share = DocumentShare(now: Self.start)
+    var share = DocumentShare()
     let found1 = try result(&share, "a", at: Self.start)
     #expect(found1 == "fetch")
     let found2 = try result(&share, "a", at: Self.start)
@@ -67,17 +67,17 @@ struct DocumentShareTests {
 
   @Test("Invented URLs do not delay the fetch of a listed URL, or of one that led to a sign-in")
   func inventedURLs() throws {
-    var share = DocumentShare(now: Self.start)
+    var share = DocumentShare()
     _ = try result(&share, "used", at: Self.start)
     _ = share.finish(try Self.url("used"), .success(try Self.fetched("U")), now: Self.start)
     share.recordSignIn(try Self.url("used"))
     let later = Self.start + 300_000
-    for number in 0..<30 {
+    for number in 0..<FetchWindow.maximumUnknown {
       let invented = try result(&share, "invented\(number)", at: later)
       #expect(invented == "fetch")
     }
-    let next = try result(&share, "invented30", at: later)
-    #expect(next != "fetch")
+    let next = try result(&share, "next", at: later)
+    #expect(next.hasPrefix("too many"))
     let used = try result(&share, "used", at: later)
     #expect(used == "fetch")
     let listed = try result(&share, "listed", isListed: true, at: later)
@@ -86,7 +86,7 @@ struct DocumentShareTests {
 
   @Test("A failed fetch never replaces a document: the last good one is used for 24 more hours")
   func staleness() throws {
-    var share = DocumentShare(now: Self.start)
+    var share = DocumentShare()
     _ = try result(&share, "a", at: Self.start)
     _ = share.finish(try Self.url("a"), .success(try Self.fetched("A")), now: Self.start)
     for (hours, failure) in [(1, DocumentFailure.status(404)), (12, .unavailable(.response, "x")), (24, .invalid("y"))]
@@ -106,7 +106,7 @@ struct DocumentShareTests {
 
   @Test("A refusal and a bad document are remembered for a minute, and an outage is not")
   func failures() throws {
-    var share = DocumentShare(now: Self.start)
+    var share = DocumentShare()
     for (path, failure, isKept) in [
       ("a", DocumentFailure.status(404), true), ("b", .invalid("bad"), true),
       ("c", .unavailable(.response, "down"), false),
@@ -123,30 +123,39 @@ struct DocumentShareTests {
     }
   }
 
-  @Test("At most ten listed and thirty other documents of a host are fetched at once, and as many per minute")
+  @Test("In any minute, at most ten documents of a host are fetched, of which at most five are unknown")
   func rate() throws {
-    for (isListed, limit, refill) in [(true, 10, 6_001), (false, 30, 2_001)] as [(Bool, Int, Milliseconds)] {
-      var share = DocumentShare(now: Self.start)
-      for number in 0..<limit {
-        let found = try result(&share, "d\(number)", isListed: isListed, at: Self.start)
+    for unknownCount in [0, 3, 5] {
+      var share = DocumentShare()
+      // The first second has one fetch less than the limit permits, and the last one comes later.
+      for number in 0..<9 {
+        let found = try result(&share, "d\(number)", isListed: number >= unknownCount, at: Self.start)
+        #expect(found == "fetch", "\(number) of \(unknownCount)")
+      }
+      let tenth = try result(&share, "tenth", isListed: true, at: Self.start + 30_000)
+      #expect(tenth == "fetch")
+      for now in [Self.start + 30_000, Self.start + 59_999] {
+        for isListed in [false, true] {
+          let next = try result(&share, "next", isListed: isListed, at: now)
+          #expect(next.hasPrefix("too many"))
+        }
+      }
+      // The nine have left the last minute, and the tenth is still in it.
+      for number in 0..<9 {
+        let found = try result(&share, "e\(number)", isListed: true, at: Self.start + 60_000)
         #expect(found == "fetch")
       }
-      let next = try result(&share, "next", isListed: isListed, at: Self.start)
-      #expect(next.hasPrefix("too many"))
-      let later = Self.start + refill
-      let refilled = try result(&share, "next", isListed: isListed, at: later)
-      #expect(refilled == "fetch")
-      let last = try result(&share, "last", isListed: isListed, at: later)
+      let last = try result(&share, "last", isListed: true, at: Self.start + 60_000)
       #expect(last.hasPrefix("too many"))
     }
   }
 
   @Test("A document that led to no sign-in is evicted before one that did")
   func eviction() throws {
-    var share = DocumentShare(now: Self.start)
+    var share = DocumentShare()
     var now = Self.start
     for number in 0...DocumentShare.maximumDocuments {
-      now += 10_000
+      now += 13_000
       let path = "d\(number)"
       let found15 = try result(&share, path, at: now)
       #expect(found15 == "fetch")
