@@ -18,6 +18,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case resource
   case clientDocument = "client-document"
   case userCode = "user-code"
+  case deviceAnswer = "device-answer"
   case sealed
   case keys
   case yaml
@@ -42,6 +43,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .resource: try ResourceTarget.check(input)
     case .clientDocument: try ClientDocumentTarget.check(input)
     case .userCode: try UserCodeTarget.check(input)
+    case .deviceAnswer: try DeviceAnswerTarget.check(input)
     case .sealed: try SealedTarget.check(input)
     case .keys: try KeyFileTarget.check(input)
     case .yaml: try YAMLTarget.check(input)

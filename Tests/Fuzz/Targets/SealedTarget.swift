@@ -2,6 +2,8 @@ import OAuth
 import Sealing
 import Time
 
+@testable import Gateway
+
 /// Input: an operation, then a payload or a sealed text. An accepted payload has one canonical form; a sealed value opens
 /// only for its purpose and issuer, and in no altered form.
 enum SealedTarget {
@@ -10,13 +12,16 @@ enum SealedTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     guard input.count > 2 else { return }
     let rest = Array(input.dropFirst(3))
-    switch input[0] % 7 {
+    switch input[0] % 10 {
     case 0: try check(AuthorizationTransaction.self, rest, at: input[1...])
     case 1: try check(IssuedCode.self, rest, at: input[1...])
     case 2: try check(RefreshGrant.self, rest, at: input[1...])
     case 6: try check(AccessTokenRecord.self, rest, at: input[1...])
     case 4: try check(DeviceCode.self, rest, at: input[1...])
     case 5: try check(DeviceFlow.self, rest, at: input[1...])
+    case 7: try check(DeviceEntryToken.self, rest, at: input[1...])
+    case 8: try check(DeviceApprovalToken.self, rest, at: input[1...])
+    case 9: try check(ClientRegistration.self, rest, at: input[1...])
     default: try checkForeign(String(decoding: rest, as: UTF8.self))
     }
   }
