@@ -194,7 +194,7 @@ let package = Package(
       "ClientDocumentsTests",
       ["TLSTestSupport", "ClientDocuments", "OAuth", "Cryptography", "TLS", "Reactor", "Time"]),
     tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Time"]),
-    tests("DemoTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
+    tests("DemoTests", ["Demo", "Gateway", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
     tests(
       "AdminTests",
       [
