@@ -122,6 +122,14 @@ let package = Package(
     // Clients and refusals of logs: for `proofgate learn` and `readiness`.
     module("Rollout", ["OAuth", "JSON"]),
 
+    // Finds out how a server behaves: for `proofgate probe`.
+    module(
+      "Probe",
+      [
+        "Gateway", "Rollout", "Policy", "OAuth", "JSON", "HTTP", "HTTP1", "TLS", "Reactor", "ByteText", "Cryptography",
+        "Time",
+      ]),
+
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
     module(
@@ -133,8 +141,9 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "Evaluation", "Rollout", "Compression", "OAuth", "PolicyFile", "Enforcement", "Demo",
-        "LegacyServer",
+        "Gateway", "Admin", "Evaluation", "Rollout", "Probe", "Compression", "OAuth", "PolicyFile", "Enforcement",
+        "Demo",
+        "LegacyServer", "ClientDocuments",
         "Proxy", "Reactor",
         "TLS",
         "HTTP", "HTTP2", "Policy", "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry",
@@ -153,6 +162,12 @@ let package = Package(
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText", "Time"]),
     tests("EvaluationTests", ["Evaluation", "PolicyFile", "Enforcement", "Policy", "OAuth"]),
     tests("RolloutTests", ["Rollout"]),
+    tests(
+      "ProbeTests",
+      [
+        "ClientTestSupport", "TLSTestSupport", "Probe", "Demo", "LegacyServer", "Gateway", "PolicyFile", "Policy",
+        "OAuth", "TLS", "HTTP", "Reactor", "Time",
+      ]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",

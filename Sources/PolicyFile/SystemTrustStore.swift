@@ -4,7 +4,7 @@ import Cryptography
 ///
 /// OpenSSL has default paths for these files, but they cannot be used: they are fixed when OpenSSL is compiled, so in a
 /// static binary they may differ from those of the machine, and OpenSSL reports no error if the files do not exist.
-enum SystemTrustStore {
+package enum SystemTrustStore {
   private static let files = [
     "/etc/ssl/certs/ca-certificates.crt",  // Debian, Alpine
     "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora
@@ -17,7 +17,7 @@ enum SystemTrustStore {
   ///
   /// The result is a `CertificateChain` only because that type holds any list of certificates. These certificates are
   /// no chain: each belongs to an independent authority.
-  static func load() -> CertificateChain? {
+  package static func load() -> CertificateChain? {
     for file in files {
       // The limit is about ten times the size of the largest of these files.
       guard let bytes = try? FileSystem.read(file, limit: 4 << 20) else { continue }

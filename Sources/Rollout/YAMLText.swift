@@ -1,9 +1,9 @@
 /// Texts of a log as YAML. A log contains texts of attackers, so each of them is written by this function only, also in
 /// comments.
-enum YAMLText {
+package enum YAMLText {
   /// Returns the text as a double-quoted scalar in printable ASCII (YAML 1.2, section 7.3.1). It contains no line end, so
   /// it is safe in a comment, too.
-  static func quoted(_ text: String) -> String {
+  package static func quoted(_ text: String) -> String {
     var result = "\""
     for scalar in text.unicodeScalars {
       switch scalar {

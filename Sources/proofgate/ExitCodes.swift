@@ -32,13 +32,13 @@ struct ExitMeaning {
       """
       invalid input: a policy or a key file with errors, a damaged store, an unknown key id, a key that cannot be \
       retired yet, a file that contains no request, a failed case of `test`, a change with `diff --exit-code`; a log \
-      without clients, a client that is not ready with `readiness --exit-code`; a failed step of `demo --headless`; \
-      an unhealthy gateway
+      without clients, a client that is not ready with `readiness --exit-code`; a server that is no OAuth server for \
+      `probe`; a failed step of `demo --headless`; an unhealthy gateway
       """),
     ExitMeaning(
       [.systemFailure],
       "system error: a port in use, a missing file or variable, no permission to read or write a file, a store that "
-        + "another process uses"),
+        + "another process uses, a server that `probe` cannot reach"),
     ExitMeaning([.validationFailure], "wrong arguments; a misspelt command, option, value or id gets a suggestion"),
     ExitMeaning(
       [.interrupted, .terminated], "ended by a second SIGINT or SIGTERM during a drain"),

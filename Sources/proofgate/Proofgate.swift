@@ -11,7 +11,7 @@ struct Proofgate: ParsableCommand {
       version: Version.text,
       subcommands: [
         ServeCommand.self, CheckCommand.self, ExplainCommand.self, TestCommand.self, DiffCommand.self,
-        LearnCommand.self, ReadinessCommand.self, KeysCommand.self, StoreCommand.self,
+        ProbeCommand.self, LearnCommand.self, ReadinessCommand.self, KeysCommand.self, StoreCommand.self,
         RulesCommand.self, HealthcheckCommand.self, DemoCommand.self,
       ])
   }

@@ -3,12 +3,12 @@ import Policy
 
 /// An http or https URL in a metadata document, parsed strictly: only visible ASCII, no userinfo, no fragment and no
 /// backslash.
-struct MetadataURL: Sendable, Equatable {
-  let origin: Origin
+package struct MetadataURL: Sendable, Equatable {
+  package let origin: Origin
   /// The path and the query. The path begins with a slash.
-  let target: String
+  package let target: String
 
-  init?(parsing text: String) {
+  package init?(parsing text: String) {
     guard text.utf8.count <= 2_048,
       text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "\\") && $0 != UInt8(ascii: "#") }),
       let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://"),
@@ -44,7 +44,7 @@ struct MetadataURL: Sendable, Equatable {
   }
 
   /// The path.
-  var path: String { String(target.prefix { $0 != "?" }) }
+  package var path: String { String(target.prefix { $0 != "?" }) }
 
   /// True if the host is a name of the public DNS, so that every client can resolve it and it reveals nothing about the
   /// operator's network.

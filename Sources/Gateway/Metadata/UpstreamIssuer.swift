@@ -8,7 +8,7 @@ public enum UpstreamIssuer: Sendable, Equatable {
   /// The upstream issues ID tokens with this issuer.
   case idTokens(String)
 
-  init(_ document: UpstreamMetadata?) {
+  package init(_ document: UpstreamMetadata?) {
     guard let document else {
       self = .noDocument
       return

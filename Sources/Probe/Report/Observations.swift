@@ -1,0 +1,125 @@
+import Gateway
+
+/// The facts that a probe has found. A value is `nil` if it was not tested or could not be decided.
+package struct Observations: Sendable {
+  /// An endpoint, and how it was found.
+  package struct Endpoint: Equatable, Sendable {
+    package enum Source: String, Sendable {
+      case document, option, search
+    }
+    package var path: String
+    package var source: Source
+    /// True if the server answered a request there as such an endpoint does.
+    package var isConfirmed: Bool
+  }
+
+  /// The order of the login and the checks of an authorization request.
+  package enum Validation: String, Sendable {
+    case beforeLogin = "before_login"
+    case afterLogin = "after_login"
+  }
+
+  /// The effect of an additional parameter.
+  package enum Effect: Equatable, Sendable {
+    case ignored
+    case refused(Reaction)
+  }
+
+  /// The longest value that the server accepts, in bytes.
+  package enum Limit: Equatable, Sendable {
+    case atLeast(Int)
+    case exactly(Int)
+  }
+
+  /// The redirect URIs that differ from the registered one.
+  package enum RedirectKind: String, Sendable, CaseIterable {
+    case otherPath = "other_path"
+    case otherQuery = "other_query"
+    case otherHost = "other_host"
+    case loopback
+    case loopbackOtherPort = "loopback_other_port"
+    case privateUse = "private_use"
+  }
+
+  /// The result of a method of client authentication.
+  package enum Authentication: String, Sendable {
+    case accepted, refused
+    /// The server answers right and wrong secrets alike.
+    case unclear
+  }
+
+  /// PKCE at the token endpoint.
+  package enum Verifier: String, Sendable {
+    /// The code was redeemed with a wrong verifier.
+    case ignored
+    /// A wrong verifier was refused, and the right one accepted.
+    case enforced
+    /// The wrong verifier was refused, and the code was used up by that.
+    case probablyEnforced = "probably_enforced"
+  }
+
+  /// The second use of a code or refresh token.
+  package enum Reuse: String, Sendable {
+    case refused, accepted
+  }
+
+  /// The network from which the server can be reached, by its address.
+  package enum Network: String, Sendable {
+    case loopback
+    case `private`
+    case `public`
+  }
+
+  // MARK: Metadata and endpoints
+  package var documents: [String] = []
+  package var issuer: UpstreamIssuer = .noDocument
+  /// The methods of `code_challenge_methods_supported`; `nil` if the document does not have the member.
+  package var announcedMethods: [String]?
+  /// The host in the URLs of the document, if it is not that of the probe.
+  package var documentHost: String?
+  package var authorization: Endpoint?
+  package var token: Endpoint?
+  package var revocation: Endpoint?
+  package var introspection: Endpoint?
+  package var deviceAuthorization: Endpoint?
+  package var pushedAuthorization: Endpoint?
+  package var registration: Endpoint?
+
+  // MARK: Authorization
+  /// The reaction to a client that the server cannot know.
+  package var unknownClient: Reaction?
+  /// The reaction to the client of the command line with its redirect URI.
+  package var knownClient: Reaction?
+  package var validation: Validation?
+  package var unsupportedResponseType: Reaction?
+  package var unknownParameter: Effect?
+  package var challenge: Effect?
+  /// True if the server refuses a challenge method that does not exist, so that it understands PKCE.
+  package var checksMethod: Bool?
+  package var acceptsPOST: Bool?
+  package var stateLimit: Limit?
+  package var urlLimit: Limit?
+  package var redirects: [RedirectKind: Reaction] = [:]
+
+  // MARK: Token
+  package var tokenError: TokenReaction?
+  package var tokenGET: TokenReaction?
+  package var basic: Authentication?
+  package var post: Authentication?
+  /// True if the client needs no secret.
+  package var worksWithoutSecret: Bool?
+  package var badCode: TokenReaction?
+  package var verifierParameter: Bool?
+  package var tokenUnknownParameter: Bool?
+
+  // MARK: Sign-in
+  package var signIn: SignInObservations?
+
+  // MARK: Way around the gateway
+  package var network: Network?
+  package var gatewayAnswers: Bool?
+  /// The URL at which the server answers next to the gateway.
+  package var wayAround: String?
+
+  package init() {}
+}

@@ -1,0 +1,158 @@
+import Gateway
+import HTTP
+import LegacyServer
+import OAuth
+import Policy
+import Testing
+
+@testable import Probe
+
+/// The observations are equal to the quirks of the server.
+@Suite("Quirks that a probe sees")
+struct ProbeQuirkTests {
+  @Test("A server without quirks: endpoints, checks before the login, exact redirect URIs, both methods")
+  func plain() async {
+    let seen = await ProbeFixture().probe().observations
+    #expect(seen.documents.isEmpty)
+    #expect(seen.authorization == .init(path: "/authorize", source: .search, isConfirmed: true))
+    #expect(seen.token == .init(path: "/token", source: .search, isConfirmed: true))
+    #expect(seen.revocation?.path == "/revoke")
+    #expect(seen.introspection == nil)
+    #expect(seen.unknownClient == .errorPage(status: 400))
+    #expect(seen.knownClient == .login(path: "/login"))
+    #expect(seen.validation == .beforeLogin)
+    #expect(seen.unsupportedResponseType == .errorToApp(code: "unsupported_response_type", hasState: true))
+    #expect(seen.unknownParameter == .ignored)
+    #expect(seen.challenge == .ignored)
+    #expect(seen.checksMethod == false)
+    #expect(seen.acceptsPOST == true)
+    #expect(seen.stateLimit == .atLeast(Probe.longestState))
+    #expect(seen.redirects.count == 5)
+    #expect(seen.redirects.values.allSatisfy { $0 == .errorPage(status: 400) })
+    #expect(seen.tokenError?.error == "invalid_client")
+    #expect(seen.tokenGET?.isOAuth == false)
+    #expect(seen.basic == .accepted)
+    #expect(seen.post == .accepted)
+    #expect(seen.worksWithoutSecret == false)
+    #expect(seen.badCode?.error == "invalid_grant")
+    #expect(seen.verifierParameter == true)
+    #expect(seen.tokenUnknownParameter == true)
+  }
+
+  @Test("The accepted method of client authentication becomes the setting")
+  func authentication() async {
+    let basic = await ProbeFixture(authentication: .basic).probe()
+    #expect(basic.observations.basic == .accepted)
+    #expect(basic.observations.post == .refused)
+    #expect(!UpstreamBlock(ProbeReport(basic)).text.contains("authentication"))
+    let post = await ProbeFixture(authentication: .post).probe()
+    #expect(post.observations.basic == .refused)
+    #expect(post.observations.post == .accepted)
+    #expect(UpstreamBlock(ProbeReport(post)).text.contains("  authentication: post\n"))
+  }
+
+  @Test("A wrong secret is refused by both methods, and the report says so")
+  func wrongSecret() async {
+    let probe = await ProbeFixture().probe(ProbeFixture.options { $0.clientSecret = .init("wrong") })
+    #expect(probe.observations.basic == .refused)
+    #expect(probe.observations.post == .refused)
+    #expect(ProbeReport(probe).findings.contains { $0.id == "authentication" && $0.isWarning })
+  }
+
+  @Test("Refused PKCE parameters are seen at both endpoints")
+  func refusesPKCE() async {
+    let seen = await ProbeFixture { $0.refusesPKCEParameters = true }.probe().observations
+    #expect(seen.challenge == .refused(.errorToApp(code: "invalid_request", hasState: false)))
+    #expect(seen.checksMethod == nil)
+    #expect(seen.verifierParameter == false)
+    #expect(seen.unknownParameter == .ignored)
+  }
+
+  @Test("Errors on pages, and errors at any redirect URI, are seen")
+  func errors() async {
+    let pages = await ProbeFixture { $0.errorsAsPages = true }.probe().observations
+    #expect(pages.unsupportedResponseType == .page)
+    let anywhere = await ProbeFixture { $0.redirectsErrorsAnywhere = true }.probe()
+    #expect(anywhere.observations.redirects[.otherHost] == .errorToApp(code: "invalid_request", hasState: true))
+    #expect(ProbeReport(anywhere).findings.contains { $0.value == "any_for_errors" && $0.isWarning })
+  }
+
+  @Test("The exact limit of `state` is found and becomes the setting", arguments: [14, 40, 255, 1_024, 2_047, 4_000])
+  func stateLimit(_ limit: Int) async {
+    let probe = await ProbeFixture { $0.stateLimit = limit }.probe()
+    #expect(probe.observations.stateLimit == .exactly(limit))
+    #expect(probe.observations.urlLimit == .atLeast(Probe.longestState))
+    #expect(UpstreamBlock(ProbeReport(probe)).text.contains("  state_limit: \(limit)\n") == (limit < 2_048))
+  }
+
+  @Test("A server that accepts no usable `state` gets a warning, and no setting")
+  func noState() async {
+    let probe = await ProbeFixture { $0.stateLimit = 8 }.probe()
+    #expect(probe.observations.stateLimit == .exactly(0))
+    #expect(ProbeReport(probe).findings.contains { $0.id == "state_limit" && $0.isWarning })
+  }
+
+  @Test("Forms, names, statuses and codes of token errors are seen")
+  func tokenErrors() async {
+    let form = await ProbeFixture { $0.tokenFormat = .form }.probe().observations
+    #expect(form.tokenError?.format == .form)
+    #expect(form.tokenError?.error == "invalid_client")
+    let name = await ProbeFixture { $0.tokenErrorName = "error_message" }.probe().observations
+    #expect(name.tokenError?.errorName == "error_message")
+    #expect(name.badCode?.error == "invalid_grant")
+    let ok = await ProbeFixture { $0.tokenErrorsAre200 = true }.probe().observations
+    #expect(ok.tokenError?.status == 200)
+    #expect(ok.basic == .accepted)
+    let code = await ProbeFixture {
+      $0.badCodeError = "invalid_code"
+      $0.tokenErrorStatus = 403
+    }.probe().observations
+    #expect(code.badCode?.error == "invalid_code")
+    #expect(code.badCode?.status == 403)
+    #expect(code.post == .accepted)
+  }
+
+  @Test("A token endpoint that processes GET gets a warning")
+  func tokensOverGET() async {
+    let probe = await ProbeFixture { $0.tokensOverGET = true }.probe()
+    #expect(probe.observations.tokenGET?.isOAuth == true)
+    #expect(ProbeReport(probe).findings.contains { $0.id == "token_get" && $0.isWarning })
+  }
+
+  @Test("Absolute redirects lead to the same page of the server")
+  func absoluteRedirects() async {
+    let seen = await ProbeFixture { $0.absoluteRedirects = true }.probe().observations
+    #expect(seen.knownClient == .login(path: "/login"))
+  }
+
+  @Test("Without a client, the report names the options that answer the open questions")
+  func withoutClient() async {
+    let probe = await ProbeFixture().probe(ProbeOptions(ProbeFixture.target))
+    let findings = ProbeReport(probe).findings
+    #expect(probe.observations.validation == .beforeLogin)
+    for id in ["errors", "pkce_parameters", "redirect_uris", "state_limit", "unknown_parameters"] {
+      let finding = findings.first { $0.id == id }
+      #expect(finding?.certainty == .notTested, "\(id)")
+      #expect(finding?.text == "not tested: needs `--client-id` and `--redirect-uri`", "\(id)")
+    }
+  }
+
+  @Test("A client that the server does not know gets a warning")
+  func unknownClient() async {
+    let probe = await ProbeFixture().probe(ProbeFixture.options { $0.clientID = "nobody" })
+    #expect(probe.observations.knownClient == .errorPage(status: 400))
+    #expect(probe.observations.validation == nil)
+    #expect(ProbeReport(probe).findings.contains { $0.id == "client" && $0.isWarning })
+  }
+
+  @Test("The endpoints of each known server are found", arguments: EndpointFamily.all.indices)
+  func families(_ index: Int) async {
+    let family = EndpointFamily.all[index]
+    let paths = LegacyPaths(
+      authorization: [family.authorization], token: [family.token], revocation: Set([family.revocation ?? "/none"]))
+    let seen = await ProbeFixture(paths: paths).probe().observations
+    #expect(seen.authorization?.path == family.authorization)
+    #expect(seen.token?.path == family.token)
+    #expect(seen.revocation?.path == family.revocation)
+  }
+}
