@@ -38,5 +38,6 @@ struct ProbeOutput {
       Console.reportError("\(path) cannot be written: \(error)\(advice)")
       throw .systemFailure
     }
+    Console.inform("\(path) is a first policy that observes; next: proofgate check \(path)")
   }
 }

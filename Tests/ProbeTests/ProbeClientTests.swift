@@ -95,7 +95,7 @@ struct ProbeClientTests {
     #expect(Self.failure(try await Self.ask(nil, timeout: 50)) == .timedOut)
   }
 
-  @Test("Certificates are verified, and a server without TLS is told apart")
+  @Test("Certificates are verified, and a server without TLS is recognised")
   func tls() async throws {
     let answer = Self.response([])
     for name in ["other", "expired", "alone"] {

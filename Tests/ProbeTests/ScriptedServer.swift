@@ -53,7 +53,8 @@ final class ScriptedServer {
     let buffer = poller.buffers.take()
     defer { poller.buffers.giveBack(buffer) }
     var text = ""
-    while !text.contains("\r\n\r\n") {
+    // A TLS handshake that was not expected has no empty line: the server answers its first bytes.
+    while !text.contains("\r\n\r\n"), !text.hasPrefix("\u{16}") {
       switch socket.receive(into: buffer) {
       case .moved:
         text += String(decoding: buffer.bytes(from: 0, count: buffer.count), as: UTF8.self)

@@ -1,3 +1,4 @@
+import ByteText
 import HTTP
 import JSON
 
@@ -44,7 +45,7 @@ package struct ProbeAnswer: Sendable {
     if body.isEmpty { return .empty }
     if JSONValue.members(of: body) != nil { return .json }
     if mediaType == "application/x-www-form-urlencoded" || !formMembers.isEmpty { return .form }
-    return mediaType.contains("html") || text.contains("<html") ? .page : .other
+    return mediaType.contains("html") || contains("<html") ? .page : .other
   }
 
   /// The strings and numbers of the JSON object or of the form in the body, by name.
@@ -61,10 +62,15 @@ package struct ProbeAnswer: Sendable {
 
   private var formMembers: [String: String] {
     guard !mediaType.contains("html"), body.count <= 16 * 1024 else { return [:] }
-    let pairs = QueryText.pairs(text)
+    let pairs = QueryText.pairs(String(decoding: body, as: UTF8.self))
     return pairs.keys.contains { $0.hasPrefix("error") || $0 == "access_token" } ? pairs : [:]
   }
 
-  /// The body as text.
-  var text: String { String(decoding: body, as: UTF8.self) }
+  /// True if the body contains the text, which is in lower case; upper-case letters of the body match, too. The bytes
+  /// are compared, because a search for characters takes seconds in a long body.
+  func contains(_ text: String) -> Bool {
+    var lowered = body
+    for index in lowered.indices where (0x41...0x5a).contains(lowered[index]) { lowered[index] |= 0x20 }
+    return lowered.span.contains(text)
+  }
 }

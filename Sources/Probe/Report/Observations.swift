@@ -118,6 +118,8 @@ package struct Observations: Sendable {
   // MARK: Way around the gateway
   package var network: Network?
   package var gatewayAnswers: Bool?
+  /// True if the name of the gateway was tried with the port of the server.
+  package var triedWayAround = false
   /// The URL at which the server answers next to the gateway.
   package var wayAround: String?
 

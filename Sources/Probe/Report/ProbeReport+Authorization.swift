@@ -162,7 +162,7 @@ extension ProbeReport {
     case .exactly(let count)?:
       return .found(
         .authorization, id, title, count, "about \(count) bytes in the URL",
-        advice: "keep `state_limit` well below")
+        advice: count < 4_096 ? "keep `state_limit` well below" : nil)
     case nil: return .open(.authorization, id, title, stop == nil ? "no clear answer" : "the probe ended early")
     }
   }

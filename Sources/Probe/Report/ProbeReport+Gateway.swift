@@ -28,7 +28,9 @@ extension ProbeReport {
       findings.append(
         .found(
           .gateway, "way_around", "way around the gateway", "loopback",
-          "the server was reached on loopback, and not at the name of the gateway with its port", .likely,
+          observations.triedWayAround
+            ? "the server was reached on loopback, and not at the name of the gateway with its port"
+            : "the server was reached on loopback", .likely,
           advice: "from another machine, `curl --max-time 5` with the address of this machine and the port must fail"))
     case .private?:
       findings.append(

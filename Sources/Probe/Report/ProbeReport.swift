@@ -45,6 +45,9 @@ package struct ProbeReport: Sendable {
     if let known = observations.knownClient, !known.isAccepted {
       return "the server refused the request of the client; check `--client-id` and `--redirect-uri`"
     }
+    if observations.signIn?.codeLength != nil {
+      return "the server shows it only after the login, and one sign-in cannot"
+    }
     if observations.validation == .afterLogin { return "the server asks for the login first; use `--sign-in`" }
     return stop.map { _ in "the probe ended early" } ?? "the answer of the server is not clear"
   }

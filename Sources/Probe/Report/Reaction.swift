@@ -42,9 +42,13 @@ package enum Reaction: Equatable, Sendable {
       } else if answer.format == .json {
         self = .json(status: answer.status)
       } else {
-        self = answer.text.lowercased().contains("type=\"password\"") ? .login(path: path) : .page
+        self = Reaction.hasPasswordField(answer) ? .login(path: path) : .page
       }
     }
+  }
+
+  private static func hasPasswordField(_ answer: ProbeAnswer) -> Bool {
+    ["type=\"password\"", "type='password'", "type=password"].contains { answer.contains($0) }
   }
 
   private static func redirect(

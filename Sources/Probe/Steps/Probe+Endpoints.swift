@@ -48,7 +48,10 @@ extension Probe {
       observations.authorization?.path = path
       observations.authorization?.isConfirmed = true
     }
-    if let named = observations.token { observations.token?.isConfirmed = try await isToken(named.path) }
+    if let named = observations.token {
+      let isConfirmed = try await isToken(named.path)
+      observations.token?.isConfirmed = isConfirmed
+    }
   }
 
   /// Returns the path of the authorization endpoint at this path, or at the path with or without a slash to which the

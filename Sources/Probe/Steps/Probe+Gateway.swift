@@ -27,6 +27,7 @@ extension Probe {
     guard let (target, transport) = surroundings.around, let path = observations.authorization?.path,
       let expected = observations.unknownClient
     else { return }
+    observations.triedWayAround = true
     do throws(ProbeFailure) {
       let answer = try await transport.send(ProbeRequest(.get, path, parameters()))
       let reaction = Reaction(

@@ -43,7 +43,7 @@ package final class Probe {
   static let gatewayPage = "/.proofgate/rules/pkce-required"
 
   static func isGatewayPage(_ answer: ProbeAnswer) -> Bool {
-    answer.status == 200 && answer.text.contains("pkce-required")
+    answer.status == 200 && answer.contains("pkce-required")
   }
 
   /// True if the operator has named a client and a redirect URI.
