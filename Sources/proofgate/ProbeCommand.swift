@@ -1,5 +1,4 @@
 import ArgumentParser
-import ClientDocuments
 import Cryptography
 import OAuth
 import PolicyFile
