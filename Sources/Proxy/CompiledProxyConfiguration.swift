@@ -28,7 +28,7 @@ public struct ProxyConfiguration: Sendable {
   public var upstreamIdleTimeout: Milliseconds = 30_000
   /// The maximum idle time of an upstream connection that a request may use if the request must not be sent twice.
   public var maximumIdleTimeIfNotRepeatable: Milliseconds = 1_000
-  /// The maximum number of upstream connections of one worker.
+  /// The maximum number of upstream connections of all workers that share their places (`UpstreamPermits`).
   public var upstreamConnections = 512
   /// The maximum time that a request waits for an upstream connection if all are in use.
   public var queueTimeout: Milliseconds = 5_000

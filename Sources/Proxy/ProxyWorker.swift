@@ -52,11 +52,15 @@ public final class ProxyWorker {
 
   /// Creates the proxy of the worker that owns `poller`.
   ///
-  /// - Parameter connections: the counts shared by all workers of a server.
+  /// - Parameters:
+  ///   - connections: the counts shared by all workers of a server.
+  ///   - permits: the places for upstream connections, shared by all workers of a process; `nil` if this worker has
+  ///     places of its own.
+  ///   - worker: the worker that keeps this object; needed with `permits`.
   public init(
     poller: Poller, upstream: ServerLocation, settings: CompiledProxyConfiguration, handler: any RequestHandler,
-    metrics: any ProxyMetrics,
-    connections: ConnectionLimits = ConnectionLimits()
+    metrics: any ProxyMetrics, connections: ConnectionLimits = ConnectionLimits(), permits: UpstreamPermits? = nil,
+    on worker: Worker? = nil
   ) {
     self.poller = poller
     self.settings = settings
@@ -65,7 +69,11 @@ public final class ProxyWorker {
     self.connections = connections
     handshakes = HandshakeGate(poller)
     keyUpdateFlood = { metrics.recordLimit(.keyUpdates) }
-    pool = UpstreamPool(poller, location: upstream, settings: settings, handshakes: handshakes, metrics: metrics)
+    let places = (permits ?? UpstreamPermits(workers: 1)).join { [weak worker] in
+      worker?.post { $0.resident(ProxyWorker.self)?.pool.examinePlaces() }
+    }
+    pool = UpstreamPool(
+      poller, location: upstream, settings: settings, handshakes: handshakes, metrics: metrics, places: places)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
   }
 

@@ -43,6 +43,11 @@ public actor Worker {
     startPending()
   }
 
+  /// Runs `body` on this worker soon, without waiting for it. Called from any thread.
+  public nonisolated func post(_ body: @escaping @Sendable (isolated Worker) -> Void) {
+    Task.immediate { await self.perform(body) }
+  }
+
   /// Keeps `resident` alive as long as this worker.
   public func keep(_ resident: AnyObject) {
     residents.append(resident)

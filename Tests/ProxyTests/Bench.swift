@@ -70,12 +70,13 @@ final class Bench {
         setup.name.map { Resolver(host: $0.host, port: address.port, lookUp: $0.ask) }
         ?? Resolver(host: address.host, port: address.port)
       let connections = ConnectionLimits()
+      let permits = UpstreamPermits(workers: setup.workers)
       let server = try await ProxyServer(
         workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
       ) { worker in
         ProxyWorker(
           poller: worker.poller, upstream: .name(resolver), settings: settings, handler: TestHandler(),
-          metrics: setup.metrics(), connections: connections)
+          metrics: setup.metrics(), connections: connections, permits: permits, on: worker)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)
       do {

@@ -16,7 +16,7 @@ final class CheckListener: Sendable {
   /// Binds the address and accepts connections. Throws `ServerError` if the address cannot be bound.
   init?(
     _ resource: Resource, number: Int, _ snapshot: GatewaySnapshot, _ resources: GatewayResources,
-    settings: CompiledProxyConfiguration
+    settings: CompiledProxyConfiguration, permits: UpstreamPermits
   ) async throws(ServerError) {
     guard let address = resource.check, let literal = Address(literal: address.host, port: address.port) else {
       return nil
@@ -31,7 +31,7 @@ final class CheckListener: Sendable {
       return ProxyWorker(
         poller: worker.poller, upstream: upstream, settings: settings,
         handler: CheckHandler(Gateway(snapshot, resources, check: number), snapshot.policy.resources[name]),
-        metrics: NoMetrics())
+        metrics: NoMetrics(), permits: permits, on: worker)
     }
   }
 

@@ -44,6 +44,7 @@ public final class GatewayServer: Sendable {
     var listeners: [ListenerLocation] = []
     for listener in policy.gateway.listeners { listeners.append(try listener.location()) }
     let connections = ConnectionLimits()
+    let permits = UpstreamPermits(workers: workers + policy.resources.all.count { $0.check != nil })
     let proxyProtocolListeners = Set(
       policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
     server = try await ProxyServer(
@@ -54,24 +55,25 @@ public final class GatewayServer: Sendable {
         poller: worker.poller, upstream: upstream, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
         metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstreamWatch),
-        connections: connections)
+        connections: connections, permits: permits, on: worker)
     }
     checks = try await GatewayServer.checkListeners(
       snapshot, resources,
       settings: snapshot.proxySettings(
         workers: workers, tlsServers: [], upstream: tls.upstream, bufferMemory: resources.bufferMemory),
-      server)
+      permits, server)
   }
 
   /// Opens the listeners at which proxies check tokens. If an address cannot be bound, closes all listeners and throws.
   private static func checkListeners(
     _ snapshot: GatewaySnapshot, _ resources: GatewayResources, settings: CompiledProxyConfiguration,
-    _ server: ProxyServer
+    _ permits: UpstreamPermits, _ server: ProxyServer
   ) async throws(ServerError) -> [CheckListener] {
     var checks: [CheckListener] = []
     do throws(ServerError) {
       for resource in snapshot.policy.resources.all {
-        if let check = try await CheckListener(resource, number: checks.count, snapshot, resources, settings: settings)
+        if let check = try await CheckListener(
+          resource, number: checks.count, snapshot, resources, settings: settings, permits: permits)
         {
           checks.append(check)
         }

@@ -105,9 +105,8 @@ public final class GatewaySnapshot: Sendable {
       http2.controlFrames = limits.controlFrames
       settings.http2 = http2
     }
-    settings.upstreamConnections = max(1, upstream.maxConnections / workers)
-    settings.limits.reservedUpstreamConnections = min(
-      upstream.reservedConnections / workers, settings.upstreamConnections - 1)
+    settings.upstreamConnections = upstream.maxConnections
+    settings.limits.reservedUpstreamConnections = min(upstream.reservedConnections, upstream.maxConnections - 1)
     settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
     // These settings change responses, which must stay the same if the policy enforces no client (`I-observe`).
     if gateway.origin.scheme == .https, policy.isEnforcing {
