@@ -57,6 +57,8 @@ let package = Package(
     module("ByteText", settings: crossModule),
     // Durations and points in time by their units, and the calendar.
     module("Time", settings: crossModule),
+    // HTML whose values are escaped.
+    module("Markup", ["ByteText", "Cryptography"], settings: crossModule),
 
     // The JSON of clients, servers and metadata documents.
     module("JSON", ["ByteText"], settings: crossModule),
@@ -105,13 +107,18 @@ let package = Package(
     module(
       "Gateway",
       [
-        "ClientDocuments", "JSON",
+        "ClientDocuments", "JSON", "Markup",
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
         "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
       ],
       // The program contains the texts of its pages, because it is one file.
       resources: [.embedInCode("Texts/de.json"), .embedInCode("Texts/en.json")], settings: dataPath),
-    module("Admin", ["Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "Time"]),
+    module(
+      "Admin",
+      [
+        "Rollout", "Markup", "Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "ByteText",
+        "Cryptography", "Time",
+      ]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
@@ -135,7 +142,7 @@ let package = Package(
     module(
       "Demo",
       [
-        "LegacyServer", "Gateway", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
+        "LegacyServer", "Gateway", "Markup", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
         "ByteText", "Cryptography", "Time",
       ]),
     .executableTarget(
@@ -192,6 +199,7 @@ let package = Package(
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),
     tests("JSONTests", ["JSON"]),
+    tests("MarkupTests", ["Markup"]),
     tests("CompressionTests", ["Compression"]),
     tests("HTTP1Tests", ["HTTP1", "HTTP", "Time"]),
     // Frames as a test writes and reads them.
@@ -213,8 +221,8 @@ let package = Package(
     tests(
       "AdminTests",
       [
-        "ClientTestSupport", "Admin", "Compression", "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor",
-        "HTTP", "Time",
+        "ClientTestSupport", "Admin", "Rollout", "JSON", "Markup", "Cryptography", "Compression", "Policy", "OAuth",
+        "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP", "Time",
       ]),
     tests(
       "CLITests",
@@ -241,7 +249,7 @@ let package = Package(
       "GatewayTests",
       [
         "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway", "Evaluation",
-        "Compression", "Enforcement", "DiskStore", "RedisStore", "JSON",
+        "Compression", "Enforcement", "DiskStore", "RedisStore", "JSON", "Markup",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
         "HTTP", "HTTP1", "HTTP2", "Time",
@@ -252,7 +260,7 @@ let package = Package(
       [
         "VectorsTestSupport", "GatewayTestSupport", "RedisTestSupport", "TLSTestSupport", "Demo", "Gateway",
         "Enforcement", "LegacyServer", "Policy", "PolicyFile", "Sealing", "Stores", "DiskStore", "RedisStore", "OAuth",
-        "TLS", "ByteText", "Cryptography", "HTTP", "Reactor", "Telemetry", "Time", "proofgate",
+        "TLS", "Markup", "ByteText", "Cryptography", "HTTP", "Reactor", "Telemetry", "Time", "proofgate",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]),
   ]

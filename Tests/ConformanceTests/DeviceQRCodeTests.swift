@@ -2,6 +2,7 @@ import Gateway
 import GatewayTestSupport
 import HTTP
 import LegacyServer
+import Markup
 import Policy
 import Stores
 import Testing

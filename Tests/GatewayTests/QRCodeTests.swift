@@ -1,4 +1,5 @@
 import Cryptography
+import Markup
 import Testing
 
 @testable import Gateway

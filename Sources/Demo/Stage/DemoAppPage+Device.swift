@@ -1,6 +1,7 @@
 import Gateway
 import HTTP
 import LegacyServer
+import Markup
 
 /// The pages of the device.
 extension DemoAppPage {

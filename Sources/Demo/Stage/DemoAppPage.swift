@@ -1,6 +1,7 @@
 import Gateway
 import HTTP
 import LegacyServer
+import Markup
 
 /// The pages of the demo's native app. `HTML` escapes the strings that are interpolated in its literals.
 enum DemoAppPage {

@@ -1,3 +1,4 @@
+import Markup
 import OAuth
 import Policy
 import Time

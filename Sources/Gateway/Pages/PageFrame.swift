@@ -1,5 +1,5 @@
-import Cryptography
 import FoundationEssentials
+import Markup
 import Policy
 
 /// The parts that all pages of a policy share: the style sheet with the operator's color, the logo, and the content
@@ -22,14 +22,9 @@ struct PageFrame: Sendable {
     }
     // The image is part of the page, so only the scheme `data` is permitted.
     contentSecurityPolicy =
-      "default-src 'none'; style-src '\(PageFrame.hash(stylesheet))'; base-uri 'none'; frame-ancestors 'none'"
+      "default-src 'none'; style-src \(stylesheet.hashSource); base-uri 'none'; frame-ancestors 'none'"
       + (logo == nil ? "" : "; img-src data:")
     contentSecurityPolicyWithScript =
-      contentSecurityPolicy + "; script-src '\(PageFrame.hash(SubmitScript.source))'"
-  }
-
-  /// Returns a hash source: the SHA-256 digest in base64 with padding (Content Security Policy Level 3, section 2.3.1).
-  private static func hash(_ source: HTML) -> String {
-    "sha256-" + Data(sha256(Array(source.text.utf8))).base64EncodedString()
+      contentSecurityPolicy + "; script-src \(SubmitScript.source.hashSource)"
   }
 }

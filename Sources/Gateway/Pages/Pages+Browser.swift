@@ -1,4 +1,5 @@
 public import HTTP
+import Markup
 import Policy
 
 /// Pages for a sign-in that cannot continue in this browser.

@@ -1,4 +1,5 @@
 public import HTTP
+import Markup
 import Policy
 
 extension Pages {

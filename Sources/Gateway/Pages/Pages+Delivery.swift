@@ -1,4 +1,5 @@
 public import HTTP
+import Markup
 import Policy
 
 /// Pages through which the browser delivers the authorization response to the client. They lead only to verified

@@ -1,5 +1,6 @@
 import Enforcement
 import HTTP
+import Markup
 import OAuth
 import Policy
 

@@ -1,5 +1,6 @@
 import Enforcement
 public import HTTP
+import Markup
 import Policy
 
 /// The pages that explain the rules, at `/.proofgate/rules/ID`. Their text is that of `docs/rules.md`, and does not depend

@@ -1,4 +1,5 @@
 import HTTP
+import Markup
 import OAuth
 import Policy
 

@@ -1,4 +1,5 @@
 import HTTP
+import Markup
 public import Policy
 
 /// The gateway's own pages (`I-pages`).

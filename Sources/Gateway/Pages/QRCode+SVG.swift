@@ -1,3 +1,5 @@
+public import Markup
+
 extension QRCode {
   /// The width of the light border that readers need, in modules.
   private static let border = 4

@@ -1,3 +1,4 @@
+import Markup
 import Policy
 
 /// The destination of the authorization response, as the consent page describes it to the user.

@@ -1,3 +1,4 @@
+import Markup
 import Policy
 
 /// The style sheet of all pages of the gateway. Each page contains it, so that a browser loads a page with one request.

@@ -1,3 +1,5 @@
+import Markup
+
 /// The only script of the gateway's pages. It submits the first form of its page.
 enum SubmitScript {
   /// The source of the script. It calls `submit` of the prototype, because a form field with the name `submit` would

@@ -74,7 +74,7 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
 extension HTML {
   /// Escapes the characters that could end text or a quoted attribute value, or begin a character reference (HTML,
   /// section 13.1.2). Line ends become character references, because a parser would change a literal carriage return.
-  static func escaped(_ value: String) -> String {
+  private static func escaped(_ value: String) -> String {
     var result = ""
     result.reserveCapacity(value.utf8.count)
     for scalar in value.unicodeScalars {
@@ -96,7 +96,7 @@ extension HTML {
 
   /// Replaces characters that are invisible, unassigned or private, or that control the text direction, by U+FFFD, so
   /// that a name cannot look like another one.
-  static func visible(_ value: String) -> String {
+  private static func visible(_ value: String) -> String {
     var result = ""
     for scalar in value.unicodeScalars {
       switch scalar.properties.generalCategory {

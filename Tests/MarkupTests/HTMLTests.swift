@@ -1,8 +1,8 @@
-import Gateway
+import Markup
 import Testing
 
 @Suite("HTML escapes by construction (I-pages)")
-struct PagesHTMLTests {
+struct HTMLTests {
   @Test("Interpolated text cannot open a tag, end an attribute or start a character reference")
   func escapes() {
     let value = #"<script>alert("1")</script> & 'x'"#
