@@ -116,8 +116,8 @@ let package = Package(
     module(
       "Admin",
       [
-        "Rollout", "Markup", "Telemetry", "Policy", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression", "ByteText",
-        "Cryptography", "Time",
+        "Rollout", "Markup", "Telemetry", "Policy", "OAuth", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression",
+        "ByteText", "Cryptography", "Time",
       ]),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 

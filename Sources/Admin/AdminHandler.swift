@@ -51,10 +51,13 @@ final class AdminHandler: RequestHandler {
     // These answers may have to wait for the upstream, so `respond(to:routeTag:upstream:)` gives them.
     case "/metrics": return .intercept(bodyLimit: 0, tag: AdminHandler.metricsTag)
     case "/readyz": return .intercept(bodyLimit: 0)
-    case "/", "":
-      let page = AdminHandler.textResponse(200, StatusPage.render(status, now: SystemClock.timestamp()))
-      return .answer(AdminHandler.compressed(page, for: AdminHandler.values("accept-encoding", bytes, fields)))
-    default: return .answer(AdminHandler.textResponse(404, "not found; use / /metrics /healthz /readyz /reload\n"))
+    case "/", "": return .intercept(bodyLimit: 0, tag: AdminHandler.statusTag)
+    case "/status.json": return .intercept(bodyLimit: 0, tag: AdminHandler.statusJSONTag)
+    case "/status.txt": return .intercept(bodyLimit: 0, tag: AdminHandler.statusTextTag)
+    default:
+      return .answer(
+        AdminHandler.textResponse(
+          404, "not found; use / /status.json /status.txt /metrics /healthz /readyz /reload\n"))
     }
   }
 
@@ -78,8 +81,11 @@ final class AdminHandler: RequestHandler {
   }
 
   private static let metricsTag: UInt8 = 2
+  private static let statusTag: UInt8 = 3
+  private static let statusJSONTag: UInt8 = 4
+  private static let statusTextTag: UInt8 = 5
 
-  /// Answers `/readyz`, `/metrics` and `/reload`, the requests that `route` intercepts.
+  /// Answers the requests that `route` intercepts.
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     if routeTag == AdminHandler.reloadTag { return .response(await reload()) }
     let problem = await probe.findProblem()
@@ -88,11 +94,33 @@ final class AdminHandler: RequestHandler {
       state, stalledLoops: status.recordStalledLoops(now: SystemClock.monotonicTime()),
       store: status.metrics.currentStoreActivity,
       upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
-    guard routeTag == AdminHandler.metricsTag else {
-      return .response(AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json))
-    }
-    return .response(
-      AdminHandler.compressed(metricsResponse(readiness), for: request.headers.all("Accept-Encoding")))
+    let response =
+      switch routeTag {
+      case AdminHandler.metricsTag: metricsResponse(readiness)
+      case AdminHandler.statusTag, AdminHandler.statusJSONTag, AdminHandler.statusTextTag:
+        statusResponse(readiness, routeTag, known: request.headers.all("If-None-Match"))
+      default: AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json)
+      }
+    guard routeTag != 0 else { return .response(response) }
+    return .response(AdminHandler.compressed(response, for: request.headers.all("Accept-Encoding")))
+  }
+
+  /// Returns the status as a page, as JSON or as text. All three have the entity tag of the JSON, because all are made
+  /// from the same report.
+  private func statusResponse(_ readiness: Readiness, _ tag: UInt8, known: [String]) -> Response {
+    let report = StatusReport(status, readiness: readiness, now: SystemClock.timestamp())
+    let json = report.json
+    let entityTag = StatusReport.entityTag(of: json)
+    var response =
+      switch tag {
+      case AdminHandler.statusJSONTag: AdminHandler.makeResponse(200, "application/json", json)
+      case AdminHandler.statusTextTag: AdminHandler.textResponse(200, StatusText.render(report))
+      default: StatusPage.response(report, entityTag: entityTag)
+      }
+    response.headers.set("ETag", entityTag)
+    guard StatusReport.isKnown(entityTag, in: known) else { return response }
+    response.headers.remove("Content-Type")
+    return Response(status: 304, headers: response.headers)
   }
 
   /// Reloads the policy and answers with the report.
@@ -140,7 +168,7 @@ final class AdminHandler: RequestHandler {
     makeResponse(status, "text/plain; charset=utf-8", Array(body.utf8))
   }
 
-  private static func makeResponse(_ status: Int, _ type: String, _ body: [UInt8]) -> Response {
+  static func makeResponse(_ status: Int, _ type: String, _ body: [UInt8]) -> Response {
     Response(
       status: status,
       headers: ["Content-Type": type, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"], body: body)

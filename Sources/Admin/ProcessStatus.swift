@@ -24,6 +24,8 @@ public final class ProcessStatus: Sendable {
     var loops: [EventLoop] = []
     /// The latest reload and its time; `nil` before the first one.
     var lastReload: (report: ReloadReport, time: Timestamp)?
+    /// The time at which the policy in force was read, and the cause; `nil` for the start of the process.
+    var loaded: (reason: ReloadReport.Reason?, time: Timestamp)
   }
 
   /// The duration of one turn above which an event loop counts as stalled. Even in a busy loop, a turn takes only about
@@ -32,6 +34,8 @@ public final class ProcessStatus: Sendable {
 
   /// The version of the program.
   public let version: String
+  /// The names and versions of the libraries that the program contains or uses.
+  public let libraries: [String]
   /// The metrics of all workers.
   public let metrics: MetricsRegistry
   /// The start of the process.
@@ -42,12 +46,17 @@ public final class ProcessStatus: Sendable {
 
   /// Creates the status of a process in the phase `starting`.
   ///
-  /// - Parameter startTime: The start of the process.
-  public init(version: String, metrics: MetricsRegistry, policy: Policy, startTime: Timestamp) {
+  /// - Parameters:
+  ///   - libraries: The names and versions of the libraries that the program contains or uses.
+  ///   - startTime: The start of the process.
+  public init(
+    version: String, libraries: [String], metrics: MetricsRegistry, policy: Policy, startTime: Timestamp
+  ) {
     self.version = version
+    self.libraries = libraries
     self.metrics = metrics
     self.startTime = startTime
-    state = Mutex(State(policy: PolicyFacts(policy)))
+    state = Mutex(State(policy: PolicyFacts(policy), loaded: (nil, startTime)))
   }
 
   /// Records that the gateway accepts connections.
@@ -68,7 +77,10 @@ public final class ProcessStatus: Sendable {
 
   /// Records the result of a reload.
   public func recordReload(_ report: ReloadReport, at time: Timestamp) {
-    state.withLock { $0.lastReload = (report, time) }
+    state.withLock { state in
+      state.lastReload = (report, time)
+      if report.hasTakenEffect { state.loaded = (report.reason, time) }
+    }
   }
 
   /// Records that the process finishes its requests and will then end.
@@ -86,8 +98,8 @@ public final class ProcessStatus: Sendable {
   /// Records in the metrics which event loops are stalled: their current turn has taken longer than `stallThreshold`.
   /// Returns the number of these loops.
   ///
-  /// The admin handler calls this function for each request to `/metrics` or `/readyz`, so no timer has to call it. The
-  /// status page shows the result of the latest call.
+  /// The admin handler calls this function for each request to `/metrics`, `/readyz` or the status page, so no timer has
+  /// to call it.
   func recordStalledLoops(now: MonotonicTime) -> Int {
     var stalled = 0
     for (loop, worker) in zip(current.loops, metrics.workers) {

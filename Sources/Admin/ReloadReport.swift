@@ -61,6 +61,14 @@ public struct ReloadReport: Encodable, Equatable, Sendable {
     return lines.prefix(maximumLines) + ["\(lines.count - maximumLines) more on standard error"]
   }
 
+  /// True if the policy that was read is in force.
+  var hasTakenEffect: Bool {
+    switch result {
+    case .adopted, .unchanged: true
+    case .errors, .conflict: false
+    }
+  }
+
   /// The status of the response to a request for this reload.
   var status: Int {
     switch result {

@@ -10,6 +10,14 @@ public struct ClientTraffic: Sendable {
     public var last: String
     /// The latest request, without secrets.
     public var example: SeenRequest
+
+    /// Creates the value. The parameters are described at the members of the same name.
+    public init(count: Int = 0, first: String, last: String, example: SeenRequest) {
+      self.count = count
+      self.first = first
+      self.last = last
+      self.example = example
+    }
   }
 
   private static let maximumRules = 100
@@ -51,6 +59,21 @@ public struct ClientTraffic: Sendable {
     self.id = id
     first = time
     last = time
+  }
+
+  /// Creates the traffic of a client from numbers that were counted elsewhere. They suffice for its readiness. The
+  /// parameters are described at the members of the same name.
+  public init(
+    id: String, requests: Int, refusedRequests: Int, notObservable: Int, first: String, last: String,
+    refusals: [String: Refusal]
+  ) {
+    self.id = id
+    self.requests = requests
+    self.refusedRequests = refusedRequests
+    self.notObservable = notObservable
+    self.first = first
+    self.last = last
+    self.refusals = refusals
   }
 
   mutating func add(_ seen: SeenRequest) {

@@ -12,6 +12,20 @@ public struct ReadinessReport: Sendable, Encodable {
     }
   }
 
+  /// The clients of a policy, in the order of their ids.
+  public struct ListedClients: Sendable {
+    /// The ids, in order.
+    let ids: [String]
+    /// True for each id of a client that is enforced.
+    let modes: [String: Bool]
+
+    /// Creates the value from clients in any order.
+    public init(_ clients: [ListedClient]) {
+      modes = Dictionary(clients.map { ($0.id, $0.isEnforced) }) { $0 || $1 }
+      ids = modes.keys.sorted()
+    }
+  }
+
   enum CodingKeys: String, CodingKey {
     case clients
     case unreadableLines = "unreadable_lines"
@@ -32,26 +46,51 @@ public struct ReadinessReport: Sendable, Encodable {
   /// an id no other rule is evaluated.
   private static let unknownClientRules: Set = ["client-unknown", "client-not-known"]
 
+  /// The number of clients of the policy without requests that are left out.
+  public let omittedClients: Int
+
   /// Creates the report.
   ///
   /// - Parameter listed: The clients of the policy; `nil` if no policy is known. Then the log decides: a client is
   ///   listed if its latest request was not one of an unknown client.
   public init(_ traffic: Traffic, listed: [ListedClient]?) {
-    let modes = listed.map { Dictionary($0.map { ($0.id, $0.isEnforced) }) { $0 || $1 } }
-    var clients = traffic.clients.values.map { seen in
+    self.init(
+      traffic.clients, listed: listed.map(ListedClients.init), unreadableLines: traffic.unreadableLines,
+      omittedRequests: traffic.omittedRequests)
+  }
+
+  /// Creates the report from the traffic of clients, by id.
+  ///
+  /// - Parameters:
+  ///   - listed: As above.
+  ///   - limit: The number of clients up to which the report contains clients without requests.
+  ///   - unreadableLines: The number of lines in no known format.
+  ///   - omittedRequests: The number of requests of further clients.
+  public init(
+    _ traffic: [String: ClientTraffic], listed: ListedClients?, limit: Int = .max, unreadableLines: Int = 0,
+    omittedRequests: Int
+  ) {
+    var clients = traffic.values.map { seen in
       let unlisted = seen.refusals.filter { ReadinessReport.unknownClientRules.contains($0.key) }.values
       return ReadinessReport.readiness(
         of: seen, unlisted: unlisted.reduce(0) { $0 + $1.count },
-        isListed: modes.map { $0[seen.id] != nil } ?? unlisted.allSatisfy { $0.last < seen.last },
-        isEnforced: modes?[seen.id] ?? false)
+        isListed: listed.map { $0.modes[seen.id] != nil } ?? unlisted.allSatisfy { $0.last < seen.last },
+        isEnforced: listed?.modes[seen.id] ?? false)
     }
-    for client in listed ?? [] where traffic.clients[client.id] == nil {
+    var omitted = 0
+    for id in listed?.ids ?? [] where traffic[id] == nil {
+      guard clients.count < limit else {
+        omitted += 1
+        continue
+      }
       clients.append(
-        ClientReadiness(client: client.id, requests: 0, refused: 0, rules: [], isEnforced: client.isEnforced))
+        ClientReadiness(
+          client: id, requests: 0, refused: 0, rules: [], isEnforced: listed?.modes[id] ?? false))
     }
     self.clients = clients.sorted { ($0.order, $1.requests, $0.client) < ($1.order, $0.requests, $1.client) }
-    unreadableLines = traffic.unreadableLines
-    omittedRequests = traffic.omittedRequests
+    self.unreadableLines = unreadableLines
+    self.omittedRequests = omittedRequests
+    omittedClients = omitted
   }
 
   private static func readiness(

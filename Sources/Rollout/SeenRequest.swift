@@ -37,6 +37,14 @@ public struct SeenRequest: Sendable {
   public var rules: [String] = []
   /// True for a redemption for which not all rules could be evaluated.
   public var isNotObservable = false
+
+  /// Creates a request of which only these members are known.
+  public init(time: String, client: String? = nil, endpoint: Endpoint, path: String? = nil) {
+    self.time = time
+    self.client = client
+    self.endpoint = endpoint
+    self.path = path
+  }
 }
 
 /// A line of a log.

@@ -7,6 +7,13 @@ extension DecisionRecord {
   /// The number of bytes after which a client id is cut, so that a request cannot make a line arbitrarily long.
   static let maximumClientLength = 256
 
+  /// The line of the record in the decision log, without its end.
+  public var line: [UInt8] {
+    var lines = JSONLines()
+    write(to: &lines)
+    return Array(lines.bytes.dropLast())
+  }
+
   /// Appends the record as one line of JSON. Members that are `nil` are omitted.
   func write(to lines: inout JSONLines) {
     lines.beginLine()

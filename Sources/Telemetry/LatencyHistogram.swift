@@ -59,6 +59,14 @@ public struct HistogramSnapshot: Equatable, Sendable {
   /// The sum of all durations, in nanoseconds.
   public internal(set) var nanoseconds: UInt64 = 0
 
+  /// Creates the counts of a histogram without durations.
+  public init() {}
+
+  init(buckets: [UInt64], nanoseconds: UInt64) {
+    self.buckets = buckets
+    self.nanoseconds = nanoseconds
+  }
+
   /// The number of durations in all buckets.
   public var count: UInt64 { buckets.reduce(0, +) }
 
@@ -66,5 +74,31 @@ public struct HistogramSnapshot: Equatable, Sendable {
   static func += (left: inout HistogramSnapshot, right: HistogramSnapshot) {
     for index in left.buckets.indices { left.buckets[index] += right.buckets[index] }
     left.nanoseconds &+= right.nanoseconds
+  }
+}
+
+extension HistogramSnapshot {
+  /// The upper bounds of the buckets in seconds, except for the last bucket, which has none.
+  public static let bounds = LatencyHistogram.bounds.compactMap { Double($0) }
+
+  /// Estimates the duration in seconds below which a part of all durations lies. The durations of a bucket are taken to
+  /// be evenly distributed, as `histogram_quantile` of Prometheus does. Returns `nil` if there are no durations, and the
+  /// lower bound of the last bucket for durations in it.
+  ///
+  /// - Parameter part: The part, from 0 to 1, e.g. 0.99.
+  public func quantile(_ part: Double) -> Double? {
+    let total = count
+    guard total > 0 else { return nil }
+    let rank = part * Double(total)
+    var below: UInt64 = 0
+    for (index, bound) in HistogramSnapshot.bounds.enumerated() {
+      let inBucket = buckets[index]
+      if inBucket > 0, Double(below + inBucket) >= rank {
+        let lower = index == 0 ? 0 : HistogramSnapshot.bounds[index - 1]
+        return lower + (bound - lower) * (rank - Double(below)) / Double(inBucket)
+      }
+      below += inBucket
+    }
+    return HistogramSnapshot.bounds.last
   }
 }

@@ -10,6 +10,7 @@ public final class MetricsRegistry: Sendable {
 
   /// The metrics of each worker, in the order of the workers.
   public let workers: [WorkerMetrics]
+  private let clients: ClientUses
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
   private let measureStore = Mutex<@Sendable () -> [StoreSeries]>({ [] })
@@ -20,7 +21,8 @@ public final class MetricsRegistry: Sendable {
 
   /// Creates the metrics of `count` workers.
   public init(workers count: Int, policyVersion: String) {
-    let clients = ClientSeries()
+    let clients = ClientUses()
+    self.clients = clients
     workers = (0..<count).map { _ in WorkerMetrics(clients: clients) }
     policy = Mutex(PolicyState(version: policyVersion))
   }
@@ -89,5 +91,13 @@ public final class MetricsRegistry: Sendable {
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)
     snapshot.logWriteFailures = writeFailures.load(ordering: .relaxed)
     return snapshot
+  }
+
+  /// Returns the decisions over time and by client. May be called on any thread.
+  public func activity() -> DecisionActivity {
+    var activity = DecisionActivity()
+    for worker in workers { worker.add(to: &activity) }
+    (activity.clients, activity.omittedRequests) = clients.current
+    return activity
   }
 }

@@ -1,3 +1,5 @@
+public import Time
+
 /// The values of all metrics at one moment, summed over the workers.
 public struct MetricsSnapshot: Equatable, Sendable {
   /// The number of requests that have ended.
@@ -46,6 +48,8 @@ public struct MetricsSnapshot: Equatable, Sendable {
   /// request to which rules were applied), for each observed authorization response on a path that is not an endpoint,
   /// and for each report of a removed header field.
   public internal(set) var decisions: [DecisionLabels: UInt64] = [:]
+  /// The time of the latest record with the labels.
+  public internal(set) var lastDecisions: [DecisionLabels: Timestamp] = [:]
   /// The number of findings in the decision log.
   public internal(set) var findings: [FindingLabels: UInt64] = [:]
   /// The number of checks of access tokens for resource servers.

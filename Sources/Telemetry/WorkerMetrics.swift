@@ -1,4 +1,5 @@
 internal import Synchronization
+public import Time
 
 /// The metrics of one worker. Only that worker changes them, except for the state that `setStalled` sets. Any
 /// thread may read them.
@@ -25,13 +26,34 @@ public final class WorkerMetrics: Sendable {
   private let pauses = Counter()
   private let pausesEnded = Counter()
   private let stalled = Atomic<Bool>(false)
-  private let decisions = Mutex<[DecisionLabels: UInt64]>([:])
+  private let decisions = Mutex(Decisions())
   private let findings = Mutex<[FindingLabels: UInt64]>([:])
   private let tokenChecks = Mutex<[TokenCheckLabels: UInt64]>([:])
   private let documentFetches = Mutex<[DocumentFetchOutcome: UInt64]>([:])
-  private let clients: ClientSeries
+  private let clients: ClientUses
 
-  init(clients: ClientSeries) {
+  private struct Decisions: Sendable {
+    struct Entry: Sendable {
+      var count: UInt64 = 0
+      var last: Timestamp = 0
+
+      mutating func add(_ time: Timestamp) {
+        count += 1
+        // The system clock can be set back.
+        if time.milliseconds > last.milliseconds { last = time }
+      }
+    }
+
+    var entries: [DecisionLabels: Entry] = [:]
+    var minutes = DecisionMinutes()
+
+    mutating func add(_ labels: DecisionLabels, at time: Timestamp) {
+      entries[labels, default: Entry()].add(time)
+      minutes.add(labels.decision, at: time)
+    }
+  }
+
+  init(clients: ClientUses) {
     self.clients = clients
   }
 
@@ -94,28 +116,26 @@ public final class WorkerMetrics: Sendable {
   /// called on any thread.
   public func setStalled(_ isStalled: Bool) { stalled.store(isStalled, ordering: .relaxed) }
 
-  /// Counts a record for the decision log (see `MetricsSnapshot.decisions`). May be called on any thread.
+  /// Counts a record for the decision log and its findings. May be called on any thread.
   ///
-  /// - Parameters:
-  ///   - decision: The decision.
-  ///   - endpoint: The endpoint whose rules were applied.
-  ///   - client: The id of a client of the policy; `nil` for other clients.
-  ///   - rule: The id of the rule that refused the request, or would have refused it in enforce mode.
-  public func decided(_ decision: DecisionKind, at endpoint: DecisionEndpoint, client: String?, rule: String?) {
-    let label = client.map(clients.label(for:)) ?? "unknown"
-    let labels = DecisionLabels(endpoint: endpoint, client: label, rule: rule ?? "", decision: decision)
-    decisions.withLock { $0[labels, default: 0] += 1 }
+  /// - Parameter isListed: True if the policy lists the client of the record.
+  public func decided(_ record: DecisionRecord, isListed: Bool) {
+    let client = clients.add(record, isListed: isListed)
+    let labels = DecisionLabels(
+      endpoint: record.endpoint, client: client, rule: record.rule ?? "", decision: record.decision)
+    decisions.withLock { $0.add(labels, at: record.time) }
+    guard !record.findings.isEmpty else { return }
+    findings.withLock { counts in
+      for finding in record.findings { counts[FindingLabels(client: client, finding: finding), default: 0] += 1 }
+    }
   }
 
-  /// Counts the findings of a record for the decision log. May be called on any thread.
+  /// Counts a request that is refused because the decision log has no room for its record. May be called on any thread.
   ///
-  /// - Parameter client: The id of a client of the policy; `nil` for other clients.
-  public func found(_ findings: [String], client: String?) {
-    guard !findings.isEmpty else { return }
-    let label = client.map(clients.label(for:)) ?? "unknown"
-    self.findings.withLock { counts in
-      for finding in findings { counts[FindingLabels(client: label, finding: finding), default: 0] += 1 }
-    }
+  /// - Parameter rule: The id of the rule about the log.
+  public func refusedUnlogged(at endpoint: DecisionEndpoint, rule: String, time: Timestamp) {
+    let labels = DecisionLabels(endpoint: endpoint, client: ClientUses.unknown, rule: rule, decision: .reject)
+    decisions.withLock { $0.add(labels, at: time) }
   }
 
   /// Counts a check of an access token for a resource server. May be called on any thread.
@@ -165,14 +185,24 @@ public final class WorkerMetrics: Sendable {
     snapshot.listenersPaused += paused > resumed ? paused - resumed : 0
     snapshot.workers += 1
     snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
-    let decisionCounts = decisions.withLock { $0 }
-    snapshot.decisions.merge(decisionCounts, uniquingKeysWith: +)
+    for (labels, entry) in decisions.withLock({ $0.entries }) {
+      snapshot.decisions[labels, default: 0] += entry.count
+      let last = snapshot.lastDecisions[labels]?.milliseconds ?? 0
+      snapshot.lastDecisions[labels] = Timestamp(milliseconds: max(last, entry.last.milliseconds))
+    }
     let findingCounts = findings.withLock { $0 }
     snapshot.findings.merge(findingCounts, uniquingKeysWith: +)
     let tokenCheckCounts = tokenChecks.withLock { $0 }
     snapshot.tokenChecks.merge(tokenCheckCounts, uniquingKeysWith: +)
     let documentFetchCounts = documentFetches.withLock { $0 }
     snapshot.documentFetches.merge(documentFetchCounts, uniquingKeysWith: +)
+  }
+
+  /// Adds the decisions of the latest minutes to `activity`.
+  func add(to activity: inout DecisionActivity) {
+    for minute in decisions.withLock({ $0.minutes.recorded }) {
+      activity.recent[minute.minute, default: DecisionMinute(minute: minute.minute)] += minute
+    }
   }
 
   private static func index(_ handling: Handling) -> Int {

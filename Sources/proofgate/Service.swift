@@ -126,7 +126,7 @@ final class Service {
       throw StartFailure(text: "the log file \(path) cannot be written: \(error); name another with --log")
     }
     let status = ProcessStatus(
-      version: Version.number, metrics: metrics, policy: policy,
+      version: Version.number, libraries: Version.libraries, metrics: metrics, policy: policy,
       startTime: SystemClock.timestamp())
     var admin: AdminServer?
     if let address = policy.gateway.admin {

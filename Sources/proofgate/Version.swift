@@ -9,18 +9,16 @@ import YAML
 enum Version {
   static let number = "0.1.0"
 
-  /// The versions of the program and of its libraries, one per line. With them, an operator can check whether a
-  /// security advisory about a library applies to this binary.
-  static var text: String {
-    """
-    proofgate \(number)
-    \(CryptographyLibrary.version)
-    nghttp2 \(HTTP2Library.version)
-    SQLite \(Database.libraryVersion)
-    hiredis \(RESPLibrary.version)
-    libyaml \(YAMLLibrary.version)
-    glibc \(ProcessControl.libraryVersion)
-    Swift \(_SwiftStdlibVersion.current)
-    """
+  /// The names and versions of the libraries. With them, an operator can check whether a security advisory about a
+  /// library applies to this binary.
+  static var libraries: [String] {
+    [
+      CryptographyLibrary.version, "nghttp2 \(HTTP2Library.version)", "SQLite \(Database.libraryVersion)",
+      "hiredis \(RESPLibrary.version)", "libyaml \(YAMLLibrary.version)", "glibc \(ProcessControl.libraryVersion)",
+      "Swift \(_SwiftStdlibVersion.current)",
+    ]
   }
+
+  /// The versions of the program and of its libraries, one per line.
+  static var text: String { (["proofgate \(number)"] + libraries).joined(separator: "\n") }
 }

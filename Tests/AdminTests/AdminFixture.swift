@@ -18,7 +18,8 @@ struct AdminFixture {
     upstream = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
     let metrics = MetricsRegistry(workers: 1, policyVersion: "v1")
     let policy = try policy(upstream.port)
-    status = ProcessStatus(version: "0.0.1", metrics: metrics, policy: policy, startTime: 0)
+    status = ProcessStatus(
+      version: "0.0.1", libraries: ["zlib 1.2"], metrics: metrics, policy: policy, startTime: 0)
     server = try await AdminServer(
       address: try #require(Address(literal: "127.0.0.1", port: 0)), status: status,
       upstream: .host("127.0.0.1", port: policy.upstream.origin.port))

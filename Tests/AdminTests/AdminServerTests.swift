@@ -198,57 +198,6 @@ struct AdminServerTests {
     await admin.stop()
   }
 
-  @Test("The status page shows the policy in force and the decisions, and no secret (I-secrets)")
-  func statusPage() async throws {
-    let admin = try await AdminFixture()
-    admin.status.metrics.workers[0].decided(.reject, at: .token, client: nil, rule: "verifier-mismatch")
-    admin.status.replacePolicy(try AdminFixture.policy(upstreamPort: 1, version: "v2"))
-    let text = Fetch.text(try await Fetch.get(admin.port, "/"))
-    #expect(text.contains("policy       v2"))
-    #expect(text.contains("clients      1, 1 of them observed"))
-    #expect(text.contains("token          reject   verifier-mismatch"))
-    #expect(!text.contains("very-secret"))
-    await admin.stop()
-  }
-
-  @Test("The status page shows the entries of the store by kind, and why the store does not answer")
-  func storeOnStatusPage() async throws {
-    let admin = try await AdminFixture()
-    let before = Fetch.text(try await Fetch.get(admin.port, "/"))
-    #expect(before.contains("store        memory\n"))
-    #expect(before.contains("stored entries by kind\n  unknown\n"))
-    admin.status.metrics.setStoreMeasurement {
-      [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: 1_000, evictions: 0, refusals: 2)]
-    }
-    admin.status.metrics.setStoreActivityMeasurement {
-      StoreActivitySeries(
-        engine: "file", epoch: "1", outage: "the disk is full", buckets: [UInt64](repeating: 0, count: 21),
-        nanoseconds: 0, failures: [])
-    }
-    let text = Fetch.text(try await Fetch.get(admin.port, "/"))
-    #expect(text.contains("store        file, does not answer: the disk is full\n"))
-    #expect(text.contains("  3          claim    240 bytes, 24 % of its share, 0 evicted, 2 refused\n"))
-    await admin.stop()
-  }
-
-  @Test("The status page shows the age of counted figures, and why there are none")
-  func countOnStatusPage() async throws {
-    let admin = try await AdminFixture()
-    admin.status.metrics.setStoreCountMeasurement { StoreCountSeries(age: nil, problem: nil) }
-    let first = Fetch.text(try await Fetch.get(admin.port, "/"))
-    #expect(first.contains("  unknown: the keys of the server are being counted, see this page again later\n"))
-    admin.status.metrics.setStoreCountMeasurement { StoreCountSeries(age: nil, problem: "NOPERM scan") }
-    #expect(Fetch.text(try await Fetch.get(admin.port, "/")).contains("  unknown: NOPERM scan\n"))
-    admin.status.metrics.setStoreMeasurement {
-      [StoreSeries(kind: "claim", entries: 3, bytes: 240, share: nil, evictions: 0, refusals: 0)]
-    }
-    admin.status.metrics.setStoreCountMeasurement { StoreCountSeries(age: 75, problem: "no reply in time") }
-    let text = Fetch.text(try await Fetch.get(admin.port, "/"))
-    #expect(text.contains("  3          claim    240 bytes\n"))
-    #expect(text.contains("  counted 1 min 15 s ago; the latest count failed: no reply in time\n"))
-    await admin.stop()
-  }
-
   @Test("Only GET and HEAD are accepted", arguments: ["POST", "PUT", "DELETE", "OPTIONS"])
   func methods(_ method: String) async throws {
     let admin = try await AdminFixture()

@@ -141,6 +141,9 @@ struct ReloadTests {
     try folder.write("policy.yaml", wrong.text)
     let refused = try await reload(422)
     #expect(refused.result == "errors" && refused.policy == adopted.policy)
+    let status = Fetch.text(try await Fetch.get(port, "/status.json"))
+    #expect(status.contains(#""reason":"admin","result":"errors""#) && status.contains("publik"))
+    #expect(status.contains("OpenSSL") && status.contains("\"version\":\"\(adopted.policy)\""))
     #expect(refused.errors.contains { $0.contains("`type` cannot be `publik`") })
 
     wrong = policy

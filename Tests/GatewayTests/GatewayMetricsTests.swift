@@ -51,6 +51,21 @@ struct GatewayMetricsTests {
     }
   }
 
+  @Test("A decision counts in its minute, and for its client with the rule and the record of the log")
+  func activity() async throws {
+    try await GatewayFixture.run { gateway in
+      #expect(try await gateway.post("/token", ["grant_type": "password", "client_id": "n1"]).status == 400)
+      #expect(try await gateway.get("/authorize?client_id=nobody-knows").status == 400)
+      let activity = gateway.metrics.activity()
+      #expect(activity.recent.values.reduce(0) { $0 + $1.rejected } == 2)
+      let listed = try #require(activity.clients["n1"])
+      #expect(listed.isListed && listed.requests == 1 && listed.refused == 1)
+      let refusal = try #require(listed.refusals.first)
+      #expect(refusal.value.count == 1 && refusal.value.example.rule == refusal.key)
+      #expect(activity.clients["nobody-knows"]?.isListed == false)
+    }
+  }
+
   @Test("An upstream that becomes unreachable gives one notice, and its return gives another")
   func upstreamNotices() async throws {
     let told = Mutex<[String]>([])

@@ -195,11 +195,11 @@ struct MetricsTests {
   @Test("Decisions are counted by endpoint, client, rule and decision, over all workers")
   func decisions() {
     for worker in registry.workers {
-      worker.decided(.reject, at: .authorization, client: "mail", rule: "pkce-required")
+      worker.decide(.reject, at: .authorization, client: "mail", rule: "pkce-required")
     }
-    registry.workers[0].decided(.forward, at: .token, client: "mail", rule: nil)
-    registry.workers[0].decided(.reject, at: .authorization, client: nil, rule: "client-unknown")
-    registry.workers[0].decided(.wouldReject, at: .authorization, client: "a\"b\\c\nd", rule: "state-required")
+    registry.workers[0].decide(.forward, client: "mail")
+    registry.workers[0].decide(.reject, at: .authorization, client: "x", isListed: false, rule: "client-unknown")
+    registry.workers[0].decide(.wouldReject, at: .authorization, client: "a\"b\\c\nd", rule: "state-required")
     #expect(
       lines("proofgate_decisions_total") == [
         #"proofgate_decisions_total{endpoint="authorization",client="a\"b\\c\nd",rule="state-required",decision="would_reject"} 1"#,
@@ -212,10 +212,10 @@ struct MetricsTests {
   @Test("Findings are counted by client and name without their details, and those of observe mode by rule")
   func findings() {
     let worker = registry.workers[0]
-    worker.found(["state-missing", "redirect-uri-differs:2:17"], client: "mail")
-    worker.found(["would-reject:pkce-required", "identity-field-dropped:x-real-ip"], client: nil)
-    registry.workers[1].found(["would-reject:pkce-required", "state-missing"], client: nil)
-    worker.found([], client: "silent")
+    worker.decide(.forward, client: "mail", findings: ["state-missing", "redirect-uri-differs:2:17"])
+    worker.decide(.forward, client: nil, findings: ["would-reject:pkce-required", "identity-field-dropped:x-real-ip"])
+    registry.workers[1].decide(.forward, client: nil, findings: ["would-reject:pkce-required", "state-missing"])
+    worker.decide(.forward, client: "silent")
     #expect(
       lines("proofgate_findings_total") == [
         #"proofgate_findings_total{client="mail",finding="redirect-uri-differs",rule=""} 1"#,
@@ -240,9 +240,9 @@ struct MetricsTests {
   @Test("At most 1,000 clients have series of their own, over all workers; the others share one")
   func cardinality() {
     for number in 0..<3000 {
-      registry.workers[number % 2].decided(.forward, at: .token, client: "client-\(number)", rule: nil)
+      registry.workers[number % 2].decide(.forward, client: "client-\(number)")
     }
-    registry.workers[0].decided(.forward, at: .token, client: "client-1", rule: nil)
+    registry.workers[0].decide(.forward, client: "client-1")
     let decisions = registry.snapshot().decisions
     #expect(decisions.count == 1001)
     #expect(decisions.values.reduce(0, +) == 3001)
@@ -272,7 +272,7 @@ struct MetricsTests {
 
   @Test("Every sample belongs to a family that was announced once, with help and type")
   func format() {
-    registry.workers[0].decided(.forward, at: .token, client: "mail", rule: nil)
+    registry.workers[0].decide(.forward, client: "mail")
     let text = render(ProcessFacts.current())
     var family: Substring = ""
     var families: Set<Substring> = []

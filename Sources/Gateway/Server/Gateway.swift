@@ -320,27 +320,23 @@ public final class Gateway: RequestHandler {
   ///   - status: The status of the gateway's response; 0 if the gateway does not answer the request itself.
   ///   - began: The start of the work on the request, in nanoseconds of the monotonic clock.
   func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
-    metrics.decided(
-      trail.decision, at: trail.endpoint, client: trail.clientIsConfigured ? trail.client : nil,
-      rule: trail.rejection?.ruleID)
-    metrics.found(trail.findings, client: trail.clientIsConfigured ? trail.client : nil)
-    resources.log.append(
-      DecisionRecord(
-        time: SystemClock.timestamp(),
-        request: trail.requestID,
-        flow: trail.flow, trace: trail.trace?.traceID, transaction: trail.transaction?.description,
-        family: trail.family?.description, endpoint: trail.endpoint,
-        client: trail.client, decision: trail.decision, step: trail.decision == .reject ? nil : trail.step,
-        grant: trail.grant, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
-        findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
-        upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
-        peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed),
-      worker: worker, isKept: keepsAllLines)
+    let record = DecisionRecord(
+      time: SystemClock.timestamp(),
+      request: trail.requestID,
+      flow: trail.flow, trace: trail.trace?.traceID, transaction: trail.transaction?.description,
+      family: trail.family?.description, endpoint: trail.endpoint,
+      client: trail.client, decision: trail.decision, step: trail.decision == .reject ? nil : trail.step,
+      grant: trail.grant, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
+      findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
+      upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
+      peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed)
+    metrics.decided(record, isListed: trail.clientIsConfigured)
+    resources.log.append(record, worker: worker, isKept: keepsAllLines)
   }
 
   /// Counts a request that is refused because its decision could not be logged. It has no line.
   func countUnlogged(at endpoint: DecisionEndpoint) {
-    metrics.decided(.reject, at: endpoint, client: nil, rule: Rejection.logUnavailable.ruleID)
+    metrics.refusedUnlogged(at: endpoint, rule: Rejection.logUnavailable.ruleID, time: SystemClock.timestamp())
   }
 
   // MARK: Failures of the proxy

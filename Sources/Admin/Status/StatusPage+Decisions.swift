@@ -1,0 +1,202 @@
+import Markup
+import Time
+
+/// The decisions over time, the refusals and the durations.
+extension StatusPage {
+  private typealias Outcome = (style: String, name: String, count: KeyPath<StatusReport.Outcomes, UInt64>)
+
+  private var outcomes: [Outcome] {
+    [
+      ("passed", "Passed", \.passed), ("refused", "Refused", \.refused), ("would", "Would be refused", \.wouldRefuse),
+      ("unjudged", "Not observable", \.notObservable),
+    ]
+  }
+
+  var decisionsSection: HTML {
+    let decisions = report.decisions
+    let chart = DecisionChart(report)
+    let legend: [HTML] = outcomes.map { outcome in
+      """
+      <li><span class="key \(outcome.style)"></span>\(outcome.name) \
+      <strong>\(StatusFigures.number(decisions.recent[keyPath: outcome.count]))</strong></li>
+
+      """
+    }
+    let hours = decisions.recentMinutes / 60
+    let label = outcomes.map { "\($0.name.lowercased()) \(decisions.recent[keyPath: $0.count])" }.joined(
+      separator: ", ")
+    let span = Seconds(decisions.recentMinutes * 60)
+    let marks: [HTML] = (0...4).map { quarter in
+      let back = span.count * (4 - quarter) / 4
+      return "<span>\(StatusFigures.clock(UnixTime(seconds: now.seconds - Int64(back))))</span>"
+    }
+    let empty: HTML? =
+      decisions.recent.total == 0 ? "<p class=\"soft\">No request was judged in this time.</p>\n" : nil
+    return section(
+      "decisions", "Decisions per minute, last \(hours) hours",
+      """
+      <ul class="legend">
+      \(legend)</ul>
+      <div class="plot">
+      <span class="scale" aria-hidden="true">\(StatusFigures.number(chart.maximum))</span>
+      <span class="scale half" aria-hidden="true">\(StatusFigures.number(chart.maximum / 2))</span>
+      \(chart.svg(label: "Decisions of each of the last \(decisions.recentMinutes) minutes. In all: \(label)."))\
+      <div class="axis" aria-hidden="true">\(marks)</div>
+      </div>
+      \(empty)\(figures)
+      """)
+  }
+
+  /// The numbers behind the chart, and those since the start.
+  private var figures: HTML {
+    var parts: [(start: UnixTime, outcomes: StatusReport.Outcomes)] = []
+    for minute in report.decisions.minutes {
+      let start = UnixTime(seconds: minute.start.time.seconds / 600 * 600)
+      if parts.last?.start == start {
+        parts[parts.count - 1].outcomes += minute.outcomes
+      } else {
+        parts.append((start, minute.outcomes))
+      }
+    }
+    let recent: [HTML] = parts.reversed().map { row("From \(StatusFigures.clock($0.start)) UTC", $0.outcomes) }
+    let endpoints: [HTML] = report.decisions.endpoints.map { row($0.endpoint, $0.outcomes) }
+    return """
+      <details data-key="figures"><summary>The figures as tables</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="Tables of decisions">
+      \(table("Ten minutes", recent))\(table("Endpoint, since the start", endpoints + [row("All", report.decisions.total)]))\
+      </div>
+      </details>
+
+      """
+  }
+
+  private func table(_ title: String, _ rows: [HTML]) -> HTML {
+    let names: [HTML] = outcomes.map { "<th scope=\"col\" class=\"number\">\($0.name)</th>" }
+    return """
+      <table><thead><tr><th scope="col">\(title)</th>\(names)</tr></thead>
+      <tbody>
+      \(rows)</tbody></table>
+
+      """
+  }
+
+  private func row(_ name: String, _ counts: StatusReport.Outcomes) -> HTML {
+    let cells: [HTML] = outcomes.map {
+      "<td class=\"number\">\(StatusFigures.number(counts[keyPath: $0.count]))</td>"
+    }
+    return "<tr><th scope=\"row\">\(name)</th>\(cells)</tr>\n"
+  }
+
+  /// The number of rules that are shown at once.
+  private static let shownRefusals = 8
+
+  var refusalsSection: HTML {
+    guard !report.refusals.isEmpty else {
+      return section(
+        "refusals", "Top refusals", "<p class=\"soft\">No rule has refused a request since the start.</p>\n")
+    }
+    let most = report.refusals.first.map { max(1, $0.refused + $0.wouldRefuse) } ?? 1
+    let rows: [HTML] = report.refusals.map { refusal in
+      """
+      <li>
+      <a href="\(url: refusal.url)" rel="noopener noreferrer">\(refusal.rule)</a>
+      <span class="number">\(StatusFigures.number(refusal.refused + refusal.wouldRefuse))</span>
+      \(bar([("refused", refusal.refused), ("would", refusal.wouldRefuse)], of: most))\
+      <small>\(StatusPage.summary(of: refusal)), last \(age(refusal.last))</small>
+      </li>
+
+      """
+    }
+    let (first, rest) = (Array(rows.prefix(StatusPage.shownRefusals)), Array(rows.dropFirst(StatusPage.shownRefusals)))
+    let more: HTML? =
+      rest.isEmpty
+      ? nil
+      : """
+      <details data-key="more-refusals"><summary>\(rest.count) more rules</summary>
+      <ol class="bars">
+      \(rest)</ol>
+      </details>
+
+      """
+    return section(
+      "refusals", "Top refusals",
+      """
+      <p class="soft">Since the start. Each name leads to the page that explains the rule.</p>
+      <ol class="bars">
+      \(first)</ol>
+      \(more)
+      """)
+  }
+
+  private static func summary(of refusal: StatusReport.Refusal) -> String {
+    let parts = [(refusal.refused, "refused"), (refusal.wouldRefuse, "would be refused")]
+    return parts.filter { $0.0 > 0 }.map { "\(StatusFigures.number($0.0)) \($0.1)" }.joined(separator: ", ")
+  }
+
+  /// Returns a horizontal bar with parts, for numbers that the text next to it names.
+  func bar(_ parts: [(style: String, count: UInt64)], of whole: UInt64) -> HTML {
+    var start = 0
+    let rectangles: [HTML] = parts.filter { $0.count > 0 }.map { style, count in
+      let width = max(8, Int(Double(count) / Double(max(1, whole)) * 1_000))
+      defer { start += width }
+      return "<rect class=\"\(style)\" x=\"\(start)\" width=\"\(width)\" height=\"10\"/>"
+    }
+    return """
+      <svg class="bar" viewBox="0 0 1000 10" preserveAspectRatio="none" aria-hidden="true">\(rectangles)</svg>
+
+      """
+  }
+
+  var latencySection: HTML {
+    let measured = report.latency.filter { $0.count > 0 }
+    guard !measured.isEmpty else {
+      return section("latency", "Latency", "<p class=\"soft\">No request has ended since the start.</p>\n")
+    }
+    let rows: [HTML] = measured.map { latency in
+      """
+      <tr><th scope="row">\(StatusPage.title(ofLatency: latency.name))\
+      <small>\(StatusFigures.number(latency.count)) requests</small>\(histogram(latency.buckets))</th>\
+      <td class="number">\(StatusFigures.milliseconds(latency.median))</td>\
+      <td class="number">\(StatusFigures.milliseconds(latency.p95))</td>\
+      <td class="number">\(StatusFigures.milliseconds(latency.p99))</td></tr>
+
+      """
+    }
+    return section(
+      "latency", "Latency",
+      """
+      <p class="soft">Since the start, estimated from the histograms of the metrics.</p>
+      <table><thead><tr><th scope="col">Requests</th><th scope="col" class="number">Median</th>\
+      <th scope="col" class="number">95 %</th><th scope="col" class="number">99 %</th></tr></thead>
+      <tbody>
+      \(rows)</tbody></table>
+
+      """)
+  }
+
+  private static func title(ofLatency name: String) -> String {
+    switch name {
+    case "pass": "Passed unjudged"
+    case "forward": "Judged and forwarded"
+    case "answer": "Answered by the gateway"
+    case "refuse": "Refused"
+    case "upstream": "Server, to its first byte"
+    case "store": "Store"
+    default: name
+    }
+  }
+
+  /// Returns the distribution of durations as bars, from the fastest to the slowest bucket.
+  private func histogram(_ buckets: [UInt64]) -> HTML {
+    let most = max(1, buckets.max() ?? 1)
+    var path = ""
+    for (index, count) in buckets.enumerated() where count > 0 {
+      let height = max(6, Int(Double(count) / Double(most) * 100))
+      path += "M\(index * 10) 100h9v-\(height)h-9z"
+    }
+    return """
+      <svg class="histogram" viewBox="0 0 \(buckets.count * 10) 100" preserveAspectRatio="none" aria-hidden="true">\
+      <path class="grid" d="M0 100H\(buckets.count * 10)"/><path class="passed" d="\(path)"/></svg>
+      """
+  }
+}
