@@ -15,6 +15,11 @@ enum StatusFigures {
 
   static func number(_ value: Int) -> String { number(UInt64(clamping: value)) }
 
+  /// Returns the number with a noun, which gets its plural form.
+  static func counted(_ count: Int, _ noun: String) -> String { "\(number(count)) \(noun)\(count == 1 ? "" : "s")" }
+
+  static func requests(_ count: Int) -> String { counted(count, "request") }
+
   /// Returns the part of a whole in percent.
   static func percent(_ part: UInt64, of whole: UInt64) -> String {
     guard part > 0, whole > 0 else { return "0 %" }

@@ -29,8 +29,9 @@ extension StatusPage {
       state: .enforced, title: "Enforced", style: "good", explanation: "The rules are carried out."),
   ]
 
-  /// The number of clients above which a group is closed.
-  private static let openGroup = 12
+  /// The number of clients above which a group is closed. That of the clients that are not ready stays open for longer,
+  /// because it is what the operator looks for.
+  private static let (openGroup, openNotReady) = (12, 60)
 
   var clientsSection: HTML {
     guard !report.clients.isEmpty else {
@@ -40,7 +41,9 @@ extension StatusPage {
     let groups: [HTML] = StatusPage.groups.compactMap { group in
       let members = report.clients.filter { $0.state == group.state }
       guard !members.isEmpty else { return nil }
-      let isOpen = members.count <= StatusPage.openGroup && group.state != .enforced
+      let isOpen =
+        members.count <= (group.state == .notReady ? StatusPage.openNotReady : StatusPage.openGroup)
+        && group.state != .enforced
       let rows: [HTML] = members.map { row($0, group) }
       return """
         <details class="group" data-key="group \(group.state.rawValue)"\(isOpen ? " open" : nil)>
@@ -77,7 +80,7 @@ extension StatusPage {
     let seen: HTML? = client.last.map { "<span>last \(age($0))</span>" }
     let head: HTML = """
       <code>\(visible: client.client)</code>
-      <span class="counts"><span>\(StatusFigures.number(client.requests)) requests</span>\(refusedPart(client))\
+      <span class="counts"><span>\(StatusFigures.requests(client.requests))</span>\(refusedPart(client))\
       \(seen)</span>
       """
     guard client.requests > 0 else { return "<div class=\"client plain\">\(head)</div>\n" }
@@ -86,7 +89,7 @@ extension StatusPage {
       return """
         <div>
         <dt><a href="\(url: "\(report.rulesURL)/\(rule.rule)")" rel="noopener noreferrer">\(rule.rule)</a></dt>
-        <dd>\(StatusFigures.number(rule.requests)) requests\(span(rule.first, rule.last))</dd>
+        <dd>\(StatusFigures.requests(rule.requests))\(span(rule.first, rule.last))</dd>
         \(example)</div>
 
         """

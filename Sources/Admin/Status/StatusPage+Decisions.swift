@@ -155,7 +155,7 @@ extension StatusPage {
     let rows: [HTML] = measured.map { latency in
       """
       <tr><th scope="row">\(StatusPage.title(ofLatency: latency.name))\
-      <small>\(StatusFigures.number(latency.count)) requests</small>\(histogram(latency.buckets))</th>\
+      <small>\(StatusFigures.requests(Int(clamping: latency.count)))</small>\(histogram(latency.buckets))</th>\
       <td class="number">\(StatusFigures.milliseconds(latency.median))</td>\
       <td class="number">\(StatusFigures.milliseconds(latency.p95))</td>\
       <td class="number">\(StatusFigures.milliseconds(latency.p99))</td></tr>

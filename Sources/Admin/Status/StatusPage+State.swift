@@ -34,11 +34,6 @@ extension StatusPage {
             ? "complete"
             : "\(StatusFigures.number(traffic.droppedLogLines)) lines dropped, "
               + "\(StatusFigures.number(traffic.failedLogWrites)) writes failed")))
-    rows.append(
-      entry(
-        "Event loops",
-        mark(report.program.stalledWorkers == 0, "\(report.program.workers), \(report.program.stalledWorkers) stalled"))
-    )
     return section("health", "Health", "<dl class=\"facts\">\n\(rows)</dl>\n")
   }
 
@@ -116,7 +111,8 @@ extension StatusPage {
       lines.isEmpty
       ? nil
       : """
-      <details data-key="reload"><summary>\(reload.changes.count) changed decisions, \(reload.warnings.count) warnings</summary>
+      <details data-key="reload"><summary>\(StatusFigures.counted(reload.changes.count, "changed decision")), \
+      \(StatusFigures.counted(reload.warnings.count, "warning"))</summary>
       <ul class="plain">
       \(items)</ul>
       </details>

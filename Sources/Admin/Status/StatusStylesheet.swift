@@ -95,6 +95,7 @@ enum StatusStylesheet {
     .would { fill: var(--would); }
     .unjudged { fill: var(--unjudged); }
     .plot { position: relative; margin-top: 1.25rem; padding-inline-end: 2.5rem; }
+    .plot + .soft { margin-top: .75rem; }
     .chart { display: block; width: 100%; height: 10rem; }
     .grid { fill: none; stroke: var(--line); stroke-width: 1px; vector-effect: non-scaling-stroke; }
     .scale { position: absolute; top: 0; left: calc(100% - 2rem); transform: translateY(-50%); font-size: .75rem; color: var(--soft); }
