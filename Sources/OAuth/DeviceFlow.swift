@@ -71,8 +71,9 @@ public struct DeviceFlow: Sendable, Equatable {
     case approved(codeDigest: [UInt8])
     /// The user has denied, or has approved a second sign-in.
     case ended
-    /// The device has received its tokens, or the upstream has refused the code.
-    case redeemed
+    /// The upstream has issued tokens for the code, or has refused it. The value is the digest of the code, from which
+    /// the login of the tokens follows; empty if it is not known.
+    case redeemed(codeDigest: [UInt8])
   }
 
   /// The initial number of seconds between two polls (RFC 8628, section 3.2).

@@ -10,6 +10,12 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
   /// The first 16 bytes of the digest.
   public let bytes: [UInt8]
 
+  /// Wraps a digest; `nil` if there are not exactly 16 bytes.
+  public init?(bytes: [UInt8]) {
+    guard bytes.count == TransactionID.byteCount else { return nil }
+    self.bytes = bytes
+  }
+
   /// Computes the identifier of a code.
   public init(of code: Secret) {
     var text = Array(code.reveal().utf8)

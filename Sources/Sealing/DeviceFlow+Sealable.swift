@@ -59,7 +59,7 @@ extension DeviceFlow: Sealable {
       case .bound(let browserHash): (1, browserHash)
       case .approved(let codeDigest): (2, codeDigest)
       case .ended: (3, [])
-      case .redeemed: (4, [])
+      case .redeemed(let codeDigest): (4, codeDigest)
       }
     payload.writeByte(number)
     payload.writeByte(UInt8(data.count))
@@ -91,7 +91,7 @@ extension DeviceFlow: Sealable {
     case 1: state = .bound(browserHash: data)
     case 2: state = .approved(codeDigest: data)
     case 3: state = .ended
-    case 4: state = .redeemed
+    case 4: state = .redeemed(codeDigest: data)
     default: throw PayloadError()
     }
     let clientID = ClientID(try payload.readText())

@@ -35,6 +35,12 @@ extension RefreshLedger {
     throw .unavailable("the store keeps beginning other epochs")
   }
 
+  /// Returns true if no refresh token of the family has been used, and the family has not ended. Only for a family that
+  /// began in the present epoch of the store.
+  public func isUnused(_ family: TransactionID, now: UnixTime) async throws(StoreError) -> Bool {
+    try await store.get(RefreshLedger.key(family), now: now) == nil
+  }
+
   /// Records in an ended family that the caller of `claim` or `dutyIfEnded(_:now:)` revokes the token of `use` upstream.
   /// Returns false, and changes nothing, if `old` is no longer the value in the store.
   func markRevoked(

@@ -10,7 +10,7 @@ public enum StoreKind: UInt8, Sendable, CaseIterable {
   case family = 0x66
   /// The sealed tokens that are revoked if a code is replayed.
   case tokens = 0x74
-  /// The sealed answer to a refresh, kept for a repeat of the request.
+  /// The sealed answer to a refresh or to the poll of a device, kept for a repeat of the request.
   case answer = 0x61
   /// A sealed state, represented by a short handle.
   case state = 0x68
@@ -62,7 +62,7 @@ extension StoreKind {
   /// The properties of this kind. The `switch` is the table of all kinds.
   ///
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
-  /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window`,
+  /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window` or a minute,
   /// a state as long as its transaction, a pushed request for 90 seconds, the entries of a device flow as long as its
   /// device code (`device_code_lifetime`), and the record of an access token as long as the token. Some entries live
   /// longer by the tolerance

@@ -31,8 +31,10 @@ struct DeviceStoreTests {
     #expect(decided.status == 200, "\(decided.text)")
     let tokens = try await first.poll(started)
     #expect(tokens.status == 200, "\(tokens.text)")
-    try await second.expectTokenRefusal(second.pollForm(started.deviceCode), "invalid_grant")
+    let repeated = try await second.poll(started)
+    #expect(repeated.text == tokens.text)
     try await expectStatus(200, of: second.refresh(tokens.refreshToken(), "tv1"))
+    try await first.expectTokenRefusal(first.pollForm(started.deviceCode), "invalid_grant")
     #expect(first.upstreamTokenForms.filter { $0["grant_type"] == "authorization_code" }.count == 1)
   }
 

@@ -127,19 +127,18 @@ struct ForwardedDeviceTests {
   }
 
   @Test(
-    "8628-3.5-success-once: of two polls at the same time one gets tokens, even from a server that would repeat them")
+    "8628-3.5-success-once: two polls at the same time get the same tokens, even from a server that would issue others")
   func successOnce() async throws {
     try await GatewayFixture.run(Self.policy(), quirks: .with { $0.acceptsDeviceCodesAgain = true }) { gateway in
       let started = try await start(gateway)
       try await decide("yes", started, at: gateway)
       async let first = gateway.poll(started)
       async let second = gateway.poll(started)
-      let responses = try await [first, second].sorted { $0.status < $1.status }
-      #expect(responses.map(\.status) == [200, 400])
-      try #require(responses.last).expectTokenError(400, "invalid_grant")
+      let (tokens, repeated) = try await (first, second)
+      #expect(tokens.status == 200 && tokens.text == repeated.text, "\(tokens.text) \(repeated.text)")
+      gateway.clock.advance(by: 60)
       try await gateway.expectTokenRefusal(gateway.pollForm(started.deviceCode), "invalid_grant")
       #expect(forms(gateway, "/token").count == 1)
-      let tokens = try #require(responses.first)
       try await expectStatus(200, of: gateway.refresh(tokens.refreshToken(), "tv1"))
     }
   }

@@ -144,9 +144,9 @@ struct DeviceRuleTests {
     let poll = try devicePoll("tv1")
     let decided = Enforcement.decideDevicePoll(poll, opened: .value(deviceCode), now: Fixture.now)
     let pollPermit = try #require(decided.permit)
-    let permit = try #require(Enforcement.upstreamPoll(poll, pollPermit, policy: Fixture.policy()))
+    let permit = try #require(Enforcement.upstreamPoll(pollPermit, policy: Fixture.policy()))
     #expect(permit.redeemed == .deviceCode)
-    #expect(permit.isDeviceFlow && permit.sealsRefreshToken)
+    #expect(permit.sealsRefreshToken)
     #expect(permit.upstream.authorization != nil)
     let body = permit.upstream.body.reveal()
     #expect(body.contains("device_code=upstream-device") && !body.contains("sealed"))
@@ -178,9 +178,11 @@ struct DeviceRuleTests {
   func redemption() throws {
     var code = Fixture.code
     let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
-    let poll = try devicePoll("n1")
+    var deviceCode = Self.deviceCode
+    deviceCode.clientID = ClientID("n1")
+    let poll = try #require(try self.poll("n1", .value(deviceCode)).permit)
     let permit = try #require(Enforcement.decideDeviceRedemption(poll, code: code, policy: policy).permit)
-    #expect(permit.isDeviceFlow)
+    #expect(permit.redeemed == .codeOfDevice)
     #expect(permit.sealsRefreshToken)
     #expect(permit.upstream.authorization != nil)
     #expect(permit.upstream.body.reveal().contains("code=upstream-code"))

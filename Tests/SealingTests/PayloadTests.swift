@@ -156,7 +156,8 @@ struct PayloadTests {
       clientID: ClientID("tv"), scope: Scope(parsing: "read mail"), userCode: try #require(UserCode(typed: "WDJBMJHT")),
       network: "192.0.2.0/24", start: 1_795_000_000, expiry: 1_795_000_600)
     let states: [DeviceFlow.State] = [
-      .pending, .bound(browserHash: Array(0..<32)), .approved(codeDigest: Array(0..<16)), .ended, .redeemed,
+      .pending, .bound(browserHash: Array(0..<32)), .approved(codeDigest: Array(0..<16)), .ended,
+      .redeemed(codeDigest: Array(0..<16)), .redeemed(codeDigest: []),
     ]
     for state in states {
       flow.state = state

@@ -21,6 +21,12 @@ public struct DevicePoll: Sendable {
   public let deviceCode: Secret
   let authentication: ClientAuthentication
   let parameters: FormParameters
+
+  /// The credentials of the request that redeems the code. The device code, which is sealed to the client, proves the
+  /// identity of the client.
+  var credentials: UpstreamCredentials {
+    UpstreamCredentials(client: client, authentication: authentication, isProven: true)
+  }
 }
 
 /// The facts for the rules on a poll, after the gateway has decrypted the device code.
@@ -32,10 +38,19 @@ struct DevicePollContext: Sendable {
 
 /// Permission to look up the flow of a poll. Only `Enforcement` can create it.
 public struct DevicePollPermit: Sendable {
-  /// The client of the flow.
-  public let client: Client
   /// The content of the device code.
   public let deviceCode: DeviceCode
+  let poll: DevicePoll
+
+  /// The client of the flow.
+  public var client: Client { poll.client }
+  /// The device code as presented.
+  public var presentedCode: Secret { poll.deviceCode }
+  /// A request with nothing but the credentials that the upstream gets for this poll. Perhaps only the upstream can
+  /// compare them, so a repeated poll gets a kept response only with the same credentials as the first one.
+  public var credentialsForUpstream: UpstreamTokenRequest {
+    UpstreamTokenRequest(poll.credentials, parameters: poll.parameters, entries: [])
+  }
 }
 
 extension Enforcement {
@@ -107,7 +122,7 @@ extension Enforcement {
     let decision: Decision<DevicePollPermit> =
       switch run.run(RuleTable.devicePoll, on: context) {
       case .refused(let rejection, let detail): .reject(RejectionResponse(rejection, detail: detail))
-      case .allowed: .forward(DevicePollPermit(client: poll.client, deviceCode: deviceCode))
+      case .allowed: .forward(DevicePollPermit(deviceCode: deviceCode, poll: poll))
       }
     return DecisionWithFindings(decision: decision, findings: run.findings)
   }
@@ -115,30 +130,28 @@ extension Enforcement {
   /// Returns the permission to send a poll to the upstream; `nil` if the gateway runs the flow.
   ///
   /// - Parameters:
-  ///   - poll: The poll.
   ///   - permit: The decision of ``decideDevicePoll(_:opened:now:)`` on the poll.
   ///   - policy: The current policy.
-  public static func upstreamPoll(
-    _ poll: DevicePoll, _ permit: DevicePollPermit, policy: Policy
-  ) -> RedemptionPermit? {
-    permit.deviceCode.upstream.map { RedemptionPermit(poll, permit.deviceCode, $0, policy: policy) }
+  public static func upstreamPoll(_ permit: DevicePollPermit, policy: Policy) -> RedemptionPermit? {
+    permit.deviceCode.upstream.map { RedemptionPermit(permit.poll, permit.deviceCode, $0, policy: policy) }
   }
 
   /// Decides the redemption of the upstream code that the user has approved.
   ///
   /// - Parameters:
-  ///   - poll: The poll. ``decideDevicePoll(_:opened:now:)`` has compared its client with that of the flow.
+  ///   - poll: The decision on the poll, which has compared its client with that of the flow.
   ///   - code: The approved code.
   ///   - policy: The current policy.
   public static func decideDeviceRedemption(
-    _ poll: DevicePoll, code: IssuedCode, policy: Policy
+    _ poll: DevicePollPermit, code: IssuedCode, policy: Policy
   ) -> DecisionWithFindings<RedemptionPermit> {
     // The gateway uses an upstream secret only for codes that were issued to the upstream id that the client has now
     // (invariant `I-credentials`).
     guard code.clientID == poll.client.id, code.upstreamClientID == poll.client.upstream.clientID else {
       return DecisionWithFindings(decision: .reject(RejectionResponse(.codeOutdated)), findings: [])
     }
-    return DecisionWithFindings(decision: .forward(RedemptionPermit(poll, code: code, policy: policy)), findings: [])
+    let permit = RedemptionPermit(poll.poll, code: code, policy: policy)
+    return DecisionWithFindings(decision: .forward(permit), findings: [])
   }
 }
 

@@ -37,9 +37,12 @@ extension Rejection {
   package static let deviceCodeUsed = Rejection(
     "device-code-used", .invalidGrant, 400, .noRedirect, "the device code was already used",
     source: "RFC 8628, section 3.5",
-    refused: "The tokens for this device code were delivered before.",
-    why: "A device code gives tokens only once.",
-    remedy: "Start the flow again.")
+    refused: """
+      The device code was redeemed more than a minute ago, or the response with its tokens is no longer kept: the device \
+      has refreshed them, the login has ended, or the store had no room.
+      """,
+    why: "A device code is redeemed once. A repeated poll gets the same response for a minute.",
+    remedy: "Store the tokens of the first response. If they are lost, start the flow again.")
 
   package static let devicePollTooFast = Rejection(
     "device-poll-too-fast", .slowDown, 400, .noRedirect, "the device polls too fast",

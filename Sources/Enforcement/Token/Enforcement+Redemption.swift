@@ -72,15 +72,6 @@ public final class RedemptionPermit: Sendable {
     case deviceCode
   }
 
-  /// True if a device redeems the value. A repeat is then refused, and revokes nothing: two polls of one device may
-  /// overlap.
-  public var isDeviceFlow: Bool {
-    switch redeemed {
-    case .code: false
-    case .codeOfDevice, .deviceCode: true
-    }
-  }
-
   convenience init(_ context: RedemptionContext, policy: Policy) {
     let request = context.request
     self.init(
@@ -104,8 +95,7 @@ public final class RedemptionPermit: Sendable {
       transaction: code.transactionID, binding: code.binding.client, expiry: code.expiry, epoch: code.epoch,
       hiding: RedemptionPermit.hiddenValues(of: code), client: poll.client, verifier: nil,
       parameters: poll.parameters,
-      UpstreamCredentials(client: poll.client, authentication: poll.authentication, isProven: true),
-      authentication: poll.authentication, resource: nil, policy: policy)
+      poll.credentials, authentication: poll.authentication, resource: nil, policy: policy)
   }
 
   /// Creates the permit for a poll that the upstream answers.
@@ -120,8 +110,7 @@ public final class RedemptionPermit: Sendable {
         clientID: deviceCode.clientID, scope: upstream.scope, upstreamClientID: upstream.upstreamClientID),
       expiry: deviceCode.expiry, epoch: upstream.epoch, hiding: [upstream.code], client: poll.client, verifier: nil,
       parameters: poll.parameters,
-      UpstreamCredentials(client: poll.client, authentication: poll.authentication, isProven: true),
-      authentication: poll.authentication, resource: nil, policy: policy)
+      poll.credentials, authentication: poll.authentication, resource: nil, policy: policy)
   }
 
   private init(

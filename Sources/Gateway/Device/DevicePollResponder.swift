@@ -9,8 +9,9 @@ import Time
 
 /// Answers the poll of a device at the token endpoint (RFC 8628, sections 3.4 and 3.5).
 ///
-/// The first poll after the approval redeems the upstream's code, so the tokens never wait in the store. A later poll,
-/// and one of two polls that overlap, gets `invalid_grant`. If the upstream runs the flow, the poll is sent there.
+/// The first poll after the approval redeems the upstream's code, so the tokens of a device that does not poll never
+/// exist. A poll that overlaps with it or repeats it gets the same response (`DeviceResponses`), and `invalid_grant` after
+/// a minute. If the upstream runs the flow, the poll is sent there.
 struct DevicePollResponder {
   private let intercepted: InterceptedRequest
   private let poll: DevicePoll
@@ -31,17 +32,18 @@ struct DevicePollResponder {
       return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.deviceCodeUnknown))
     }
     if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
-    if let redemption = Enforcement.upstreamPoll(poll, permit, policy: intercepted.policy) {
-      return await CodeRedeemer(intercepted, redemption).respond()
+    if let redemption = Enforcement.upstreamPoll(permit, policy: intercepted.policy) {
+      return await CodeRedeemer(intercepted, redemption, for: permit).respond()
     }
     do throws(StoreError) {
-      return try await respond(permit.deviceCode.flow)
+      return try await respond(permit)
     } catch {
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
   }
 
-  private func respond(_ id: TransactionID) async throws(StoreError) -> Response {
+  private func respond(_ permit: DevicePollPermit) async throws(StoreError) -> Response {
+    let id = permit.deviceCode.flow
     let now = intercepted.now
     var isTooFast = false
     let update = try await flows.update(id, now: now) { flow in
@@ -60,30 +62,32 @@ struct DevicePollResponder {
       if isTooFast { return refuse(.devicePollTooFast) }
       return intercepted.authorizationPending
     case .ended: return refuse(.deviceDenied)
-    case .redeemed: return refuse(.deviceCodeUsed)
-    case .approved: return try await redeem(id)
+    case .redeemed(let digest): return try await answerRepeat(permit, codeDigest: digest)
+    case .approved(let digest): return try await redeem(permit, codeDigest: digest)
     }
   }
 
   /// Redeems the upstream's code. The claim on the code (`RedemptionLedger`) ensures that only one poll does so.
-  private func redeem(_ id: TransactionID) async throws(StoreError) -> Response {
+  private func redeem(_ permit: DevicePollPermit, codeDigest digest: [UInt8]) async throws(StoreError) -> Response {
+    let id = permit.deviceCode.flow
     guard let code = try await flows.answer(of: id, now: intercepted.now) else {
       // Another poll has redeemed the code, or the store no longer has it.
       let flow = try await flows.find(id, now: intercepted.now)?.flow
-      return refuse(flow?.state == .redeemed ? .deviceCodeUsed : .deviceCodeExpired)
+      guard case .redeemed = flow?.state else { return refuse(.deviceCodeExpired) }
+      return try await answerRepeat(permit, codeDigest: digest)
     }
-    let outcome = Enforcement.decideDeviceRedemption(poll, code: code, policy: intercepted.policy)
+    let outcome = Enforcement.decideDeviceRedemption(permit, code: code, policy: intercepted.policy)
     intercepted.trail.record(outcome)
-    guard let permit = outcome.permit else {
+    guard let redemption = outcome.permit else {
       return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.codeOutdated))
     }
-    let response = await CodeRedeemer(intercepted, permit).respond()
+    let response = await CodeRedeemer(intercepted, redemption, for: permit).respond()
     // After an error of the server or the store, or wrong credentials, the device may poll again.
     guard response.status == 200 || response.status == 400 else { return response }
     do throws(StoreError) {
       _ = try await flows.update(id, now: intercepted.now) { flow in
         var redeemed = flow
-        redeemed.state = .redeemed
+        redeemed.state = .redeemed(codeDigest: digest)
         return redeemed
       }
       try await flows.removeAnswer(of: id, now: intercepted.now)
@@ -92,6 +96,16 @@ struct DevicePollResponder {
       intercepted.trail.findings.append("device-flow-not-ended")
     }
     return response
+  }
+
+  /// Answers a poll after the code was redeemed, or refused by the upstream.
+  private func answerRepeat(
+    _ permit: DevicePollPermit, codeDigest: [UInt8]
+  ) async throws(StoreError) -> Response {
+    guard let digest = UpstreamCodeDigest(bytes: codeDigest) else { return refuse(.deviceCodeUsed) }
+    let family = TransactionID(ofLoginWith: digest, in: permit.deviceCode.flow)
+    var wait = ProgressWait()
+    return try await DeviceResponses(intercepted, permit, family: family).respond(&wait)
   }
 
   private func refuse(_ rejection: Rejection) -> Response {

@@ -17,11 +17,15 @@ import Time
 struct CodeRedeemer {
   private let intercepted: InterceptedRequest
   private let permit: RedemptionPermit
+  /// The response for a device that polls again; `nil` for the code of an app. A repeated poll revokes nothing: two
+  /// polls of one device may overlap, and a device that did not receive the response polls again.
+  private let held: DeviceResponses?
   private var ledger: RedemptionLedger { intercepted.gateway.resources.redemptions }
 
-  init(_ intercepted: InterceptedRequest, _ permit: RedemptionPermit) {
+  init(_ intercepted: InterceptedRequest, _ permit: RedemptionPermit, for poll: DevicePollPermit? = nil) {
     self.intercepted = intercepted
     self.permit = permit
+    held = poll.map { DeviceResponses(intercepted, $0, family: permit.family) }
   }
 
   func respond() async -> Response {
@@ -43,10 +47,11 @@ struct CodeRedeemer {
           // the end of the wait.
           guard await wait.pause() else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
         case .spent:
+          if let held { return try await held.respond(&wait) }
           // If this request has waited, it arrived before the other one was answered. Then it is a repeat, not a
           // replay, and nothing is revoked.
-          if !wait.hasBegun, !permit.isDeviceFlow { try await revokeIssuedTokens() }
-          return intercepted.tokenRejection(.withoutRedirect(permit.isDeviceFlow ? .deviceCodeUsed : .codeUsed))
+          if !wait.hasBegun { try await revokeIssuedTokens() }
+          return intercepted.tokenRejection(.withoutRedirect(.codeUsed))
         case .granted(let attempt):
           guard hold.permitsRequest, ledger.isHeld(attempt, for: UpstreamHold.claimSafetyTime) else {
             try await ledger.release(attempt, now: intercepted.now)
@@ -132,7 +137,12 @@ struct CodeRedeemer {
       case .error:
         guard await spend(attempt) else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
       case .tokens(let members):
-        guard await spend(attempt, members) else { return intercepted.tokenRejection(.withoutRedirect(.codeBusy)) }
+        // Before the code is spent: after that, a second poll waits for the response.
+        await held?.reserve()
+        guard await spend(attempt, members) else {
+          await held?.release()
+          return intercepted.tokenRejection(.withoutRedirect(.codeBusy))
+        }
       }
       if permit.redeemed == .deviceCode, let response = pollResponse(for: received.parsed) { return response }
       if attempt.isRetry, case .error(let code, _) = received.parsed, code != .invalidClient {
@@ -148,9 +158,12 @@ struct CodeRedeemer {
         return intercepted.relay(received, usedGatewayCredentials: permit.upstream.usesGatewayCredentials)
       }
       if let withheld = await intercepted.recordAccessToken(in: members, permit.target, revocation: permit.revocation) {
+        await held?.release()
         return withheld
       }
-      return intercepted.tokenResponse(sealRefreshToken(in: members, epoch: attempt.epoch))
+      let response = sealRefreshToken(in: members, epoch: attempt.epoch)
+      await held?.keep(response)
+      return intercepted.tokenResponse(response)
     }
   }
 

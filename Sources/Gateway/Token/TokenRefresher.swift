@@ -246,7 +246,8 @@ struct TokenRefresher {
     intercepted.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
     switch found {
     case .answer(let members): return intercepted.tokenResponse(members)
-    case .missing: return intercepted.tokenRejection(.withoutRedirect(.refreshResponseMissing))
+    // The request that reserved the room has ended without a response to keep.
+    case .missing, .reserved: return intercepted.tokenRejection(.withoutRedirect(.refreshResponseMissing))
     case .requestDiffers: return try await refuseReuse(of: grant)
     }
   }
