@@ -27,7 +27,7 @@
 /// the challenge can match a verifier                          19
 /// scope is a list of scope tokens                             20          16  11
 /// the client may request the scope                            21          17
-/// the resource is listed                                      22          18
+/// the resource is listed                                      22          18  12
 /// the scope selects no other resource                         23          19  13
 /// prompt does not skip the consent page                       24
 /// state is present                                            25
@@ -47,16 +47,15 @@
 /// the code verifier is well-formed                                        15
 /// a client certificate is noted, because it is not forwarded              20  14
 /// the client may use the device grant                                         10
-/// a device requests no resource                                               12
 /// the device code was issued to this client                                        1
 /// the device code has not expired                                                  2
 /// the policy still gives the client these credentials                              3   3   3
+/// the policy still lists the resource                                              4   4   4
+/// resource is that of the authorization request                                    5   7   6
 /// the code was issued to this client                                                   1
 /// the code has not expired                                                             2
-/// the policy still lists the resource                                                  4   4
 /// redirect_uri equals that of the authorization request                                5
 /// the verifier matches the challenge                                                   6
-/// resource is that of the authorization request                                        7   6
 /// the refresh token was issued to this client                                              1
 /// the refresh token was used recently                                                      2
 /// scope is not widened                                                                     5
@@ -175,7 +174,7 @@ enum RuleTable {
     .noDPoPProof,
     .deviceGrantAllowed,
     .scopeWellFormed,
-    .deviceWithoutResource,
+    .tokenResourceListed,
     .scopeOfRequestedResource,
     .clientCertificateNoted,
     .droppedScopeNoted,
@@ -188,6 +187,8 @@ enum RuleTable {
     .deviceCodeIssuedToThisClient,
     .deviceCodeNotExpired,
     .deviceCodeStillAuthorized,
+    .deviceResourceListed,
+    .resourceGranted,
   ]
 
   /// The rules for the redemption of a code, after the gateway has decrypted it and before it sends a request upstream.

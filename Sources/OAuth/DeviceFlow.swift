@@ -10,14 +10,20 @@ public struct DeviceCode: Sendable, Equatable {
   public var clientID: ClientID
   /// The time at which the flow expires.
   public var expiry: UnixTime
+  /// The identifier of the resource in the request of the device (RFC 8707); `nil` if the request named none.
+  public var resource: String?
   /// The device code of the upstream, if the upstream runs the flow; `nil` if the gateway runs it.
   public var upstream: UpstreamDeviceCode?
 
   /// Creates the content from its parts.
-  public init(flow: TransactionID, clientID: ClientID, expiry: UnixTime, upstream: UpstreamDeviceCode? = nil) {
+  public init(
+    flow: TransactionID, clientID: ClientID, expiry: UnixTime, resource: String? = nil,
+    upstream: UpstreamDeviceCode? = nil
+  ) {
     self.flow = flow
     self.clientID = clientID
     self.expiry = expiry
+    self.resource = resource
     self.upstream = upstream
   }
 }
@@ -90,6 +96,8 @@ public struct DeviceFlow: Sendable, Equatable {
   public var clientID: ClientID
   /// The requested scope; `nil` if the request had none.
   public var scope: Scope?
+  /// The identifier of the requested resource (RFC 8707); `nil` if the request named none.
+  public var resource: String?
   /// The code that the user types.
   public var userCode: UserCode
   /// The network from which the device started the flow, such as `192.0.2.0/24`.
@@ -105,12 +113,14 @@ public struct DeviceFlow: Sendable, Equatable {
 
   /// Creates a record from its parts.
   public init(
-    state: State = .pending, clientID: ClientID, scope: Scope?, userCode: UserCode, network: String, start: UnixTime,
-    expiry: UnixTime, interval: Seconds = DeviceFlow.initialInterval, lastPoll: UnixTime? = nil
+    state: State = .pending, clientID: ClientID, scope: Scope?, resource: String? = nil, userCode: UserCode,
+    network: String, start: UnixTime, expiry: UnixTime, interval: Seconds = DeviceFlow.initialInterval,
+    lastPoll: UnixTime? = nil
   ) {
     self.state = state
     self.clientID = clientID
     self.scope = scope
+    self.resource = resource
     self.userCode = userCode
     self.network = network
     self.start = start

@@ -6,11 +6,17 @@ extension DeviceCode: Sealable {
   public static var purpose: Purpose { .device }
   /// The first byte of a code whose flow the gateway runs: the kind of the value, and the version of its format.
   private static let form: UInt8 = 1
-  /// The first byte of a code whose flow the upstream runs. 2 to 4 are other values of device flows.
+  /// The first byte of a code whose flow the upstream runs. 2 to 4 and 7 are other values of device flows.
   private static let formWithUpstreamCode: UInt8 = 5
+  /// The first byte of a code with a resource. The resource follows, and then the code as without it.
+  private static let formWithResource: UInt8 = 6
 
   /// Appends the fields in the current format.
   public func write(to payload: inout PayloadWriter) {
+    if let resource {
+      payload.writeByte(DeviceCode.formWithResource)
+      payload.writeText(resource)
+    }
     payload.writeByte(upstream == nil ? DeviceCode.form : DeviceCode.formWithUpstreamCode)
     payload.writeBytes(withoutLength: flow.bytes)
     payload.writeTime(expiry)
@@ -24,11 +30,16 @@ extension DeviceCode: Sealable {
 
   /// Reads the current format. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
-    let form = try payload.readByte()
+    var form = try payload.readByte()
+    var resource: String?
+    if form == DeviceCode.formWithResource {
+      resource = try payload.readText()
+      form = try payload.readByte()
+    }
     guard form == DeviceCode.form || form == DeviceCode.formWithUpstreamCode else { throw PayloadError() }
     let flow = try payload.readTransactionID()
     let expiry = try payload.readTime()
-    self.init(flow: flow, clientID: ClientID(try payload.readText()), expiry: expiry)
+    self.init(flow: flow, clientID: ClientID(try payload.readText()), expiry: expiry, resource: resource)
     guard form == DeviceCode.formWithUpstreamCode else { return }
     let epoch = EpochID(rawValue: try payload.readNumber())
     let upstreamClientID = ClientID(try payload.readText())
@@ -47,11 +58,17 @@ extension DeviceFlow: Sealable {
   public static var purpose: Purpose { .device }
   /// The first byte: the kind of the value, and the version of its format.
   private static let form: UInt8 = 2
+  /// The first byte of a record with a resource. The resource follows, and then the record as without it.
+  private static let formWithResource: UInt8 = 7
   /// The length of the data of a state. Shorter data is filled up, so that a record never grows by its state.
   private static let dataLength = 32
 
   /// Appends the fields in the current format.
   public func write(to payload: inout PayloadWriter) {
+    if let resource {
+      payload.writeByte(DeviceFlow.formWithResource)
+      payload.writeText(resource)
+    }
     payload.writeByte(DeviceFlow.form)
     let (number, data): (UInt8, [UInt8]) =
       switch state {
@@ -78,7 +95,13 @@ extension DeviceFlow: Sealable {
 
   /// Reads the current format. Throws `PayloadError` for any other form.
   public init(from payload: inout PayloadReader) throws(PayloadError) {
-    try payload.checkFormatVersion(DeviceFlow.form)
+    var form = try payload.readByte()
+    var resource: String?
+    if form == DeviceFlow.formWithResource {
+      resource = try payload.readText()
+      form = try payload.readByte()
+    }
+    guard form == DeviceFlow.form else { throw PayloadError() }
     let number = try payload.readByte()
     let count = Int(try payload.readByte())
     let filled = try payload.readBytes(count: DeviceFlow.dataLength)
@@ -105,8 +128,8 @@ extension DeviceFlow: Sealable {
     let hasPolled = try payload.readByte()
     guard hasPolled <= 1, hasPolled == 1 || lastPoll == start else { throw PayloadError() }
     self.init(
-      state: state, clientID: clientID, scope: scope.isEmpty ? nil : Scope(parsing: scope), userCode: userCode,
-      network: network, start: start, expiry: expiry, interval: Seconds(interval),
+      state: state, clientID: clientID, scope: scope.isEmpty ? nil : Scope(parsing: scope), resource: resource,
+      userCode: userCode, network: network, start: start, expiry: expiry, interval: Seconds(interval),
       lastPoll: hasPolled == 1 ? lastPoll : nil)
   }
 }

@@ -25,18 +25,23 @@ struct DeviceRuleTests {
   }
 
   private func poll(
-    _ client: String = "tv1", _ opened: Opened<DeviceCode> = .value(deviceCode), now: UnixTime = Fixture.now
+    _ client: String = "tv1", _ opened: Opened<DeviceCode> = .value(deviceCode), resource: String? = nil,
+    policy: Policy = Fixture.policy { $0.grants.insert(.deviceCode) }, now: UnixTime = Fixture.now
   ) throws -> DecisionWithFindings<DevicePollPermit> {
-    Enforcement.decideDevicePoll(try devicePoll(client), opened: opened, now: now)
+    let poll = try devicePoll(client, resource: resource, policy: policy)
+    return Enforcement.decideDevicePoll(poll, opened: opened, policy: policy, now: now)
   }
 
-  private func devicePoll(_ client: String) throws -> DevicePoll {
-    let policy = Fixture.policy { $0.grants.insert(.deviceCode) }
-    let request = Fixture.tokenRequest([
+  private func pollRequest(_ client: String, resource: String?) -> TokenRequest {
+    Fixture.tokenRequest([
       "grant_type": Self.grant, "client_id": client, "device_code": "sealed", "code": nil, "redirect_uri": nil,
-      "code_verifier": nil,
+      "code_verifier": nil, "resource": resource,
     ])
-    guard case .device(let poll) = Enforcement.decideToken(request, policy: policy).permit else { throw NotAPoll() }
+  }
+
+  private func devicePoll(_ client: String, resource: String? = nil, policy: Policy) throws -> DevicePoll {
+    let outcome = Enforcement.decideToken(pollRequest(client, resource: resource), policy: policy)
+    guard case .device(let poll) = outcome.permit else { throw NotAPoll() }
     return poll
   }
 
@@ -52,21 +57,130 @@ struct DeviceRuleTests {
     #expect(start("scope=read", authorization: ["Basic dHYxOg=="]).permit != nil)
   }
 
-  @Test("8707-2: the tokens of devices are for no resource, so a device may name none, also in a poll")
-  func resource() {
-    let policy = Fixture.policy(resources: [Fixture.resource]) { $0.grants.insert(.deviceCode) }
-    for resource in ["https%3A%2F%2Fapi.example.com%2F", "https%3A%2F%2Fother.example.com%2F"] {
-      let refused = start("client_id=tv1&resource=\(resource)", policy: policy)
-      #expect(refused.rejection == .resourceUnknown)
+  // MARK: Resources
+
+  private static let listed = "https://api.example.com/"
+  private static let alias = "https://api.example.com"
+  private static let other = "https://files.example.com/"
+
+  /// A policy with two resources. The first one has an upstream client of its own, an audience and a scope.
+  private static func resources(
+    deviceAuthorization: [String] = [], lists: [String] = [listed, other]
+  ) throws -> Policy {
+    var (api, files) = (Fixture.resource, Fixture.resource)
+    api.upstream.client = UpstreamClient(
+      clientID: ClientID("legacy-api"), clientSecret: Secret("held-api"), authentication: .basic,
+      redirectURI: .callback)
+    api.upstream.audience = "urn:api"
+    api.upstream.scope = Scope(parsing: "api")
+    files.uri = try #require(ResourceURI(parsing: other))
+    files.aliases = []
+    return Fixture.policy(
+      resources: [api, files].filter { lists.contains($0.uri.text) }, deviceAuthorization: deviceAuthorization
+    ) { $0.grants.insert(.deviceCode) }
+  }
+
+  private func startForm(_ resources: String...) -> String {
+    FormEncoding.serialise(
+      [FormParameters.Entry(.clientID, "tv1"), FormParameters.Entry(.scope, "read")]
+        + resources.map { FormParameters.Entry(.resource, $0) })
+  }
+
+  @Test("8707-2: a device may name one listed resource, and gets invalid_target for any other")
+  func resource() throws {
+    let policy = try Self.resources()
+    for name in [Self.listed, Self.alias] {
+      let permit = try #require(start(startForm(name), policy: policy).permit)
+      #expect(permit.resource?.uri.text == Self.listed)
+      #expect(permit.client.upstream.clientID == ClientID("legacy-api"))
+    }
+    #expect(start(startForm(Self.listed, Self.alias), policy: policy).permit != nil)
+    for (names, rejection) in [
+      (startForm("https://evil.example/"), Rejection.resourceUnknown),
+      (startForm("https://API.example.com/"), .resourceUnknown),
+      (startForm(Self.listed, Self.other), .resourceRepeated),
+    ] {
+      let refused = start(names, policy: policy)
+      #expect(refused.rejection == rejection)
       #expect(refused.refusal?.errorCode == .invalidTarget)
     }
-    #expect(start("client_id=tv1&resource=", policy: policy).permit != nil)
-    let poll = Fixture.tokenRequest([
-      "grant_type": Self.grant, "client_id": "tv1", "device_code": "sealed", "code": nil, "redirect_uri": nil,
-      "code_verifier": nil, "resource": "https://api.example.com/",
-    ])
-    #expect(Enforcement.decideToken(poll, policy: policy).rejection == .resourceNotGranted)
+    let without = try #require(start(startForm(""), policy: policy).permit)
+    #expect(without.resource == nil && without.client.upstream.clientID == ClientID("legacy-tv1"))
   }
+
+  @Test("8707-2: a poll names the resource of the flow or none, and a flow without a resource has none")
+  func resourceOfPoll() throws {
+    let policy = try Self.resources()
+    var deviceCode = Self.deviceCode
+    deviceCode.resource = Self.listed
+    for name in [nil, "", Self.listed, Self.alias] {
+      #expect(try poll("tv1", .value(deviceCode), resource: name, policy: policy).permit != nil)
+    }
+    let refused = try poll("tv1", .value(deviceCode), resource: Self.other, policy: policy)
+    #expect(refused.rejection == .resourceNotGranted)
+    #expect(refused.refusal?.errorCode == .invalidTarget)
+    #expect(try poll(resource: Self.listed, policy: policy).rejection == .resourceNotGranted)
+    let unlisted = Enforcement.decideToken(pollRequest("tv1", resource: "https://evil.example/"), policy: policy)
+    #expect(unlisted.rejection == .resourceUnknown)
+    let fewer = try Self.resources(lists: [Self.other])
+    #expect(try poll("tv1", .value(deviceCode), policy: fewer).rejection == .codeOutdated)
+  }
+
+  @Test("The sign-in of a device asks the server for the resource of the flow, as its own client")
+  func resourceOfSignIn() throws {
+    let code = try #require(UserCode(typed: "BCDF-GHJK"))
+    let flow = DeviceFlow(
+      clientID: ClientID("tv1"), scope: Scope(parsing: "read"), resource: Self.listed, userCode: code,
+      network: "192.0.2.0/24", start: Fixture.now, expiry: Fixture.now + 600)
+    let permit = try #require(Enforcement.permitSignIn(for: flow, policy: try Self.resources()))
+    let query = permit.upstreamQuery(state: "s")
+    for part in ["client_id=legacy-api", "audience=urn%3Aapi", "scope=read%20api"] {
+      #expect(query.contains(part), "\(query)")
+    }
+    #expect(permit.resource?.uri.text == Self.listed)
+    #expect(Enforcement.permitSignIn(for: flow, policy: try Self.resources(lists: [Self.other])) == nil)
+  }
+
+  @Test("An approved code is redeemed for the resource of the flow alone, and its refresh token is sealed")
+  func resourceOfRedemption() throws {
+    let policy = try Self.resources()
+    var deviceCode = Self.deviceCode
+    deviceCode.resource = Self.listed
+    let permit = try #require(try poll("tv1", .value(deviceCode), policy: policy).permit)
+    var code = Fixture.code
+    code.clientID = ClientID("tv1")
+    code.upstreamClientID = ClientID("legacy-api")
+    #expect(Enforcement.decideDeviceRedemption(permit, code: code, policy: policy).rejection == .codeOutdated)
+    code.resource = Self.listed
+    let redemption = try #require(Enforcement.decideDeviceRedemption(permit, code: code, policy: policy).permit)
+    #expect(redemption.target.resource?.uri.text == Self.listed)
+    #expect(redemption.binding.resource == Self.listed)
+    #expect(redemption.sealsRefreshToken)
+    let header = try #require(redemption.upstream.authorization)
+    #expect(try BasicCredentials(parsing: header.reveal()).user == "legacy-api")
+    code.upstreamClientID = ClientID("legacy-tv1")
+    #expect(Enforcement.decideDeviceRedemption(permit, code: code, policy: policy).rejection == .codeOutdated)
+  }
+
+  @Test("A forwarded flow asks the server for the resource, and its tokens are for this resource")
+  func resourceOfForwarded() throws {
+    let policy = try Self.resources(deviceAuthorization: ["/device"])
+    let form = try #require(start(startForm(Self.listed), policy: policy).permit?.upstream)
+    #expect(form.body.reveal() == "scope=read%20api&audience=urn%3Aapi")
+    let header = try #require(form.authorization)
+    #expect(try BasicCredentials(parsing: header.reveal()).user == "legacy-api")
+    var deviceCode = Self.deviceCode
+    deviceCode.resource = Self.listed
+    deviceCode.upstream = UpstreamDeviceCode(
+      code: Secret("upstream-device"), upstreamClientID: ClientID("legacy-api"), scope: Scope(parsing: "read"),
+      epoch: Fixture.epoch)
+    let permit = try #require(try poll("tv1", .value(deviceCode), policy: policy).permit)
+    let redemption = try #require(Enforcement.upstreamPoll(permit, policy: policy))
+    #expect(redemption.target.resource?.uri.text == Self.listed)
+    #expect(redemption.binding.resource == Self.listed)
+  }
+
+  // MARK: Clients and parameters
 
   @Test("8628-3.1-allowed: a client without the grant may not start a flow")
   func grantNotAllowed() {
@@ -141,9 +255,7 @@ struct DeviceRuleTests {
     deviceCode.upstream = UpstreamDeviceCode(
       code: Secret("upstream-device"), upstreamClientID: ClientID("legacy-tv1"), scope: Scope(parsing: "read"),
       epoch: Fixture.epoch)
-    let poll = try devicePoll("tv1")
-    let decided = Enforcement.decideDevicePoll(poll, opened: .value(deviceCode), now: Fixture.now)
-    let pollPermit = try #require(decided.permit)
+    let pollPermit = try #require(try poll("tv1", .value(deviceCode)).permit)
     let permit = try #require(Enforcement.upstreamPoll(pollPermit, policy: Fixture.policy()))
     #expect(permit.redeemed == .deviceCode)
     #expect(permit.sealsRefreshToken)
@@ -152,8 +264,7 @@ struct DeviceRuleTests {
     #expect(body.contains("device_code=upstream-device") && !body.contains("sealed"))
     #expect(permit.upstream.hiddenTexts.contains { $0.reveal() == "upstream-device" })
     deviceCode.upstream?.upstreamClientID = ClientID("legacy-other")
-    #expect(
-      Enforcement.decideDevicePoll(poll, opened: .value(deviceCode), now: Fixture.now).rejection == .codeOutdated)
+    #expect(try poll("tv1", .value(deviceCode)).rejection == .codeOutdated)
   }
 
   @Test("A request for the server's own endpoint has the client of the server, and its scope rules")

@@ -148,8 +148,8 @@ enum PageSamples {
         ))
       for age: Seconds in [0, 60, 600] {
         let page = DevicePage(
-          clientName: "TV", clientID: "tv", userCode: code, scopes: ["profile"], network: "192.0.2.0/24", age: age,
-          action: "/device", token: "t")
+          clientName: "TV", clientID: "tv", userCode: code, scopes: ["profile"], resource: nil,
+          network: "192.0.2.0/24", age: age, action: "/device", token: "t")
         samples.append(("device-confirm-\(age.count)", pages.deviceConfirmation(page)))
       }
     }

@@ -151,6 +151,10 @@ struct PayloadTests {
         epoch: EpochID(rawValue: 7))
       #expect(forwarded.upstream != nil)
       #expect(try sealer.open(DeviceCode.self, from: sealer.seal(forwarded)) == forwarded)
+      forwarded.resource = "https://api.example.com/"
+      #expect(try sealer.open(DeviceCode.self, from: sealer.seal(forwarded)) == forwarded)
+      forwarded.upstream = nil
+      #expect(try sealer.open(DeviceCode.self, from: sealer.seal(forwarded)) == forwarded)
     }
     var flow = DeviceFlow(
       clientID: ClientID("tv"), scope: Scope(parsing: "read mail"), userCode: try #require(UserCode(typed: "WDJBMJHT")),
@@ -162,7 +166,10 @@ struct PayloadTests {
     for state in states {
       flow.state = state
       _ = flow.recordPoll(at: 1_795_000_100)
-      #expect(try sealer.open(DeviceFlow.self, from: sealer.seal(flow)) == flow)
+      for resource in [nil, "https://api.example.com/"] {
+        flow.resource = resource
+        #expect(try sealer.open(DeviceFlow.self, from: sealer.seal(flow)) == flow)
+      }
     }
     #expect(throws: OpenError.self) { try sealer.open(DeviceCode.self, from: sealer.seal(flow)) }
     #expect(throws: OpenError.self) { try sealer.open(DeviceFlow.self, from: sealer.seal(code)) }

@@ -44,12 +44,13 @@ public final class AuthorizationPermit: Sendable {
   /// Creates the permit of a sign-in for a device flow. The user decides on the gateway's confirmation page after the
   /// sign-in, so there is no consent page before it.
   init(
-    deviceClient client: Client, redirect: VerifiedRedirect, scope: Scope?, upstreamRedirectURI: String,
-    upstreamUsesPKCE: Bool, parameters: [FormParameters.Entry]
+    deviceClient client: Client, redirect: VerifiedRedirect, scope: Scope?, resource: Resource?,
+    upstreamRedirectURI: String, upstreamUsesPKCE: Bool, parameters: [FormParameters.Entry]
   ) {
     self.client = client
     self.redirect = redirect
     self.scope = scope
+    self.resource = resource
     self.upstreamRedirectURI = upstreamRedirectURI
     self.upstreamUsesPKCE = upstreamUsesPKCE
     self.parameters = parameters
@@ -58,7 +59,6 @@ public final class AuthorizationPermit: Sendable {
     challenge = nil
     responseMode = redirect.mode
     state = nil
-    resource = nil
     needsConsent = false
     upstreamClientID = client.upstream.clientID
     isDeviceFlow = true

@@ -15,7 +15,7 @@ extension Rejection {
     refused: """
       `resource` is not among the identifiers and aliases in `resources`. Or the resource has an upstream client of its \
       own, which the client cannot use: the gateway cannot verify the client's credentials, or the client requests a \
-      token for itself. Or the client is a device: the tokens of devices are for no resource.
+      token for itself.
       """,
     why: "A token is issued only for a resource that the operator has listed. Identifiers are compared byte for byte.",
     remedy: """
@@ -34,8 +34,8 @@ extension Rejection {
     "resource-not-granted", .invalidTarget, 400, .noRedirect, "the grant is for another resource",
     source: "RFC 8707, section 2.2",
     refused: """
-      A token request named another resource than the authorization request, or one that the authorization request \
-      did not name.
+      A token request named another resource than the authorization request (or device authorization request), or \
+      one that this request did not name.
       """,
     why: "The user agreed to the resource of the authorization request. A grant without a resource is for none.",
     remedy: "Omit `resource`, send the one of the authorization request, or begin a new authorization request.")

@@ -71,17 +71,7 @@ extension Rule where Context == TokenContext {
       {
         return .refuse(.resourceUnknown)
       }
-      // The device authorization request names no resource (`deviceWithoutResource`).
-      if case .listed = context.requestedResource, context.grant == .deviceCode { return .refuse(.resourceNotGranted) }
       return context.requestedResource.verdict(for: context.client)
-    }
-  }
-
-  /// RFC 8707, section 2. The tokens of devices are for no listed resource.
-  static var deviceWithoutResource: Rule {
-    Rule(name: "a device requests no resource", source: "RFC 8707, section 2") { context in
-      if case .none = context.requestedResource { return .pass }
-      return .refuse(.resourceUnknown)
     }
   }
 }
@@ -90,11 +80,12 @@ extension TokenContext {
   var requestedResource: RequestedResource { RequestedResource(parameters, policy) }
 }
 
-/// The facts for the rules on the resource of a token request whose code or refresh token has been decrypted.
+/// The facts for the rules on the resource of a token request whose code, device code or refresh token has been
+/// decrypted.
 protocol ResourceContext: Sendable {
   /// The resource that the request names.
   var requestedResource: RequestedResource { get }
-  /// The identifier of the resource in the code or refresh token; `nil` if it has none.
+  /// The identifier of the resource in the code, device code or refresh token; `nil` if it has none.
   var grantedResource: String? { get }
   /// The resource with the identifier `grantedResource` in the current policy.
   var resource: Resource? { get }
@@ -127,6 +118,15 @@ extension Rule where Context == RedemptionContext {
   static var codeResourceListed: Rule {
     Rule(name: "the policy still lists the resource") { context in
       context.losesResource(context.request.client) ? .refuse(.codeOutdated) : .pass
+    }
+  }
+}
+
+extension Rule where Context == DevicePollContext {
+  /// As for a code (`codeResourceListed`).
+  static var deviceResourceListed: Rule {
+    Rule(name: "the policy still lists the resource") { context in
+      context.losesResource(context.poll.client) ? .refuse(.codeOutdated) : .pass
     }
   }
 }

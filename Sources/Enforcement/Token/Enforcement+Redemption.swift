@@ -87,19 +87,20 @@ public final class RedemptionPermit: Sendable {
       authentication: request.authentication, resource: context.resource, policy: policy)
   }
 
-  /// Creates the permit for a poll that redeems the code which the user approved. A device flow has no resource. The
-  /// device code, which is sealed to the client, proves the identity of the client.
-  convenience init(_ poll: DevicePoll, code: IssuedCode, policy: Policy) {
+  /// Creates the permit for a poll that redeems the code which the user approved.
+  convenience init(_ permit: DevicePollPermit, code: IssuedCode, policy: Policy) {
+    let poll = permit.poll
     self.init(
       .codeOfDevice, entries: RedemptionPermit.entries(of: code), digest: code.digest,
       transaction: code.transactionID, binding: code.binding.client, expiry: code.expiry, epoch: code.epoch,
       hiding: RedemptionPermit.hiddenValues(of: code), client: poll.client, verifier: nil,
       parameters: poll.parameters,
-      poll.credentials, authentication: poll.authentication, resource: nil, policy: policy)
+      poll.credentials, authentication: poll.authentication, resource: permit.resource, policy: policy)
   }
 
   /// Creates the permit for a poll that the upstream answers.
-  convenience init(_ poll: DevicePoll, _ deviceCode: DeviceCode, _ upstream: UpstreamDeviceCode, policy: Policy) {
+  convenience init(_ permit: DevicePollPermit, _ upstream: UpstreamDeviceCode, policy: Policy) {
+    let (poll, deviceCode) = (permit.poll, permit.deviceCode)
     self.init(
       .deviceCode,
       entries: [
@@ -107,10 +108,11 @@ public final class RedemptionPermit: Sendable {
         FormParameters.Entry(.deviceCode, upstream.code.reveal()),
       ], digest: upstream.digest, transaction: deviceCode.flow,
       binding: ClientBinding(
-        clientID: deviceCode.clientID, scope: upstream.scope, upstreamClientID: upstream.upstreamClientID),
+        clientID: deviceCode.clientID, scope: upstream.scope, upstreamClientID: upstream.upstreamClientID,
+        resource: permit.resource?.uri.text),
       expiry: deviceCode.expiry, epoch: upstream.epoch, hiding: [upstream.code], client: poll.client, verifier: nil,
       parameters: poll.parameters,
-      poll.credentials, authentication: poll.authentication, resource: nil, policy: policy)
+      poll.credentials, authentication: poll.authentication, resource: permit.resource, policy: policy)
   }
 
   private init(

@@ -61,7 +61,8 @@ struct DeviceAuthorizationEndpoint {
       permit, id, codeLength: length, network: NetworkPrefix.networkText(of: intercepted.request.peer.address),
       holder: intercepted.storeHolder(for: permit.client), now: intercepted.now)
     return intercepted.deviceAuthorizationResponse(
-      DeviceCode(flow: id, clientID: permit.client.id, expiry: flow.expiry), userCode: flow.userCode.text,
+      DeviceCode(flow: id, clientID: permit.client.id, expiry: flow.expiry, resource: flow.resource),
+      userCode: flow.userCode.text,
       uri: intercepted.policy.devicePageURI(with: nil),
       completeURI: permit.client.deviceCompleteURI ? intercepted.policy.devicePageURI(with: flow.userCode) : nil,
       lifetime: lifetime, interval: flow.interval)

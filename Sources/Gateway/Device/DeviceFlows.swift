@@ -50,7 +50,8 @@ struct DeviceFlows {
       else { continue }
       guard try await store.put(codeKey, id.bytes, holder: holder, expiry: expiry, now: now) == nil else { continue }
       let flow = DeviceFlow(
-        clientID: permit.client.id, scope: permit.scope, userCode: code, network: network, start: now, expiry: expiry)
+        clientID: permit.client.id, scope: permit.scope, resource: permit.resource?.uri.text, userCode: code,
+        network: network, start: now, expiry: expiry)
       _ = try await store.put(key(id), stored(flow, id), holder: holder, expiry: end(of: flow), now: now)
       return flow
     }

@@ -26,7 +26,8 @@ struct DevicePollResponder {
   func respond() async -> Response {
     let opened: Opened<DeviceCode> = intercepted.gateway.sealer.opened(poll.deviceCode.reveal())
     if case .value(let deviceCode) = opened { intercepted.trail.transaction = deviceCode.flow }
-    let outcome = Enforcement.decideDevicePoll(poll, opened: opened, now: intercepted.now)
+    let outcome = Enforcement.decideDevicePoll(
+      poll, opened: opened, policy: intercepted.policy, now: intercepted.now)
     intercepted.trail.record(outcome)
     guard let permit = outcome.permit else {
       return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.deviceCodeUnknown))

@@ -57,7 +57,7 @@ struct UpstreamDeviceAuthorization {
     return intercepted.deviceAuthorizationResponse(
       DeviceCode(
         flow: intercepted.ensureTransactionID(), clientID: permit.client.id, expiry: intercepted.now + lifetime,
-        upstream: upstream),
+        resource: permit.resource?.uri.text, upstream: upstream),
       userCode: answer.userCode, uri: uri, completeURI: complete, lifetime: lifetime, interval: answer.interval)
   }
 

@@ -25,6 +25,8 @@ struct DevicePage: Sendable {
   let userCode: UserCode
   /// The requested scope values.
   let scopes: [String]
+  /// The protected resource that the device wants to use; `nil` if the request names none.
+  let resource: ConsentPage.Resource?
   /// The network from which the device started the flow.
   let network: String
   /// The time since the device started the flow.

@@ -55,7 +55,7 @@ extension Pages {
   }
 
   /// Returns the row with the resource that the app wants to use; empty without one.
-  private func resourceFact(_ resource: ConsentPage.Resource?) -> HTML {
+  func resourceFact(_ resource: ConsentPage.Resource?) -> HTML {
     guard let resource else { return "" }
     guard let name = resource.name else {
       return "<div><dt>\(text(.consentResource))</dt><dd><code>\(visible: resource.identifier)</code></dd></div>\n"

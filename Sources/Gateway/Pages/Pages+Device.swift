@@ -67,7 +67,7 @@ extension Pages {
       <code class="id">\(visible: page.clientID)</code></dd></div>
       <div><dt>\(text(.deviceConfirmCode))</dt><dd><code>\(page.userCode.text)</code></dd></div>
       <div><dt>\(text(.deviceStarted))</dt><dd>\(page.start(on: self))</dd></div>
-      <div><dt>\(text(.consentScopes))</dt><dd><ul>
+      \(resourceFact(page.resource))<div><dt>\(text(.consentScopes))</dt><dd><ul>
       \(scopeItems(page.scopes))</ul></dd></div>
       </dl>
       <p class="note">\(text(.deviceWarning))</p>
