@@ -19,10 +19,13 @@ START = 20  # seconds for a server or the gateway to listen
 
 
 class Server:
-    def __init__(self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token"):
+    """A legacy server. Its kind is the name of its preset, of its program and of its environment."""
+
+    def __init__(self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None):
         self.name, self.authentication, self.secret = name, authentication, secret
         self.authorize, self.token = authorize, token
-        self.program = HERE / "servers" / (name.replace("-", "_") + "_server.py")
+        self.kind = kind or name
+        self.program = HERE / "servers" / (self.kind.replace("-", "_") + "_server.py")
 
 
 SERVERS = [
@@ -30,6 +33,8 @@ SERVERS = [
     Server("flask-oauthlib", "post", "legacy secret/+&%"),
     Server("django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/"),
 ]
+# The first server again, as an OpenID provider with a discovery document.
+OPENID_SERVER = Server("authlib-openid", "basic", SERVERS[0].secret, kind="authlib")
 
 
 def interpreter():
@@ -125,9 +130,9 @@ def listening(port, process):
     return False
 
 
-def start_server(server, redirect, folder):
+def start_server(server, redirect, folder, *arguments):
     process = Process(
-        [environment(server.name), str(server.program), redirect],
+        [environment(server.kind), str(server.program), redirect, *arguments],
         folder / f"{server.name}.log",
         stdout=subprocess.PIPE,
         env=quiet_environment(),

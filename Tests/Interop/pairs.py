@@ -57,3 +57,21 @@ GATEWAY_CLIENTS = [
     Client("msal", "tv.example.com", DEVICE, "msal_app.py", TELEVISION, "devices"),
     Client("oidc-agent", "tv.example.com", DEVICE, "oidc_agent_app.py", TELEVISION),
 ]
+# These clients request `openid`. Their id is that of the server's client, which is the audience of the ID tokens.
+OPENID_CLIENTS = [
+    Client(
+        "requests-oauth2client",
+        "legacy-web",
+        "http://127.0.0.1:*/cb",
+        "openid_app.py",
+        ["--redirect-uri", "http://127.0.0.1:{port}/cb"],
+        "devices",
+    ),
+    Client(
+        "oidc-agent",
+        "legacy-web",
+        "http://localhost:*",
+        "oidc_agent_app.py",
+        ["--redirect-uri", "http://localhost:{port}"],
+    ),
+]

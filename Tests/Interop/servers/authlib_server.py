@@ -5,7 +5,10 @@ parameters are ignored.
 Its behaviour: the login page gets the whole authorization URL as `next`, the consent form posts to the URL of its page,
 errors of the authorization request are shown as a page, and the client authenticates with HTTP Basic.
 
-Usage: authlib_server.py REDIRECT_URI, which may end with `*`
+With an issuer, it is also an OpenID provider, with a discovery document below the path of the issuer, a JWKS and the
+userinfo endpoint. The document has the addresses that the server knows: those of its own host.
+
+Usage: authlib_server.py REDIRECT_URI [ISSUER], where the redirect URI may end with `*`
 The first line of the output is the port.
 """
 
@@ -18,16 +21,22 @@ from urllib.parse import urlsplit
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from authlib.integrations.flask_oauth2 import AuthorizationServer, ResourceProtector, current_token
+from authlib.jose import JsonWebKey
 from authlib.oauth2 import OAuth2Error
 from authlib.oauth2.rfc6749 import grants
 from authlib.oauth2.rfc6749.models import AuthorizationCodeMixin, ClientMixin, TokenMixin
 from authlib.oauth2.rfc6750 import BearerTokenValidator
+from authlib.oidc.core import UserInfo
+from authlib.oidc.core.grants import OpenIDCode
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
 from flask import Flask, jsonify, redirect, render_template_string, request, session
 from werkzeug.serving import make_server
 from werkzeug.urls import url_encode
 
 USERS = {"ada": "correct horse"}
-SCOPES = {"profile", "notes"}
+ISSUER = sys.argv[2] if len(sys.argv) > 2 else None
+SCOPES = {"profile", "notes"} | ({"openid"} if ISSUER else set())
 
 
 def matches(pattern, redirect_uri):
@@ -81,9 +90,16 @@ class User:
 
 
 class Code(AuthorizationCodeMixin):
-    def __init__(self, client_id, redirect_uri, scope, user):
+    def __init__(self, client_id, redirect_uri, scope, user, nonce):
         self.client_id, self.redirect_uri, self.scope, self.user = client_id, redirect_uri, scope, user
+        self.nonce, self.auth_time = nonce, int(time.time())
         self.expires_at = time.time() + 300
+
+    def get_nonce(self):
+        return self.nonce
+
+    def get_auth_time(self):
+        return self.auth_time
 
     def get_redirect_uri(self):
         return self.redirect_uri
@@ -124,7 +140,8 @@ class AuthorizationCodeGrant(grants.AuthorizationCodeGrant):
     TOKEN_ENDPOINT_AUTH_METHODS = ["client_secret_basic"]
 
     def save_authorization_code(self, code, request):
-        codes[code] = Code(request.client.client_id, request.redirect_uri, request.scope, request.user)
+        nonce = request.data.get("nonce")
+        codes[code] = Code(request.client.client_id, request.redirect_uri, request.scope, request.user, nonce)
 
     def query_authorization_code(self, code, client):
         found = codes.get(code)
@@ -137,6 +154,34 @@ class AuthorizationCodeGrant(grants.AuthorizationCodeGrant):
 
     def authenticate_user(self, authorization_code):
         return authorization_code.user
+
+
+def new_key():
+    """Returns a new RSA key as a private JWK and as a public one."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
+    return [
+        dict(JsonWebKey.import_key(pem, {"kty": "RSA"}).as_dict(), kid="interop", use="sig", alg="RS256")
+        for pem in (private, public)
+    ]
+
+
+class OpenID(OpenIDCode):
+    private_key, public_key = new_key() if ISSUER else (None, None)
+
+    def exists_nonce(self, nonce, request):
+        return any(code.nonce == nonce for code in codes.values())
+
+    def get_jwt_config(self, grant):
+        return {"key": self.private_key, "alg": "RS256", "iss": ISSUER, "exp": 300}
+
+    def generate_user_info(self, user, scope):
+        return UserInfo(sub=user.name)
 
 
 class RefreshTokenGrant(grants.RefreshTokenGrant):
@@ -177,7 +222,7 @@ server = AuthorizationServer(
     query_client=lambda client_id: client if client_id == client.client_id else None,
     save_token=lambda token, request: tokens.append(Token(request.client.client_id, request.user, token)),
 )
-server.register_grant(AuthorizationCodeGrant)
+server.register_grant(AuthorizationCodeGrant, [OpenID()] if ISSUER else None)
 server.register_grant(RefreshTokenGrant)
 require_oauth = ResourceProtector()
 require_oauth.register_token_validator(TokenValidator())
@@ -228,6 +273,32 @@ def token():
 @require_oauth("profile")
 def me():
     return jsonify(user=current_token.user.name, scope=current_token.scope, client_id=current_token.client_id)
+
+
+def discovery():
+    base = request.host_url.rstrip("/")
+    return jsonify(
+        issuer=ISSUER,
+        authorization_endpoint=base + "/oauth/authorize",
+        token_endpoint=base + "/oauth/token",
+        userinfo_endpoint=base + "/oauth/userinfo",
+        jwks_uri=base + "/oauth/jwks",
+        response_types_supported=["code"],
+        subject_types_supported=["public"],
+        id_token_signing_alg_values_supported=["RS256"],
+        scopes_supported=sorted(SCOPES),
+    )
+
+
+@require_oauth("openid")
+def userinfo():
+    return jsonify(sub=current_token.user.name)
+
+
+if ISSUER:
+    app.add_url_rule(urlsplit(ISSUER).path + "/.well-known/openid-configuration", "discovery", discovery)
+    app.add_url_rule("/oauth/jwks", "jwks", lambda: jsonify(keys=[OpenID.public_key]))
+    app.add_url_rule("/oauth/userinfo", "userinfo", userinfo, methods=["GET", "POST"])
 
 
 if __name__ == "__main__":
