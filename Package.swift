@@ -217,7 +217,8 @@ let package = Package(
       "ClientDocumentsTests",
       ["TLSTestSupport", "ClientDocuments", "OAuth", "Cryptography", "TLS", "Reactor", "Time"]),
     tests("LegacyServerTests", ["Demo", "LegacyServer", "OAuth", "HTTP", "Time"]),
-    tests("DemoTests", ["Demo", "Gateway", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
+    tests(
+      "DemoTests", ["Demo", "Gateway", "Markup", "LegacyServer", "OAuth", "HTTP", "ByteText", "Cryptography", "Time"]),
     tests(
       "AdminTests",
       [

@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Gateway
 import HTTP
+import Markup
 import Testing
 
 @testable import Demo
