@@ -4,9 +4,9 @@ internal import Time
 
 /// The table of one kind in the file, and its compiled statements. Not Sendable: only the store's thread uses it.
 final class KindStatements {
-  /// An entry. `holder` is the fingerprint of a `StoreHolder` or, for values of fixed length, the index that
-  /// `HolderCharges` assigned. `room` is the number of bytes that are charged for the value; 0 for values of fixed
-  /// length.
+  /// An entry. `holder` is the fingerprint of the `StoreHolder` under the key of the file (`StoreFile.holderKey`), or 0 for
+  /// a value of fixed length whose holder is not counted. `room` is the number of bytes that are charged for the value; 0
+  /// for values of fixed length.
   struct Row {
     let id: Int64
     let expiry: UnixTime
@@ -41,6 +41,15 @@ final class KindStatements {
       CREATE INDEX IF NOT EXISTS \(name)_due ON \(name) (due);
       \(kind.properties.whenFull == .evict ? "CREATE INDEX IF NOT EXISTS \(name)_holder ON \(name) (holder);" : "")
       """
+  }
+
+  /// Returns the statement that converts the holders of entries from version 1 of the file, in which the entries of fixed
+  /// length have an index that differed in each process: even for unlisted clients, 65,535 for those without a limit, and
+  /// odd for listed clients. They become fingerprints of holders of their own, with the lowest bit of the new version.
+  /// `nil` for a kind whose entries need no conversion.
+  static func conversion(_ kind: StoreKind) -> String? {
+    guard case .fixed = kind.properties.size else { return nil }
+    return "UPDATE \(kind.properties.name) SET holder = holder + 1 WHERE holder BETWEEN 1 AND 65534;"
   }
 
   /// Compiles the statements of a kind.

@@ -1,3 +1,4 @@
+internal import Cryptography
 internal import SQLite
 internal import Stores
 internal import Time
@@ -5,7 +6,7 @@ internal import Time
 /// The entries of one kind: a table of the file, and the counts that limit how much room each holder uses.
 ///
 /// The rules are those of `MemoryStore`. If the share of a kind is full, new entries are refused, or the oldest entry of
-/// the largest holder is evicted (`StoreKind.WhenFull`).
+/// the largest holder is evicted (`StoreKind.WhenFull`). The entries remain charged to their holders after a restart.
 ///
 /// Not Sendable: only the store's thread uses it.
 final class KindTable {
@@ -26,23 +27,18 @@ final class KindTable {
   private var wasWarned = false
   /// The maximum number of entries; `Int.max` if only their bytes are limited.
   private let capacity: Int
-  /// The bytes that a limited holder (`StoreHolder.isLimited`) may use, for a kind whose values vary in length. A
-  /// holder with fewer than `EntryTable.protectedEntries` entries may use more.
-  private let maximumBytesPerHolder: Int
+  private let properties: StoreKind.Properties
   private let isEvictable: Bool
   /// True if the values vary in length. Their bytes are counted by holder, and the entries of other kinds by number.
   private let countsBytes: Bool
-  /// The number of entries of each holder, without those that an earlier process added; for a kind whose values have
-  /// a fixed length.
+  /// The number of entries of each holder, for a kind whose values have a fixed length.
   private var charges: HolderCharges
-  /// The maximum number of entries of a limited holder in `charges`.
-  private let chargeLimit: Int
   /// The bytes and entries of each holder, for a kind whose values vary in length.
-  private var holderShares = HolderShares()
+  private var shares = HolderShares()
+  /// The key of the fingerprints of holders.
+  private let holderKey: HMACSHA256
   /// The id of the next entry.
   private var nextID: Int64 = 1
-  /// The id of the first entry that this process adds. Earlier entries are not in `charges`.
-  private var firstID: Int64 = 1
   private let statements: KindStatements
 
   /// Opens the table of a kind and counts its entries.
@@ -50,9 +46,13 @@ final class KindTable {
   /// - Parameters:
   ///   - size: the maximum bytes of the whole store.
   ///   - entries: the maximum number of entries of the kind, in place of the limit from `size`.
-  init(_ kind: StoreKind, in database: Database, size: Int, entries: Int?) throws(SQLiteError) {
+  ///   - holderKey: the key of the fingerprints of holders.
+  init(
+    _ kind: StoreKind, in database: Database, size: Int, entries: Int?, holderKey: HMACSHA256
+  ) throws(SQLiteError) {
     self.kind = kind
-    let properties = kind.properties
+    self.holderKey = holderKey
+    properties = kind.properties
     usage = StoreUsage(kind)
     switch properties.size {
     case .fixed(let length):
@@ -63,14 +63,11 @@ final class KindTable {
       usage.share = size / 100 * properties.percent
       capacity = entries ?? Int.max
     }
-    maximumBytesPerHolder = usage.share / properties.holderDivisor
     isEvictable = properties.whenFull == .evict
     if case .upTo = properties.size { countsBytes = true } else { countsBytes = false }
-    chargeLimit = max(EntryTable.protectedEntries, capacity / properties.holderDivisor)
-    charges = HolderCharges(limit: chargeLimit, unlistedLimit: capacity / 2)
+    charges = HolderCharges(kind, capacity: capacity)
     statements = try KindStatements(kind, in: database)
     nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(properties.name)")
-    firstID = nextID
     try load(from: database)
   }
 
@@ -82,29 +79,21 @@ final class KindTable {
 
   /// Counts the entries of the file: at the start, and after a transaction that failed.
   func load(from database: Database) throws(SQLiteError) {
-    holderShares = HolderShares()
-    charges = HolderCharges(limit: chargeLimit, unlistedLimit: capacity / 2)
-    if !countsBytes {
-      usage.entries = Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))
-      usage.bytes = usage.entries * bytesPerEntry
-      // Entries of an earlier process are not charged to a holder. A holder that is not counted has the index 0.
-      let charged = try database.prepare(
-        "SELECT holder, count(*), id >= ? AS own FROM \(kind.properties.name) WHERE holder > 0 GROUP BY holder, own")
-      try charged.bind(1, firstID)
-      while try charged.step() {
-        charges.restore(
-          UInt16(truncatingIfNeeded: charged.number(0)), count: Int(charged.number(1)),
-          isOfThisProcess: charged.number(2) == 1)
-      }
-      return
-    }
+    shares = HolderShares()
+    charges = HolderCharges(kind, capacity: capacity)
     usage.entries = 0
     usage.bytes = 0
-    let all = try database.prepare("SELECT holder, count(*), sum(room) FROM \(kind.properties.name) GROUP BY holder")
+    let all = try database.prepare(
+      "SELECT holder, count(*), sum(room) FROM \(kind.properties.name) GROUP BY holder ORDER BY max(id)")
     while try all.step() {
       let count = Int(all.number(1))
-      let bytes = Int(all.number(2)) + count * KindTable.variableLengthOverhead
-      holderShares.add(UInt64(bitPattern: all.number(0)), bytes: bytes, count: count)
+      let bytes = Int(all.number(2)) + count * bytesPerEntry
+      let fingerprint = UInt64(bitPattern: all.number(0))
+      if countsBytes {
+        shares.restore(fingerprint, bytes: bytes, count: count)
+      } else {
+        charges.restore(fingerprint, count: count)
+      }
       usage.entries += count
       usage.bytes += bytes
     }
@@ -154,7 +143,9 @@ final class KindTable {
       // A value that is longer than the room of its entry may use only the free part of the share. No other entry is
       // evicted for it.
       guard new.count <= row.room || usage.bytes + new.count - row.room <= usage.share else { return .failure(.full) }
-      holderShares.add(UInt64(bitPattern: row.holder), bytes: new.count - row.room, count: 0)
+      if let holder = shares.number(of: UInt64(bitPattern: row.holder)) {
+        shares.change(holder, by: new.count - row.room)
+      }
       usage.bytes += new.count - row.room
     }
     try statements.update(row, value: new, expiry: expiry, room: room)
@@ -208,51 +199,59 @@ final class KindTable {
   ) throws(SQLiteError) -> Result<Void, StoreError> {
     // An entry that would already have expired is not stored.
     guard expiry > now else { return .success(()) }
-    var storedHolder = Int64(bitPattern: holder.fingerprint)
+    // An unlimited holder of a listed client is not counted among entries of fixed length.
+    let isCounted = countsBytes || holder.isLimited || holder.isUnlisted
+    let fingerprint = isCounted ? holder.fingerprint(holderKey) : 0
     var storedRoom = 0
     if case .fixed(let length) = kind.properties.size {
       guard value.count == length else { return .failure(KindTable.wrongLength) }
-      if usage.entries >= capacity { try sweep(now: now, atMost: KindTable.maximumSweep) }
-      var charged = usage.entries < capacity ? charges.charge(holder) : nil
-      if charged == nil, holder.isUnlisted, usage.entries < capacity {
-        try sweep(now: now, atMost: KindTable.maximumSweep)
-        charged = charges.charge(holder)
-      }
-      guard let holderIndex = charged else { return .failure(.full) }
-      storedHolder = Int64(holderIndex)
+      guard try charge(holder, fingerprint, now: now) else { return .failure(.full) }
       usage.bytes += bytesPerEntry
     } else {
       let size = room + KindTable.variableLengthOverhead
-      guard try makeRoom(for: size, of: holder, now: now) else { return .failure(.full) }
-      holderShares.add(holder.fingerprint, bytes: size, count: 1)
+      guard try makeRoom(for: size, of: holder, fingerprint, now: now) else { return .failure(.full) }
+      _ = shares.add(size, to: fingerprint)
       usage.bytes += size
       storedRoom = room
     }
     usage.entries += 1
     try statements.insert(
-      key, KindStatements.Row(id: nextID, expiry: expiry, holder: storedHolder, room: storedRoom, value: value))
+      key,
+      KindStatements.Row(
+        id: nextID, expiry: expiry, holder: Int64(bitPattern: fingerprint), room: storedRoom, value: value))
     nextID += 1
     return .success(())
   }
 
-  /// Makes room for an entry of `size` bytes that `holder` adds. First evicts entries of `holder` as long as it would
-  /// exceed its limit with the new entry. Then removes expired entries of any holder, and at last evicts entries of the
-  /// largest holders. Returns false if there is still no room.
-  private func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(SQLiteError) -> Bool {
-    if holder.isUnlisted, !isEvictable, !hasUnlistedRoom(for: size) {
+  /// Counts an entry of fixed length. Returns false if there is no room for it, also after a sweep.
+  private func charge(_ holder: StoreHolder, _ fingerprint: UInt64, now: UnixTime) throws(SQLiteError) -> Bool {
+    if charges.charge(fingerprint, isLimited: holder.isLimited) != nil { return true }
+    try sweep(now: now, atMost: KindTable.maximumSweep)
+    return charges.charge(fingerprint, isLimited: holder.isLimited) != nil
+  }
+
+  /// Makes room for an entry of `size` bytes, by the rules of `EntryTable`. Removes expired entries of any holder first.
+  /// Returns false if there is no room.
+  private func makeRoom(
+    for size: Int, of holder: StoreHolder, _ fingerprint: UInt64, now: UnixTime
+  ) throws(SQLiteError) -> Bool {
+    guard isEvictable else {
+      if isPermitted(size, holder, fingerprint) { return true }
       try sweep(now: now, atMost: KindTable.maximumSweep)
-      guard hasUnlistedRoom(for: size) else { return false }
+      return isPermitted(size, holder, fingerprint)
     }
+    guard size <= usage.share, capacity > 0 else { return false }
     if holder.isLimited {
-      while holderShares.count(holder.fingerprint) >= EntryTable.protectedEntries,
-        holderShares.bytes(holder.fingerprint) + size > maximumBytesPerHolder
+      while let own = shares.share(of: fingerprint), own.count >= EntryTable.permittedEntries,
+        own.bytes + size > usage.share / properties.holderDivisor
       {
-        guard isEvictable, try evictOldest(of: holder.fingerprint) else { return false }
+        guard try evictOldest(of: fingerprint) else { return false }
       }
     }
     if !hasRoom(for: size) { try sweep(now: now, atMost: KindTable.maximumSweep) }
     while !hasRoom(for: size) {
-      guard isEvictable, let largest = holderShares.largest, try evictOldest(of: largest) else { return false }
+      guard let victim = shares.victim(for: fingerprint) else { return false }
+      guard try evictOldest(of: shares[victim].fingerprint) else { return false }
     }
     return true
   }
@@ -261,9 +260,10 @@ final class KindTable {
     usage.bytes + size <= usage.share && usage.entries < capacity
   }
 
-  /// True if the entries of all unlisted clients are within half of the share with another one of `size` bytes.
-  private func hasUnlistedRoom(for size: Int) -> Bool {
-    holderShares.unlisted.bytes + size <= usage.share / 2 && holderShares.unlisted.count < capacity / 2
+  /// True if the holder may add an entry of `size` bytes that will not be evicted.
+  private func isPermitted(_ size: Int, _ holder: StoreHolder, _ fingerprint: UInt64) -> Bool {
+    shares.permits(
+      size, fingerprint, isLimited: holder.isLimited, share: usage.share, capacity: capacity, properties)
   }
 
   private func evictOldest(of holder: UInt64) throws(SQLiteError) -> Bool {
@@ -284,10 +284,10 @@ final class KindTable {
     if countsBytes {
       let size = row.room + KindTable.variableLengthOverhead
       usage.bytes -= size
-      holderShares.remove(UInt64(bitPattern: row.holder), bytes: size)
+      if let holder = shares.number(of: UInt64(bitPattern: row.holder)) { shares.remove(size, from: holder) }
     } else {
       usage.bytes -= bytesPerEntry
-      charges.release(UInt16(truncatingIfNeeded: row.holder), isOfThisProcess: row.id >= firstID)
+      charges.release(fingerprint: UInt64(bitPattern: row.holder))
     }
   }
 }

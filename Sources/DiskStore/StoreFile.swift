@@ -9,8 +9,9 @@ internal import Stores
 struct StoreFile {
   /// "PGst", in the field of SQLite's header for the application to which a file belongs.
   private static let applicationID: Int64 = 0x5047_7374
-  /// The version of the tables' layout. Each change of the layout gets a new number.
-  private static let version: Int64 = 1
+  /// The version of the tables' layout. Each change of the layout gets a new number. In version 1, the entries did not
+  /// remain charged to their holders when the process ended; `init` converts a file of this version.
+  private static let version: Int64 = 2
   private static let magic = Array("SQLite format 3\0".utf8)
   /// The bytes of a page. Entries are small, and each commit writes whole pages to the log, so small pages keep the log
   /// short.
@@ -19,6 +20,9 @@ struct StoreFile {
   let path: String
   let database: Database
   let epoch: EpochID
+  /// The random key of the fingerprints of holders (`StoreHolder.fingerprint`).
+  let holderKey: [UInt8]
+  private static let holderKeyLength = 32
   /// True if opening has created the file.
   let isNew: Bool
   /// The lock on the file, which excludes other processes. The lock has its own descriptor of the file. SQLite's own
@@ -70,27 +74,52 @@ struct StoreFile {
       (try database.number("PRAGMA application_id"), try database.number("PRAGMA user_version"))
     }
     guard application == StoreFile.applicationID else { throw FileStoreError(path, .notAStore) }
-    guard version == StoreFile.version else { throw FileStoreError(path, .newer(version: version)) }
+    guard (1...StoreFile.version).contains(version) else { throw FileStoreError(path, .newer(version: version)) }
     let problem = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       try StoreFile.problem(in: database)
     }
     if let problem { throw FileStoreError(path, .damaged(detail: problem)) }
-    let epoch = try StoreFile.addingPath(path) { () throws(SQLiteError) in
+    let (epoch, holderKey) = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       // A commit returns once it is durable.
       try database.run("PRAGMA synchronous=FULL")
       // A write, so that a file that cannot be written is detected at the start, and not at the first claim.
       try database.run("UPDATE store SET starts = starts + 1")
       // Adds the tables of kinds that are newer than the file.
-      try database.run("BEGIN; \(StoreFile.schema) COMMIT;")
-      return try database.number("SELECT epoch FROM store")
+      try database.run("BEGIN; \(StoreFile.schema) \(version == 1 ? StoreFile.conversion : "") COMMIT;")
+      let key = try database.prepare("SELECT holder_key FROM store")
+      let holderKey = try key.step() ? key.bytes(0) : []
+      key.reset()
+      return (try database.number("SELECT epoch FROM store"), holderKey)
+    }
+    guard holderKey.count == StoreFile.holderKeyLength else {
+      throw FileStoreError(path, .damaged(detail: "it has no key for holders"))
     }
     guard epoch != 0 else { throw FileStoreError(path, .damaged(detail: "it has no epoch")) }
     self.epoch = EpochID(rawValue: UInt64(bitPattern: epoch))
+    self.holderKey = holderKey
     self.database = database
   }
 
   /// The statements that create the tables of all kinds that the file does not have.
   private static var schema: String { StoreKind.allCases.map(KindStatements.schema).joined(separator: "\n") }
+
+  /// The statements that convert a file of version 1.
+  private static var conversion: String {
+    """
+    ALTER TABLE store ADD COLUMN holder_key BLOB NOT NULL DEFAULT x'';
+    UPDATE store SET holder_key = \(newHolderKey);
+    \(StoreKind.allCases.compactMap(KindStatements.conversion).joined(separator: "\n"))
+    PRAGMA user_version=\(version);
+    """
+  }
+
+  /// A new key as a literal of SQL.
+  private static var newHolderKey: String {
+    let digits = randomBytes(holderKeyLength).map { byte in
+      String(byte >> 4, radix: 16) + String(byte & 15, radix: 16)
+    }
+    return "x'\(digits.joined())'"
+  }
 
   /// Executes `body`, and adds the path to an error of SQLite.
   private static func addingPath<Result>(
@@ -152,8 +181,9 @@ struct StoreFile {
         PRAGMA application_id=\(applicationID); PRAGMA user_version=\(version);
         PRAGMA journal_mode=WAL;
         BEGIN;
-        CREATE TABLE store (epoch INTEGER NOT NULL, starts INTEGER NOT NULL) STRICT;
-        INSERT INTO store VALUES (\(epoch), 0);
+        CREATE TABLE store (
+          epoch INTEGER NOT NULL, starts INTEGER NOT NULL, holder_key BLOB NOT NULL DEFAULT x'') STRICT;
+        INSERT INTO store VALUES (\(epoch), 0, \(newHolderKey));
         \(schema)
         COMMIT;
         """)

@@ -1,3 +1,4 @@
+internal import Cryptography
 internal import OAuth
 internal import Reactor
 internal import SQLite
@@ -54,8 +55,10 @@ final class StoreWriter {
     // 16 MiB, which holds the indexes of a busy store.
     try database.run("PRAGMA cache_size=-16384")
     var tables: [KindTable] = []
+    let holderKey = HMACSHA256(key: file.holderKey)
     for kind in StoreKind.allCases {
-      tables.append(try KindTable(kind, in: file.database, size: size, entries: entries[kind]))
+      tables.append(
+        try KindTable(kind, in: file.database, size: size, entries: entries[kind], holderKey: holderKey))
     }
     self.tables = tables
     publishUsage()

@@ -32,6 +32,8 @@ public struct GatewaySettings: Sendable {
   /// The number of replicas of a Redis store that must have received a write before the gateway treats the write as
   /// done. If `nil`, the number is 1 if the gateway asks sentinels for the address of the server, and 0 otherwise.
   public var storeMinReplicas: Int?
+  /// The bytes that the entries of one gateway may use in a Redis store. If `nil`, `RedisSettings.defaultSize`.
+  public var storeSize: Int?
   /// The treatment of refresh tokens whose family (all refresh tokens of one sign-in) the store has lost. Default: a
   /// lost family may be refreshed once more.
   public var storeEpochRule = StoreEpochRule.once
@@ -159,6 +161,12 @@ public struct GatewaySettings: Sendable {
         "store_min_replicas", \.storeMinReplicas, .number(0...100),
         "Replicas of the Redis server that must have a write before it counts",
         default: "`1` with sentinels, otherwise `0`"),
+      .number(
+        "store_size", \.storeSize, .size(1_048_576...1_099_511_627_776),
+        """
+        The most bytes that the entries of one gateway use in the Redis server. The server's `maxmemory` must be at \
+        least one and a half times this size for each gateway
+        """, default: "`128MiB`"),
       .choice(
         "store_epoch", \.storeEpochRule,
         """

@@ -34,6 +34,15 @@ public struct RedisSettings: Sendable {
   public var keyPrefix = "proofgate:"
   /// The `store_min_replicas` of the policy; `nil` if the policy does not set it. Use `requiredReplicas` instead.
   public var minReplicas: Int?
+  /// The default of `size`: 128 MiB.
+  public static let defaultSize = 128 << 20
+  /// The bytes that the entries of one gateway may use.
+  public var size = RedisSettings.defaultSize
+  /// The number of gateways that use the server.
+  public var gateways = 1
+  /// The least `maxmemory` of the server, in bytes. The server also needs memory for connections,
+  /// replication and growing tables.
+  public var leastServerMemory: Int { size * gateways / 2 * 3 }
   /// The authorities that may issue the server's certificate; `nil` without TLS.
   public var authorities: CertificateChain?
 
@@ -65,6 +74,7 @@ extension RedisSettings: Equatable {
   public static func == (left: RedisSettings, right: RedisSettings) -> Bool {
     left.endpoint == right.endpoint && left.usesTLS == right.usesTLS && left.user == right.user
       && left.database == right.database && left.keyPrefix == right.keyPrefix && left.minReplicas == right.minReplicas
+      && left.size == right.size && left.gateways == right.gateways
       && areEqual(left.password, right.password) && areEqual(left.sentinelPassword, right.sentinelPassword)
       && left.authorities?.fingerprints == right.authorities?.fingerprints
   }

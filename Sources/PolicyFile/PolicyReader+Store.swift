@@ -105,7 +105,8 @@ extension PolicyReader {
 
   /// The settings that only a Redis server has.
   private static let sharedStoreKeys = [
-    "store_password", "store_sentinel_password", "store_ca", "store_key_prefix", "store_min_replicas", "store_epoch",
+    "store_password", "store_sentinel_password", "store_ca", "store_key_prefix", "store_min_replicas", "store_size",
+    "store_epoch",
   ]
 
   /// Adds the settings of `draft` to those in the URL of the Redis server. Reports settings without effect.
@@ -122,6 +123,8 @@ extension PolicyReader {
     redis.password = draft.password
     redis.sentinelPassword = draft.sentinelPassword
     redis.minReplicas = settings.storeMinReplicas
+    redis.size = settings.storeSize ?? RedisSettings.defaultSize
+    redis.gateways = settings.replicas
     if let prefix = draft.keyPrefix { redis.keyPrefix = prefix }
     if redis.user != nil, redis.password == nil, fields["store_password"] == nil, let store = fields["store"] {
       error(.conflict, store.node, "`store` names a user without a password; add `store_password`")

@@ -1,4 +1,5 @@
 internal import OAuth
+internal import Policy
 internal import Stores
 internal import Synchronization
 internal import Time
@@ -9,6 +10,7 @@ final class RedisCondition: Sendable {
   private struct Shared {
     var hasConnected = false
     var hasWarnedOfEviction = false
+    var hasWarnedOfMemory = false
     /// The time of the last report of each problem (`RedisFailure.reportKey`).
     var reportTimes: [String: MonotonicTime] = [:]
     /// The function that informs the operator; `nil` until the program has set it.
@@ -25,15 +27,17 @@ final class RedisCondition: Sendable {
   }
 
   private let endpointName: String
+  private let settings: RedisSettings
   private let shared = Mutex(Shared())
   private let currentEpoch = Atomic<UInt64>(0)
   private let meter = StoreMeter(engine: "redis")
 
   /// Creates the state of a store without a connection.
   ///
-  /// - Parameter endpointName: the name of the store in notices.
-  init(endpointName: String) {
-    self.endpointName = endpointName
+  /// - Parameter settings: the settings of the store, which contain its name in notices.
+  init(_ settings: RedisSettings) {
+    self.settings = settings
+    endpointName = settings.endpointName
     _ = meter.setOutage("not connected yet")
   }
 
@@ -68,13 +72,18 @@ final class RedisCondition: Sendable {
     // True if this ends an outage.
     let isBack = meter.setOutage(nil)
     // The first connection after the start is reported only if the operator knows of an earlier failure.
-    let (reportsReturn, warnsOfEviction) = shared.withLock { shared in
+    let maximum = greeting.maximumMemory
+    let isTooSmall = maximum.map { $0 < settings.leastServerMemory } ?? false
+    let (reportsReturn, warnsOfEviction, warnsOfMemory) = shared.withLock { shared in
       defer {
         shared.hasConnected = true
         if greeting.evictionPolicy != nil { shared.hasWarnedOfEviction = true }
+        if isTooSmall { shared.hasWarnedOfMemory = true }
         if isBack { shared.reportTimes = [:] }
       }
-      return (shared.hasConnected || !shared.reportTimes.isEmpty, !shared.hasWarnedOfEviction)
+      return (
+        shared.hasConnected || !shared.reportTimes.isEmpty, !shared.hasWarnedOfEviction, !shared.hasWarnedOfMemory
+      )
     }
     if isBack, reportsReturn { informOperator("the store at \(endpointName) is available") }
     if before != id, before != .none {
@@ -87,6 +96,12 @@ final class RedisCondition: Sendable {
       informOperator(
         "the store at \(endpointName) may evict claims, with which a code could be used twice: its "
           + "`maxmemory-policy` is `\(policy)`; set it to `noeviction`")
+    }
+    if let maximum, isTooSmall, warnsOfMemory {
+      informOperator(
+        "the memory of the store at \(endpointName) can run out, and then it refuses all writes: its `maxmemory` is "
+          + "\(maximum) bytes, and \(settings.gateways) gateways with a `store_size` of \(settings.size) bytes need "
+          + "\(settings.leastServerMemory); raise `maxmemory` or lower `store_size`")
     }
   }
 

@@ -4,7 +4,7 @@ internal import RESP
 internal import Reactor
 
 /// The first commands of a connection: authentication, the database, and questions for the role, the version, the
-/// eviction policy and the epoch of the server.
+/// memory and the epoch of the server.
 struct RedisHandshake {
   /// The oldest version whose `SET` accepts `NX` and `GET` together.
   private static let oldestVersion = 7
@@ -17,6 +17,8 @@ struct RedisHandshake {
     let epoch: RedisEpoch
     /// The value of `maxmemory-policy` if the server may evict entries; otherwise `nil`.
     let evictionPolicy: String?
+    /// The bytes that the server may use; `nil` without a limit.
+    let maximumMemory: Int?
   }
 
   /// Prepares the connection for use. Throws if the server is not a primary that executes commands.
@@ -55,7 +57,9 @@ struct RedisHandshake {
       throw .unexpectedReply("to INFO, which has no run_id")
     }
     let epoch = try await epoch(of: runID, stored: answers[3], link, until: deadline)
-    return Greeting(epoch: epoch, evictionPolicy: RedisHandshake.evictionPolicy(properties))
+    return Greeting(
+      epoch: epoch, evictionPolicy: RedisHandshake.evictionPolicy(properties),
+      maximumMemory: properties["maxmemory"].flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil })
   }
 
   /// Returns the epoch that began in this run of the server. Begins an epoch if none has begun in it.

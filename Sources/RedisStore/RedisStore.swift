@@ -12,8 +12,8 @@ public import Time
 /// Each worker has one connection on its own loop (`RedisClient`). An operation is one command on one key. It is valid
 /// only in the epoch in which it began: if the server that executes it is in another epoch, the operation fails. The
 /// caller passes only digests and sealed values. Entries expire by the server's clock. The kinds of entries have no
-/// shares of the memory (`StoreUsage.share`). Instead, each process limits the number of entries that it makes for one
-/// holder (`HolderBudgets`).
+/// fixed shares of the memory (`StoreUsage.share`). Instead, each process limits the bytes of the entries that it makes,
+/// and the part of each holder (`HolderBudgets`).
 public final class RedisStore: EphemeralStore {
   let settings: RedisSettings
   let servers: RedisServers
@@ -28,14 +28,15 @@ public final class RedisStore: EphemeralStore {
   /// Decides when a worker writes the key of this process, and which other processes are gone.
   let presence = RedisPresence()
   private let claimPrefix: [UInt8]
-  private let budgets = HolderBudgets()
+  private let budgets: HolderBudgets
   private let workers = Mutex<[Worker]>([])
 
   /// Creates a store without a connection. `start` connects.
   public init(_ settings: RedisSettings) {
     self.settings = settings
+    budgets = HolderBudgets(size: settings.size)
     servers = RedisServers(settings)
-    condition = RedisCondition(endpointName: settings.endpointName)
+    condition = RedisCondition(settings)
     prefix = Array(settings.keyPrefix.utf8)
     epochKey = prefix + Array("epoch".utf8)
     fenceKey = prefix + Array("fence".utf8)
@@ -100,14 +101,14 @@ public final class RedisStore: EphemeralStore {
     try checkLength(value, key.kind)
     // As in other stores, an entry that has already expired is not stored.
     guard expiry > now else { return try self.value(of: try await perform(.get(key: name(key)), in: epoch)) }
-    try charge(key.kind, holder, expiry - now)
+    let charge = try await charge(key, value.count, holder, expiry - now)
     let existing = try self.value(
       of: try await perform(
         .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
     if existing != nil {
       // Only a stored entry is charged: a request calls `put` many times while it waits for the end of the claim of
       // another request.
-      budgets.giveBack(key.kind, to: holder, lifetime: expiry - now, now: SystemClock.monotonicTime())
+      budgets.undo(charge)
     }
     return existing
   }
@@ -123,7 +124,7 @@ public final class RedisStore: EphemeralStore {
       _ = try await take(key, now: now)
       return
     }
-    try charge(key.kind, holder, expiry - now)
+    _ = try await charge(key, min(bytes, RedisStore.assumedLength), holder, expiry - now)
     _ = try await perform(
       .set(key: name(key), value: [], lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch)
   }
@@ -146,12 +147,16 @@ public final class RedisStore: EphemeralStore {
 
   /// Returns the value and removes the entry. Throws `.unavailable`; the entry may then be gone.
   public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
-    try value(of: try await perform(.take(key: name(key)), in: epoch))
+    let value = try value(of: try await perform(.take(key: name(key)), in: epoch))
+    budgets.removed(key)
+    return value
   }
 
   /// Removes the entry if `value` is its value. Throws `.unavailable`.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
-    try changedEntry(try await perform(.remove(key: name(key), value: value), in: epoch))
+    let isRemoved = try changedEntry(try await perform(.remove(key: name(key), value: value), in: epoch))
+    if isRemoved { budgets.removed(key) }
+    return isRemoved
   }
 
   /// Replaces `old` by `new`, or removes the entry if `new` is `nil`, as soon as the server answers again. Changes
@@ -228,10 +233,27 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
-  /// Counts an entry in the budget of its holder. Throws `.full` if the budget does not suffice.
-  private func charge(_ kind: StoreKind, _ holder: StoreHolder, _ lifetime: Seconds) throws(StoreError) {
-    guard budgets.charge(kind, to: holder, lifetime: lifetime, now: SystemClock.monotonicTime()) else { throw .full }
+  /// The assumed length of a value for which room is reserved: that of most sealed responses. A reservation of 16 KiB for
+  /// each would leave most of the memory unused, because the server stores an empty value until the value is known.
+  private static let assumedLength = 2_048
+
+  /// Counts an entry in the budget of its holder, and removes the entries that are evicted for it. Throws `.full` if the
+  /// budget does not suffice.
+  private func charge(
+    _ key: StoreKey, _ length: Int, _ holder: StoreHolder, _ lifetime: Seconds
+  ) async throws(StoreError) -> HolderBudgets.Charge {
+    let bytes = RedisStore.memory(ofName: prefix.count + RedisStore.nameLength, value: length)
+    guard
+      let charge = budgets.charge(
+        key, bytes: bytes, to: holder, lifetime: lifetime, now: SystemClock.monotonicTime())
+    else { throw .full }
+    for evicted in charge.evicted { _ = try await perform(.take(key: name(evicted)), in: epoch) }
+    return charge
   }
+
+  /// Returns the memory that the server needs for an entry at most, in bytes. The server keeps two records for each key
+  /// that expires, and its allocator rounds lengths up by as much as a quarter.
+  static func memory(ofName name: Int, value: Int) -> Int { 200 + name + value + value / 4 }
 
   /// The length of the name of an entry without its prefix: a letter, a colon, and 22 characters of base64url.
   static let nameLength = 2 + 22

@@ -5,9 +5,10 @@ internal import Time
 /// refused where an entry would have to be evicted, or where the unlisted clients would use more than half of the share.
 ///
 /// A holder is the client and network that entries are charged to (`StoreHolder`). If there is no room for a new entry,
-/// the oldest entry of the largest holder is evicted, but no holder is reduced to fewer than 16 entries in this way. A
-/// holder is limited unless its requests come from this machine. If a limited holder has reached its limit, its own
-/// oldest entries are evicted.
+/// the oldest entry of the largest holder is evicted, or of the requesting holder if it would become larger than that one
+/// (`HolderShares.victim`). A holder is limited unless its requests come from this machine. If a limited holder has
+/// reached its limit, its own oldest entries are evicted. For a kind whose entries are not evicted, the limit falls with
+/// the free part of the share (`StoreKind.Properties.permits`).
 package struct EntryTable: Sendable {
   private struct Entry: Sendable {
     let key: StoreKey
@@ -16,23 +17,23 @@ package struct EntryTable: Sendable {
     /// reserved.
     var room: Int
     var expiry: UnixTime
-    let holder: UInt64
+    /// The number of the holder in `shares`.
+    let holder: UInt32
     /// The neighbours among the entries of the same holder, in the order of insertion.
     var older: UInt32
     var newer: UInt32
   }
 
-  private struct Holder: Sendable {
-    var bytes = 0
-    var count = 0
+  /// The first and the last entry of a holder.
+  private struct Ends: Sendable {
     var oldest = EntryTable.none
     var newest = EntryTable.none
   }
 
   /// The value for "no entry" in place of the number of an entry, which is an index of `entries`.
   private static let none = UInt32.max
-  /// The number of a holder's entries that cannot be evicted in favour of other holders.
-  package static let protectedEntries = 16
+  /// The number of entries that a holder of an evictable kind may have even if they exceed its part of the share.
+  package static let permittedEntries = 16
   /// The maximum number of expired entries that a write removes if there is room for its entry, so that the write takes
   /// little time. If there is no room, the write removes all expired entries.
   private static let expiredPerWrite = 8
@@ -42,42 +43,41 @@ package struct EntryTable: Sendable {
 
   /// The maximum number of bytes of all entries.
   private let share: Int
-  /// The maximum number of bytes of a limited holder with 16 entries or more. If a new entry would exceed this maximum,
-  /// the oldest entries of the holder are evicted first.
-  private let perHolder: Int
+  private let properties: StoreKind.Properties
   private let capacity: Int
   private let isEvictable: Bool
   private var entries: [Entry?] = []
   /// The numbers of the unused elements of `entries`.
   private var free: [UInt32] = []
   private var index: [StoreKey: UInt32] = [:]
-  private var holders: [UInt64: Holder] = [:]
-  /// The holders with more than `protectedEntries` entries. Their oldest entries may be evicted in favour of other
-  /// holders.
-  private var largeHolders: Set<UInt64> = []
+  private var shares = HolderShares()
+  /// The entries of each holder, by its number in `shares`.
+  private var ends: [Ends] = []
   private var wheel: ExpiryWheel
-  private(set) var bytes = 0
-  /// The bytes and number of the entries of all unlisted clients (`StoreHolder.isUnlisted`).
-  private var unlisted = (bytes: 0, count: 0)
   private(set) var evictions: UInt64 = 0
+  /// The keys of evicted entries that the caller has not taken yet; `nil` if the caller needs no keys.
+  private var evictedKeys: [StoreKey]?
 
   /// Creates an empty table.
   ///
   /// - Parameters:
   ///   - share: the maximum number of bytes of all entries.
-  ///   - perHolder: the maximum number of bytes of a limited holder.
   ///   - capacity: the maximum number of entries.
-  init(_ kind: StoreKind, share: Int, perHolder: Int, capacity: Int) {
+  ///   - keepsEvictedKeys: true if the caller needs the keys of evicted entries (`takeEvictedKeys`).
+  init(_ kind: StoreKind, share: Int, capacity: Int, keepsEvictedKeys: Bool = false) {
     self.share = share
-    self.perHolder = perHolder
+    evictedKeys = keepsEvictedKeys ? [] : nil
     self.capacity = capacity
+    properties = kind.properties
     isEvictable = kind.properties.whenFull == .evict
     wheel = ExpiryWheel(tick: kind.properties.tick)
   }
 
   var count: Int { index.count }
+  /// The bytes of all entries.
+  var bytes: Int { shares.total.bytes }
   /// The used part of the share or of the capacity in percent, whichever is higher.
-  var fill: Int { max(bytes * 100 / share, capacity == Int.max ? 0 : count * 100 / capacity) }
+  var fill: Int { max(bytes * 100 / share, capacity == Int.max ? 0 : count * 100 / max(1, capacity)) }
 
   /// Stores a value and returns `nil` if there is no entry, or only an expired one; otherwise returns the existing
   /// value. A value that has already expired is not stored. Throws `.full`.
@@ -121,9 +121,7 @@ package struct EntryTable: Sendable {
     entries[Int(number)]?.value = new
     entries[Int(number)]?.room = new.count
     entries[Int(number)]?.expiry = expiry
-    holders[entry.holder]?.bytes += growth
-    bytes += growth
-    countUnlisted(entry.holder, bytes: growth, count: 0)
+    shares.change(entry.holder, by: growth)
     return true
   }
 
@@ -138,46 +136,50 @@ package struct EntryTable: Sendable {
 
   // MARK: Room
 
-  /// Evicts entries until there is room for `size` more bytes. Throws `.full` if no further entry may be evicted.
+  /// Makes room for an entry of `size` bytes. Throws `.full` if the kind's entries are not evicted and there is no room
+  /// for this holder, or if the share is smaller than the entry.
   private mutating func makeRoom(for size: Int, of holder: StoreHolder, now: UnixTime) throws(StoreError) {
-    if holder.isUnlisted, !isEvictable, !hasUnlistedRoom(for: size) {
+    guard isEvictable else {
+      if isPermitted(size, holder) { return }
       removeExpired(now: now, atMost: Int.max)
-      guard hasUnlistedRoom(for: size) else { throw .full }
+      guard isPermitted(size, holder) else { throw .full }
+      return
     }
+    guard size <= share, capacity > 0 else { throw .full }
     if holder.isLimited {
-      while let own = holders[holder.fingerprint], own.count >= EntryTable.protectedEntries,
-        own.bytes + size > perHolder
+      while let own = shares.share(of: holder.fingerprint), own.count >= EntryTable.permittedEntries,
+        own.bytes + size > share / properties.holderDivisor
       {
-        guard isEvictable else { throw .full }
-        evictOldest(of: holder.fingerprint)
+        evictOldest(ofNumber: shares.number(of: holder.fingerprint))
       }
     }
     if !hasRoom(for: size) { removeExpired(now: now, atMost: Int.max) }
     while !hasRoom(for: size) {
-      guard isEvictable else { throw .full }
-      // The search takes little time: each of these holders has at least 17 entries, so there are not many.
-      guard let largest = largeHolders.max(by: { chargedBytes(by: $0) < chargedBytes(by: $1) }) else { throw .full }
-      evictOldest(of: largest)
+      guard let victim = shares.victim(for: holder.fingerprint) else { throw .full }
+      evictOldest(ofNumber: victim)
     }
+  }
+
+  private func entry(_ number: UInt32) -> Entry? { number == EntryTable.none ? nil : entries[Int(number)] }
+
+  /// Returns the keys of the entries that were evicted since the last call.
+  mutating func takeEvictedKeys() -> [StoreKey] {
+    defer { if evictedKeys != nil { evictedKeys = [] } }
+    return evictedKeys ?? []
   }
 
   private func hasRoom(for size: Int) -> Bool { bytes + size <= share && count < capacity }
 
-  private func hasUnlistedRoom(for size: Int) -> Bool {
-    unlisted.bytes + size <= share / 2 && unlisted.count < capacity / 2
+  /// True if the holder may add an entry of `size` bytes that will not be evicted.
+  private func isPermitted(_ size: Int, _ holder: StoreHolder) -> Bool {
+    shares.permits(
+      size, holder.fingerprint, isLimited: holder.isLimited, share: share, capacity: capacity, properties)
   }
 
-  private mutating func countUnlisted(_ holder: UInt64, bytes: Int, count: Int) {
-    guard StoreHolder.isUnlisted(holder) else { return }
-    unlisted.bytes += bytes
-    unlisted.count += count
-  }
-
-  private func chargedBytes(by holder: UInt64) -> Int { holders[holder]?.bytes ?? 0 }
-
-  private mutating func evictOldest(of holder: UInt64) {
-    guard let oldest = holders[holder]?.oldest, oldest != EntryTable.none else { return }
-    remove(oldest)
+  private mutating func evictOldest(ofNumber holder: UInt32?) {
+    guard let holder, let entry = entry(ends[Int(holder)].oldest) else { return }
+    evictedKeys?.append(entry.key)
+    remove(ends[Int(holder)].oldest)
     evictions += 1
   }
 
@@ -198,22 +200,15 @@ package struct EntryTable: Sendable {
     _ key: StoreKey, _ value: [UInt8], room: Int, holder: UInt64, expiry: UnixTime, now: UnixTime
   ) {
     let number = free.popLast() ?? UInt32(entries.count)
-    var own = holders[holder] ?? Holder()
+    let size = room + EntryTable.overhead
+    let owner = shares.add(size, to: holder)
+    while ends.count <= Int(owner) { ends.append(Ends()) }
+    let newest = ends[Int(owner)].newest
     let entry = Entry(
-      key: key, value: value, room: room, expiry: expiry, holder: holder, older: own.newest, newer: EntryTable.none)
+      key: key, value: value, room: room, expiry: expiry, holder: owner, older: newest, newer: EntryTable.none)
     if Int(number) == entries.count { entries.append(entry) } else { entries[Int(number)] = entry }
-    if own.newest == EntryTable.none {
-      own.oldest = number
-    } else {
-      entries[Int(own.newest)]?.newer = number
-    }
-    own.newest = number
-    own.count += 1
-    own.bytes += room + EntryTable.overhead
-    holders[holder] = own
-    if own.count == EntryTable.protectedEntries + 1 { largeHolders.insert(holder) }
-    bytes += room + EntryTable.overhead
-    countUnlisted(holder, bytes: room + EntryTable.overhead, count: 1)
+    if newest == EntryTable.none { ends[Int(owner)].oldest = number } else { entries[Int(newest)]?.newer = number }
+    ends[Int(owner)].newest = number
     index[key] = number
     wheel.insert(number, expiry: expiry, now: now)
   }
@@ -225,16 +220,10 @@ package struct EntryTable: Sendable {
     entries[Int(number)] = nil
     free.append(number)
     let size = entry.room + EntryTable.overhead
-    bytes -= size
-    countUnlisted(entry.holder, bytes: -size, count: -1)
     if entry.older != EntryTable.none { entries[Int(entry.older)]?.newer = entry.newer }
     if entry.newer != EntryTable.none { entries[Int(entry.newer)]?.older = entry.older }
-    guard var own = holders[entry.holder] else { return }
-    if own.oldest == number { own.oldest = entry.newer }
-    if own.newest == number { own.newest = entry.older }
-    own.count -= 1
-    own.bytes -= size
-    holders[entry.holder] = own.count == 0 ? nil : own
-    if own.count == EntryTable.protectedEntries { largeHolders.remove(entry.holder) }
+    if ends[Int(entry.holder)].oldest == number { ends[Int(entry.holder)].oldest = entry.newer }
+    if ends[Int(entry.holder)].newest == number { ends[Int(entry.holder)].newest = entry.older }
+    shares.remove(size, from: entry.holder)
   }
 }

@@ -1,90 +1,120 @@
+internal import Synchronization
 public import Time
 
-/// Limits the number of entries that one client and network, and all unlisted clients together, may make in a store that
-/// other processes use too.
+/// Limits the bytes that this process uses in a store of several processes, and the part of each holder, so that the
+/// memory of the store never ends.
 ///
-/// Each process counts the entries that it makes. Each holder has a token bucket for each kind, which refills within
-/// the lifetime of an entry. So a holder can have, through one process, at most about twice as many entries as a
-/// ``MemoryStore`` would permit.
+/// Each process counts the entries that it makes until they expire, by the rules of ``MemoryStore``: each kind has its
+/// share of `size`. In a full share of an evictable kind, the oldest entry of the largest holder is evicted, which the
+/// caller removes from the store. For the other kinds, the limit of a holder falls with the free part of the share
+/// (`StoreKind.Properties.permits`), and all unlisted clients together have half of the share.
 public final class HolderBudgets: Sendable {
-  /// The maximum number of holders per kind that are remembered.
-  private static let maximumHolders = 8_192
-  /// The assumed bytes of a value of a kind without a fixed length.
-  private static let assumedLength = 2_048
+  /// A charge that can be undone.
+  public struct Charge: Sendable {
+    fileprivate let key: StoreKey
+    /// `nil` for an evictable kind.
+    fileprivate let kept: HolderBudget.Charge?
+    /// The entries that are evicted for this one. The caller removes them from the store.
+    public let evicted: [StoreKey]
+  }
 
-  private let limiters: [RateLimiter]
-  /// One bucket for each kind, for all unlisted clients together.
-  private let unlistedLimiters: [RateLimiter]
-  private static let unlistedKey = RateKey()
+  /// The budget of one kind.
+  private enum Part: Sendable {
+    /// The entries of a kind that is never evicted.
+    case kept(share: Int, Locked<HolderBudget>)
+    /// The entries of an evictable kind, with their keys and empty values.
+    case evictable(Locked<EntryTable>)
+  }
+
+  private final class Locked<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: sending Value) { self.value = Mutex(value) }
+  }
+
+  /// The maximum number of expired entries that a charge removes if there is room.
+  private static let expiredPerCharge = 8
+
+  private let parts: [Part]
 
   /// Creates budgets without any charge.
-  public init() {
-    limiters = StoreKind.allCases.map { kind in
-      let burst = HolderBudgets.maximumBurst(of: kind)
-      return RateLimiter(TokenBucket.Rate(burst: burst, perMinute: burst), maximumKeys: HolderBudgets.maximumHolders)
-    }
-    unlistedLimiters = StoreKind.allCases.map { kind in
-      let burst = HolderBudgets.unlistedBurst(of: kind)
-      return RateLimiter(TokenBucket.Rate(burst: burst, perMinute: burst), maximumKeys: 1)
+  ///
+  /// - Parameter size: the bytes of all kinds together.
+  public init(size: Int) {
+    parts = StoreKind.allCases.map { kind in
+      let share = size / 100 * kind.properties.percent
+      return switch kind.properties.whenFull {
+      case .refuse: .kept(share: share, Locked(HolderBudget(kind)))
+      case .evict: .evictable(Locked(EntryTable(kind, share: share, capacity: Int.max, keepsEvictedKeys: true)))
+      }
     }
   }
 
-  /// Charges an entry to its holder. Returns false if the holder has made too many.
-  ///
-  /// - Parameter lifetime: the lifetime of the entry, in which a used budget refills.
-  public func charge(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) -> Bool {
-    let unlistedRate = HolderBudgets.rate(HolderBudgets.unlistedBurst(of: kind), lifetime: lifetime)
-    let isShared = HolderBudgets.isShared(kind, by: holder)
-    if isShared, !unlistedLimiters[kind.index].take(HolderBudgets.unlistedKey, at: unlistedRate, now: now) {
-      return false
+  /// The bytes of all charges, including those of expired entries that have not been removed yet.
+  public var bytes: Int {
+    parts.reduce(0) { sum, part in
+      switch part {
+      case .kept(_, let budget): sum + budget.value.withLock { $0.bytes }
+      case .evictable(let table): sum + table.value.withLock { $0.bytes }
+      }
     }
-    guard holder.isLimited else { return true }
-    let rate = HolderBudgets.rate(HolderBudgets.maximumBurst(of: kind), lifetime: lifetime)
-    if limiters[kind.index].take(RateKey(holder: holder), at: rate, now: now) { return true }
-    if isShared { unlistedLimiters[kind.index].giveBack(HolderBudgets.unlistedKey, at: unlistedRate, now: now) }
-    return false
+  }
+
+  /// Charges an entry to its holder. Returns `nil` if there is no room for another entry of this holder.
+  ///
+  /// - Parameters:
+  ///   - bytes: the bytes that the entry uses in the store.
+  ///   - lifetime: the lifetime of the entry.
+  public func charge(
+    _ key: StoreKey, bytes: Int, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime
+  ) -> Charge? {
+    let now = UnixTime(seconds: Int64(now.milliseconds / 1_000))
+    // One second more than the lifetime, because `now` is rounded down.
+    let expiry = now + lifetime + 1
+    switch parts[key.kind.index] {
+    case .kept(let share, let budget):
+      return budget.value.withLock { budget in
+        budget.removeExpired(now: now, atMost: HolderBudgets.expiredPerCharge)
+        if !HolderBudgets.permits(bytes, key.kind, holder, budget, share) {
+          budget.removeExpired(now: now, atMost: Int.max)
+          guard HolderBudgets.permits(bytes, key.kind, holder, budget, share) else { return nil }
+        }
+        return Charge(key: key, kept: budget.add(bytes, of: holder, expiry: expiry, now: now), evicted: [])
+      }
+    case .evictable(let table):
+      return table.value.withLock { table in
+        do throws(StoreError) {
+          // The table adds its own overhead, which is part of `bytes` here.
+          try table.reserve(key, max(0, bytes - EntryTable.overhead), holder: holder, expiry: expiry, now: now)
+        } catch {
+          return nil
+        }
+        return Charge(key: key, kept: nil, evicted: table.takeEvictedKeys())
+      }
+    }
   }
 
   /// Undoes a charge for an entry that was not stored, because the key had an entry already.
-  public func giveBack(_ kind: StoreKind, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime) {
-    if HolderBudgets.isShared(kind, by: holder) {
-      unlistedLimiters[kind.index].giveBack(
-        HolderBudgets.unlistedKey, at: HolderBudgets.rate(HolderBudgets.unlistedBurst(of: kind), lifetime: lifetime),
-        now: now)
+  public func undo(_ charge: Charge) {
+    switch parts[charge.key.kind.index] {
+    case .kept(_, let budget): if let kept = charge.kept { budget.value.withLock { $0.undo(kept) } }
+    case .evictable: removed(charge.key)
     }
-    guard holder.isLimited else { return }
-    limiters[kind.index].giveBack(
-      RateKey(holder: holder), at: HolderBudgets.rate(HolderBudgets.maximumBurst(of: kind), lifetime: lifetime),
-      now: now)
   }
 
-  /// True if the entry also counts against the limit of all unlisted clients together.
-  private static func isShared(_ kind: StoreKind, by holder: StoreHolder) -> Bool {
-    holder.isUnlisted && kind.properties.whenFull == .refuse
+  /// Ends the charge of an entry that was removed from the store. Has an effect only for evictable kinds: the charges of
+  /// others, which are without keys, end when the entries would have expired.
+  public func removed(_ key: StoreKey) {
+    if case .evictable(let table) = parts[key.kind.index] { table.value.withLock { $0.remove(key) } }
   }
 
-  private static func rate(_ burst: Int, lifetime: Seconds) -> TokenBucket.Rate {
-    TokenBucket.Rate(burst: burst, perMinute: max(1, burst * 60 / max(1, lifetime.count)))
-  }
-
-  /// Returns the number of entries that a holder may make at once: its part of a memory store of the default size, but
-  /// at least the number of its entries that other holders cannot evict.
-  public static func maximumBurst(of kind: StoreKind) -> Int {
-    max(EntryTable.protectedEntries, maximumEntries(of: kind) / kind.properties.holderDivisor)
-  }
-
-  /// Returns the number of entries that all unlisted clients together may make at once: a quarter of a memory store of
-  /// the default size. With as many that refill within the lifetime of an entry, they have at most half of it.
-  public static func unlistedBurst(of kind: StoreKind) -> Int { maximumEntries(of: kind) / 4 }
-
-  /// Returns the number of entries in a memory store of the default size.
-  private static func maximumEntries(of kind: StoreKind) -> Int {
-    let properties = kind.properties
-    let length =
-      switch properties.size {
-      case .fixed(let length): RecordTable.recordLength(valueLength: length)
-      case .upTo(let longest): min(longest, assumedLength) + EntryTable.overhead
-      }
-    return MemoryStore.defaultSize / 100 * properties.percent / length
+  private static func permits(
+    _ bytes: Int, _ kind: StoreKind, _ holder: StoreHolder, _ budget: HolderBudget, _ share: Int
+  ) -> Bool {
+    // Half of the share, which is that of all unlisted clients together.
+    let part = holder.isUnlisted ? share / 2 : share
+    let free = min(share - budget.bytes, holder.isUnlisted ? part - budget.unlistedBytes : Int.max)
+    guard bytes <= free else { return false }
+    return !holder.isLimited || kind.properties.permits(own: budget.bytes(of: holder), free: free, capacity: part)
   }
 }

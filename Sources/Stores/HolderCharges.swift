@@ -1,85 +1,106 @@
 internal import Synchronization
 
-/// The number of entries of each holder within one kind, so that no holder fills the whole share, and the number of
-/// entries of all unlisted clients together.
+/// The number of entries of each holder within one kind whose values have a fixed length, the number of entries of all
+/// unlisted clients together, and the number of all entries.
 ///
-/// A hash assigns each holder to one of 32,767 counts for listed clients, or to one of as many for unlisted clients. So
-/// a holder shares its limit with a given attacker with a probability of 1 in 32,767.
+/// The entries of these kinds are never evicted, so the limit of a holder depends on the free part of the share
+/// (`StoreKind.Properties.permits`). All shards of a kind have one `HolderCharges`, and share its capacity.
 package final class HolderCharges: Sendable {
-  private static let slotsPerGroup: UInt64 = 32_767
-  /// The result of `charge` for an unlisted client without a limit of its own.
-  private static let unlimitedUnlisted = UInt16.max
-
   private struct Counts {
-    /// By the result of `charge`. The odd ones, except the last, are those of listed clients.
-    var holders: [UInt32] = []
+    /// The holders that are limited or unlisted, with their numbers of entries.
+    var holders = HolderAmounts()
     /// The entries of all unlisted clients.
     var unlisted = 0
+
+    /// Removes an entry of the holder with this number.
+    mutating func remove(_ number: UInt32) {
+      if StoreHolder.isUnlisted(holders.fingerprint(number)) { unlisted -= 1 }
+      holders.subtract(1, from: number)
+    }
   }
 
-  private let limit: UInt32
-  private let unlistedLimit: Int
+  /// The number that `charge` returns for a holder that is not counted.
+  package static let uncounted = HolderAmounts.none
+
+  private let capacity: Int
+  private let properties: StoreKind.Properties
+  /// The number of all entries.
+  private let used = Atomic<Int>(0)
   private let counts = Mutex(Counts())
 
   /// Creates the counts of one kind.
   ///
-  /// - Parameters:
-  ///   - limit: the maximum number of entries of a limited holder.
-  ///   - unlistedLimit: the maximum number of entries of all unlisted clients together.
-  package init(limit: Int, unlistedLimit: Int) {
-    self.limit = UInt32(clamping: limit)
-    self.unlistedLimit = unlistedLimit
+  /// - Parameter capacity: the maximum number of entries.
+  package init(_ kind: StoreKind, capacity: Int) {
+    properties = kind.properties
+    self.capacity = capacity
   }
 
-  /// Counts an entry. Returns the index of the count, which the caller passes to `release` later: 0 for a holder that is
-  /// not counted. Returns `nil` if the holder, or all unlisted clients together, have reached the limit.
-  package func charge(_ holder: StoreHolder) -> UInt16? {
-    guard holder.isLimited || holder.isUnlisted else { return 0 }
-    let slot = HolderCharges.slot(of: holder)
-    return counts.withLock { counts in
-      if holder.isUnlisted, counts.unlisted >= unlistedLimit { return nil }
-      if holder.isLimited {
-        if counts.holders.isEmpty { counts.holders = HolderCharges.noCounts }
-        guard counts.holders[Int(slot)] < limit else { return nil }
-        counts.holders[Int(slot)] += 1
-      }
-      if holder.isUnlisted { counts.unlisted += 1 }
-      return slot
-    }
-  }
+  /// The number of all entries.
+  package var count: Int { used.load(ordering: .relaxed) }
+  /// The used part of the capacity in percent.
+  package var fill: Int { count * 100 / max(1, capacity) }
 
-  /// Adds `count` to the count with the index `slot`. Called when a store that outlives the process is opened, for the
-  /// entries that it already contains.
+  /// Counts an entry. Returns the number of its holder, which the caller passes to `release` later. Returns `nil` if
+  /// there is no room for another entry of this holder.
   ///
-  /// - Parameter isOfThisProcess: false for entries of an earlier process. They count for unlisted clients, but not for
-  ///   a holder, whose index differs in each process.
-  package func restore(_ slot: UInt16, count: Int, isOfThisProcess: Bool) {
-    guard slot != 0 else { return }
-    counts.withLock { counts in
-      if isOfThisProcess, slot != HolderCharges.unlimitedUnlisted {
-        if counts.holders.isEmpty { counts.holders = HolderCharges.noCounts }
-        counts.holders[Int(slot)] += UInt32(clamping: count)
-      }
-      if HolderCharges.isUnlisted(slot) { counts.unlisted += count }
+  /// - Parameters:
+  ///   - fingerprint: the fingerprint of the holder.
+  ///   - isLimited: true if the holder is limited (`StoreHolder.isLimited`).
+  package func charge(_ fingerprint: UInt64, isLimited: Bool) -> UInt32? {
+    let before = used.wrappingAdd(1, ordering: .relaxed).oldValue
+    let isUnlisted = StoreHolder.isUnlisted(fingerprint)
+    var number: UInt32?
+    if before < capacity {
+      number =
+        isLimited || isUnlisted
+        ? chargeHolder(fingerprint, isLimited: isLimited, free: capacity - before) : HolderCharges.uncounted
+    }
+    if number == nil { used.wrappingSubtract(1, ordering: .relaxed) }
+    return number
+  }
+
+  private func chargeHolder(_ fingerprint: UInt64, isLimited: Bool, free: Int) -> UInt32? {
+    let isUnlisted = StoreHolder.isUnlisted(fingerprint)
+    return counts.withLock { counts in
+      // Half of the capacity, which is that of all unlisted clients together.
+      let capacity = isUnlisted ? self.capacity / 2 : self.capacity
+      let free = isUnlisted ? min(free, capacity - counts.unlisted) : free
+      guard free > 0 else { return nil }
+      let own = counts.holders.amount(of: fingerprint)
+      if isLimited, !properties.permits(own: own, free: free, capacity: capacity) { return nil }
+      if isUnlisted { counts.unlisted += 1 }
+      return counts.holders.add(1, to: fingerprint)
     }
   }
 
-  /// Removes an entry from the count of its holder. The parameters are those of `restore`.
-  package func release(_ slot: UInt16, isOfThisProcess: Bool = true) {
-    guard slot != 0 else { return }
+  /// Adds entries that a store contains when it is opened.
+  ///
+  /// - Parameter fingerprint: the fingerprint of the holder; 0 for a holder that is not counted.
+  package func restore(_ fingerprint: UInt64, count: Int) {
+    used.wrappingAdd(count, ordering: .relaxed)
+    guard fingerprint != 0, count > 0 else { return }
     counts.withLock { counts in
-      if isOfThisProcess, slot != HolderCharges.unlimitedUnlisted { counts.holders[Int(slot)] -= 1 }
-      if HolderCharges.isUnlisted(slot) { counts.unlisted -= 1 }
+      _ = counts.holders.add(count, to: fingerprint)
+      if StoreHolder.isUnlisted(fingerprint) { counts.unlisted += count }
     }
   }
 
-  private static var noCounts: [UInt32] { [UInt32](repeating: 0, count: Int(UInt16.max)) }
-
-  private static func slot(of holder: StoreHolder) -> UInt16 {
-    guard holder.isLimited else { return unlimitedUnlisted }
-    let index = (holder.fingerprint >> 1) % slotsPerGroup * 2 + 1
-    return UInt16(holder.isUnlisted ? index + 1 : index)
+  /// Removes an entry of the holder with this number, a result of `charge`.
+  package func release(_ number: UInt32) {
+    used.wrappingSubtract(1, ordering: .relaxed)
+    guard number != HolderCharges.uncounted else { return }
+    counts.withLock { $0.remove(number) }
   }
 
-  private static func isUnlisted(_ slot: UInt16) -> Bool { slot % 2 == 0 || slot == unlimitedUnlisted }
+  /// Removes an entry of a holder.
+  ///
+  /// - Parameter fingerprint: the fingerprint of the holder; 0 for a holder that is not counted.
+  package func release(fingerprint: UInt64) {
+    used.wrappingSubtract(1, ordering: .relaxed)
+    guard fingerprint != 0 else { return }
+    counts.withLock { counts in
+      if let number = counts.holders.number(of: fingerprint) { counts.remove(number) }
+    }
+  }
 }

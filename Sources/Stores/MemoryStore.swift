@@ -22,8 +22,9 @@ public final class MemoryStore: EphemeralStore {
   private static let resetPercentage = 70
 
   private enum Table {
-    /// Records of fixed length, in shards with a lock each.
-    case records([Locked<RecordTable>])
+    /// Records of fixed length, in shards with a lock each. The shards have one capacity together: with a part each, some
+    /// would be full while others have room.
+    case records([Locked<RecordTable>], HolderCharges)
     /// Values that vary in length, under one lock, because all entries of a holder must be in one table.
     case entries(Locked<EntryTable>)
   }
@@ -51,20 +52,12 @@ public final class MemoryStore: EphemeralStore {
         let recordLength = RecordTable.recordLength(valueLength: length)
         let maximumRecords = entries ?? size / 100 * properties.percent / recordLength
         share = maximumRecords * recordLength
-        let charges = HolderCharges(
-          limit: max(EntryTable.protectedEntries, maximumRecords / properties.holderDivisor),
-          unlistedLimit: maximumRecords / 2)
-        // With several shards, one shard can be full before the kind has `entries` entries.
-        let shards = entries == nil ? MemoryStore.shards : 1
+        let charges = HolderCharges(kind, capacity: maximumRecords)
         table = .records(
-          (0..<shards).map { _ in
-            Locked(RecordTable(kind, length: length, capacity: maximumRecords / shards, charges: charges))
-          })
+          (0..<MemoryStore.shards).map { _ in Locked(RecordTable(kind, length: length, charges: charges)) }, charges)
       case .upTo:
         share = size / 100 * properties.percent
-        table = .entries(
-          Locked(
-            EntryTable(kind, share: share, perHolder: share / properties.holderDivisor, capacity: entries ?? Int.max)))
+        table = .entries(Locked(EntryTable(kind, share: share, capacity: entries ?? Int.max)))
       }
     }
   }
@@ -100,10 +93,9 @@ public final class MemoryStore: EphemeralStore {
     do throws(StoreError) {
       let (existing, fill): ([UInt8]?, Int)
       switch part.table {
-      case .records(let shards):
-        (existing, fill) = try shard(key, shards).value.withLock { table throws(StoreError) in
-          (try table.put(key, value, holder: holder, expiry: expiry, now: now), table.fill)
-        }
+      case .records(let shards, let charges):
+        existing = try put(key, value, in: shards, holder: holder, expiry: expiry, now: now)
+        fill = charges.fill
       case .entries(let table):
         (existing, fill) = try table.value.withLock { table throws(StoreError) in
           (try table.put(key, value, holder: holder, expiry: expiry, now: now), table.fill)
@@ -153,7 +145,7 @@ public final class MemoryStore: EphemeralStore {
     _ key: StoreKey, _ old: [UInt8], with new: [UInt8], expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Bool {
     switch part(key).table {
-    case .records(let shards):
+    case .records(let shards, _):
       try shard(key, shards).value.withLock { table throws(StoreError) in
         try table.replace(key, old, with: new, expiry: expiry, now: now)
       }
@@ -167,7 +159,7 @@ public final class MemoryStore: EphemeralStore {
   /// Returns the value; never throws.
   public func get(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
     switch part(key).table {
-    case .records(let shards): shard(key, shards).value.withLock { $0.value(of: key, now: now) }
+    case .records(let shards, _): shard(key, shards).value.withLock { $0.value(of: key, now: now) }
     case .entries(let table): table.value.withLock { $0.value(of: key, now: now) }
     }
   }
@@ -184,7 +176,7 @@ public final class MemoryStore: EphemeralStore {
 
   private func remove(_ key: StoreKey, now: UnixTime, if matches: ([UInt8]) -> Bool) -> [UInt8]? {
     switch part(key).table {
-    case .records(let shards):
+    case .records(let shards, _):
       shard(key, shards).value.withLock { table in
         guard let value = table.value(of: key, now: now), matches(value) else { return nil }
         table.remove(key)
@@ -195,6 +187,25 @@ public final class MemoryStore: EphemeralStore {
         guard let value = table.value(of: key, now: now), matches(value) else { return nil }
         table.remove(key)
         return value
+      }
+    }
+  }
+
+  /// Stores a value in the shard of its key. If there is no room, removes the expired records of all shards first.
+  private func put(
+    _ key: StoreKey, _ value: [UInt8], in shards: [Locked<RecordTable>], holder: StoreHolder, expiry: UnixTime,
+    now: UnixTime
+  ) throws(StoreError) -> [UInt8]? {
+    let shard = shard(key, shards)
+    do throws(StoreError) {
+      return try shard.value.withLock { table throws(StoreError) in
+        try table.put(key, value, holder: holder, expiry: expiry, now: now)
+      }
+    } catch {
+      guard error == .full else { throw error }
+      for shard in shards { shard.value.withLock { $0.removeExpired(now: now, atMost: Int.max) } }
+      return try shard.value.withLock { table throws(StoreError) in
+        try table.put(key, value, holder: holder, expiry: expiry, now: now)
       }
     }
   }
@@ -216,8 +227,8 @@ public final class MemoryStore: EphemeralStore {
     usage.share = part.share
     usage.refusals = part.refusals.load(ordering: .relaxed)
     switch part.table {
-    case .records(let shards):
-      usage.entries = shards.reduce(0) { $0 + $1.value.withLock { $0.count } }
+    case .records(_, let charges):
+      usage.entries = charges.count
       if case .fixed(let length) = part.kind.properties.size {
         usage.bytes = usage.entries * RecordTable.recordLength(valueLength: length)
         usage.capacity = part.share / RecordTable.recordLength(valueLength: length)
@@ -233,7 +244,7 @@ public final class MemoryStore: EphemeralStore {
 
   /// Reports a kind when its share is nearly full.
   ///
-  /// - Parameter fill: the used percentage of one table of the kind. All tables of a kind fill evenly.
+  /// - Parameter fill: the used percentage of the share.
   private func reportIfNearlyFull(_ part: Part, fill: Int) {
     if fill < MemoryStore.resetPercentage {
       if part.wasReported.load(ordering: .relaxed) { part.wasReported.store(false, ordering: .relaxed) }

@@ -1,12 +1,11 @@
 public import OAuth
 
-/// The key of a token bucket in a `RateLimiter`: a client, an address, a client at an address, an authorization
-/// transaction at an address, or a holder of store entries.
+/// The key of a token bucket in a `RateLimiter`: a client, an address, a client at an address, or an authorization
+/// transaction at an address.
 public struct RateKey: Hashable, Sendable {
   private let client: ClientID?
   private let transaction: TransactionID?
   private let address: NetworkPrefix?
-  private let holder: UInt64?
 
   /// Creates a key from the given parts.
   ///
@@ -16,7 +15,6 @@ public struct RateKey: Hashable, Sendable {
     self.client = client
     self.transaction = transaction
     self.address = address.map { NetworkPrefix($0, ipv4Bits: 32, ipv6Bits: 64) }
-    holder = nil
   }
 
   /// Creates the key of a network: the /24 of an IPv4 address or the /48 of an IPv6 address.
@@ -24,14 +22,5 @@ public struct RateKey: Hashable, Sendable {
     client = nil
     transaction = nil
     self.address = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
-    holder = nil
-  }
-
-  /// Creates the key of a holder of store entries.
-  init(holder: StoreHolder) {
-    client = nil
-    transaction = nil
-    address = nil
-    self.holder = holder.fingerprint
   }
 }

@@ -1,8 +1,7 @@
 internal import Synchronization
 public import Time
 
-/// Token buckets, one for each `RateKey`, which limit the rates of requests, of failed guesses of a secret, and of new
-/// store entries.
+/// Token buckets, one for each `RateKey`, which limit the rates of requests and of failed guesses of a secret.
 ///
 /// The memory is fixed: 24 bytes for each of `maximumKeys` buckets. They are divided into sets of eight, and a hash
 /// assigns each key to a set. In a full set, a new key replaces the bucket with the most tokens, whose loss matters

@@ -13,7 +13,7 @@ struct RecordTable: Sendable {
     var high: UInt64 = 0
     var low: UInt64 = 0
     var expiry: UInt32 = 0
-    var charge: UInt16 = 0
+    var charge: UInt32 = 0
 
     /// The time at which the record expires.
     var end: UnixTime { UnixTime(seconds: Int64(expiry)) }
@@ -28,7 +28,6 @@ struct RecordTable: Sendable {
 
   private let kind: StoreKind
   private let length: Int
-  private let capacity: Int
   private let charges: HolderCharges
   private var heads = ChunkedArray<Head>(Head())
   private var values: [[UInt8]] = []
@@ -38,20 +37,16 @@ struct RecordTable: Sendable {
   private var allocatedCount = 0
   /// The first of the list of free records.
   private var firstFree = RecordTable.none
-  private(set) var count = 0
-  /// The used part of the capacity in percent.
-  var fill: Int { count * 100 / capacity }
+  private var count = 0
 
   /// Creates an empty table.
   ///
   /// - Parameters:
   ///   - length: the length of a value in bytes.
-  ///   - capacity: the maximum number of records.
-  ///   - charges: the counts of the holders, shared by all shards of the kind.
-  init(_ kind: StoreKind, length: Int, capacity: Int, charges: HolderCharges) {
+  ///   - charges: the counts of the entries and holders, shared by all shards of the kind.
+  init(_ kind: StoreKind, length: Int, charges: HolderCharges) {
     self.kind = kind
     self.length = length
-    self.capacity = capacity
     self.charges = charges
     wheel = ExpiryWheel(tick: kind.properties.tick)
   }
@@ -76,13 +71,7 @@ struct RecordTable: Sendable {
     }
     guard expiry > now else { return nil }
     guard value.count == length else { throw .unavailable("a value of the wrong length for its kind") }
-    if count >= capacity { removeExpired(now: now, atMost: Int.max) }
-    var charged = count < capacity ? charges.charge(holder) : nil
-    if charged == nil, holder.isUnlisted, count < capacity {
-      removeExpired(now: now, atMost: Int.max)
-      charged = charges.charge(holder)
-    }
-    guard let charge = charged else { throw .full }
+    guard let charge = charges.charge(holder.fingerprint, isLimited: holder.isLimited) else { throw .full }
     let record = allocate()
     heads[record] = Head(high: key.high, low: key.low, expiry: RecordTable.seconds(expiry), charge: charge)
     set(record, value)
@@ -151,7 +140,7 @@ struct RecordTable: Sendable {
 
   /// Removes expired records. Examines at most `limit` records whose slot of the wheel has passed. A record in such a
   /// slot may not have expired yet, and then stays in the table.
-  private mutating func removeExpired(now: UnixTime, atMost limit: Int) {
+  mutating func removeExpired(now: UnixTime, atMost limit: Int) {
     for _ in 0..<limit {
       guard let record = wheel.removePassed(now: now) else { return }
       let head = heads[record]

@@ -51,12 +51,29 @@ extension StoreKind {
     public let size: Size
     /// The share of the kind in percent of the store's size. The shares of all kinds add up to 100.
     public let percent: Int
-    /// The number by which the share is divided to get the maximum for one holder.
+    /// The number by which the share is divided to get the maximum for one holder. For a kind whose entries are never
+    /// evicted, the maximum also falls with the free part of the share (`permits`).
     public let holderDivisor: Int
     /// The treatment of a request that needs room in a full share.
     public let whenFull: WhenFull
     /// The length of a slot of the expiry wheel. The 1,024 slots of the wheel cover the usual lifetime of an entry.
     let tick: Seconds
+
+    /// Returns true if a limited holder may add an entry that will not be evicted: it has at most free² / (capacity ·
+    /// divisor).
+    ///
+    /// The limit falls with the square of the free part of the share, so that holders cannot fill the share together. If n
+    /// holders fill it one after the other, each up to its limit, 1 / (1 + n / divisor) stays free; if they fill it in
+    /// turn, more does. A limit that fell only in proportion would leave e^(-n / divisor), which is nothing. A holder
+    /// without an entry is always permitted.
+    ///
+    /// - Parameters:
+    ///   - own: the bytes or entries that the holder already has.
+    ///   - free: the bytes or entries for which there is room.
+    ///   - capacity: the bytes or entries of the whole share.
+    package func permits(own: Int, free: Int, capacity: Int) -> Bool {
+      Double(own) * Double(holderDivisor) * Double(capacity) <= Double(free) * Double(free)
+    }
   }
 
   /// The properties of this kind. The `switch` is the table of all kinds.
@@ -97,7 +114,7 @@ extension StoreKind {
       // of one client and network.
       Properties(name: "device", size: .upTo(1_024), percent: 3, holderDivisor: 16, whenFull: .evict, tick: 2)
     case .userCode:
-      Properties(name: "user_code", size: .fixed(16), percent: 1, holderDivisor: 16, whenFull: .refuse, tick: 2)
+      Properties(name: "user_code", size: .fixed(16), percent: 1, holderDivisor: 64, whenFull: .refuse, tick: 2)
     case .deviceAnswer:
       Properties(name: "device_answer", size: .upTo(16_384), percent: 2, holderDivisor: 16, whenFull: .evict, tick: 2)
     }

@@ -30,7 +30,7 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
   /// Runs `body` on a worker with a new, empty store.
   ///
   /// - Parameters:
-  ///   - size: the bytes of the store, for an engine with shares.
+  ///   - size: the bytes of the store.
   ///   - entries: the maximum number of entries of some kinds, for an engine with shares.
   func run(
     size: Int = 32 << 20, entries: [StoreKind: Int] = [:],
@@ -46,6 +46,7 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
       }
     case .redis:
       var settings = try RedisProcess.shared.get().settings
+      settings.size = size
       settings.keyPrefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
       let store = RedisStore(settings)
       try await StoreFixture.run(

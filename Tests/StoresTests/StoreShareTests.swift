@@ -54,7 +54,9 @@ struct StoreShareTests {
   func others(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1]) { store async throws in
       try await store.add(.sample(kind, 1), .sample())
-      #expect(await failure { try await store.add(.sample(kind, 2), .sample()) } == .full)
+      let isEvictable = kind.properties.whenFull == .evict
+      #expect(await failure { try await store.add(.sample(kind, 2), .sample()) } == (isEvictable ? nil : .full))
+      #expect(try await (store.get(.sample(kind, 1)) == nil) == isEvictable)
       for other in StoreKind.allCases where other != kind { try await store.add(.sample(other), .sample()) }
     }
   }
@@ -83,7 +85,8 @@ struct StoreShareTests {
     [StoreKind.claim, .code, .family])
   func limits(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [kind: 1_600]) { store async throws in
-      let limit = 1_600 / kind.properties.holderDivisor
+      // The last entry is permitted at own * 1,600 * divisor <= (1,600 - own)^2.
+      let limit = (kind == .family ? 47 : 84) + 2
       for number in 0..<limit { try await store.add(.sample(kind, number), .sample(7)) }
       #expect(await failure { try await store.add(.sample(kind, limit), .sample(7)) } == .full)
       // Other holders are not affected, nor is another client of the same network.
@@ -118,7 +121,7 @@ struct StoreShareTests {
       #expect(await failure { try await store.add(.sample(kind, 302), unlisted(201)) } == .full)
       _ = try await store.take(.sample(kind, 0))
       _ = try await store.take(.sample(kind, 1))
-      for number in 303..<305 { try await store.add(.sample(kind, number), unlisted(number)) }
+      for number in 203..<205 { try await store.add(.sample(kind, number + 100), unlisted(number)) }
       #expect(await failure { try await store.add(.sample(kind, 305), unlisted(202)) } == .full)
     }
   }
@@ -145,7 +148,7 @@ struct StoreShareTests {
   }
 
   @Test(
-    "A full share evicts from the largest holder, and no holder falls below 16 entries",
+    "A full share evicts from the largest holder, and no holder falls below 16 entries or an equal part",
     arguments: StoreEngine.withShares, evictable)
   func largestHolder(engine: StoreEngine, kind: StoreKind) async throws {
     try await engine.run(size: 8 << 20, entries: [kind: 60]) { store async throws in
@@ -165,8 +168,17 @@ struct StoreShareTests {
       #expect(live.filter { $0 < 16 }.count == 16)
       #expect(live.filter { (16..<40).contains($0) } == Array(24..<40))
       #expect(live.filter { $0 >= 40 } == Array(44..<60))
-      #expect(await failure { try await store.add(.sample(kind, 2_000), .sample(200)) } == .full)
-      #expect(try store.usage(kind).refusals == 1)
+      // With more holders, 16 entries are more than an equal part. All three lose entries, and no holder of one entry.
+      for step in 0..<30 { try await store.add(.sample(kind, 2_000 + step), .sample(200 + step)) }
+      #expect(try store.usage(kind).evictions == 42)
+      #expect(try store.usage(kind).refusals == 0)
+      for holder in [0..<16, 16..<40, 40..<60] {
+        var left = 0
+        for number in holder where try await store.get(.sample(kind, number)) != nil { left += 1 }
+        #expect(left >= 60 / 45)
+        #expect(left == 6)
+      }
+      for step in 0..<30 { #expect(try await store.get(.sample(kind, 2_000 + step)) != nil) }
     }
   }
 
@@ -205,16 +217,14 @@ struct StoreShareTests {
     }
   }
 
-  @Test("A reservation is refused and counted without room", arguments: StoreEngine.withShares)
-  func reservationRefused(engine: StoreEngine) async throws {
+  @Test("A reservation evicts the oldest entry of its holder without room", arguments: StoreEngine.withShares)
+  func reservationEvicts(engine: StoreEngine) async throws {
     try await engine.run(size: MemoryStore.minimumSize, entries: [.answer: 1]) { fixture async throws in
       let store = fixture.store
       try await fixture.add(.sample(.answer, 1), .sample())
-      #expect(
-        await failure {
-          try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
-        } == .full)
-      #expect(try fixture.usage(.answer).refusals == 1)
+      try await store.reserve(.sample(.answer, 2), bytes: 100, holder: .sample(), expiry: 100, now: 0)
+      #expect(try await fixture.get(.sample(.answer, 1)) == nil)
+      #expect(try fixture.usage(.answer).evictions == 1)
     }
   }
 
