@@ -329,8 +329,8 @@ struct FileStoreTests {
         for round in 0..<40 {
           _ = try await fixture.simultaneously(250) { number in
             try await store.put(
-              .sample(.claim, round * 250 + number), StoreKind.claim.sample(), holder: .sample(number), expiry: 1_000,
-              now: 0)
+              .sample(.claim, round * 250 + number), StoreKind.claim.sample(),
+              holder: StoreHolder(address: "127.0.0.1", isLoopback: true), expiry: 1_000, now: 0)
           }
         }
       }

@@ -86,9 +86,9 @@ struct HolderBudgetsTests {
     let most = charges(kind, Self.unlimited)
     #expect(most == capacity(kind))
     for number in 0..<20 {
-      let charge = try #require(charge(kind, 900_000 + number, .sample(number)))
+      let added = try #require(charge(kind, 900_000 + number, .sample(number)))
       // `charges` has already evicted the first one.
-      #expect(charge.evicted == [.sample(kind, number + 1)])
+      #expect(added.evicted == [.sample(kind, number + 1)])
     }
     #expect(budgets.bytes <= Self.size / 100 * kind.properties.percent)
   }
