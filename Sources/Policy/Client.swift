@@ -105,6 +105,20 @@ extension Client {
   /// True if the client is not listed in the policy, so that its metadata come from itself (`UnlistedClientRules`).
   public var isUnlisted: Bool { allowedScopes != nil }
 
+  /// True if the client gets the upstream's refresh tokens unsealed: it is confidential, and authenticates to the
+  /// upstream with its own id and credentials.
+  public var keepsUpstreamRefreshTokens: Bool {
+    self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
+  }
+
+  /// True if users of the client may hold refresh tokens from before the gateway that only `raw_refresh_until` lets the
+  /// gateway accept: the gateway seals the refresh tokens of the client, and the upstream knows the client by the same
+  /// id. Tokens of another id were never issued to this client.
+  public var mayHoldRawRefreshTokens: Bool {
+    self.mode == .enforce && self.grants.contains(.refreshToken) && self.upstream.clientID == self.id
+      && !keepsUpstreamRefreshTokens
+  }
+
   /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the
   /// gateway at most logs and counts them.
   public var blocksEmbeddedUserAgents: Bool { self.mode == .enforce && self.embeddedUserAgents == .block }

@@ -41,9 +41,10 @@ public struct EnforcementSettings: Sendable {
   /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
   public var refreshIdle: Seconds = 90 * 86_400
   /// The time until which the gateway accepts refresh tokens that the upstream issued before the gateway was installed;
-  /// `nil` (default) if it accepts none. The time does not apply to a confidential client that authenticates to the
-  /// upstream with its own credentials: the gateway does not seal the refresh tokens of this client, and accepts those
-  /// of the upstream at any time.
+  /// 0 if it never accepts them. `nil` (default) also accepts none, but only a client for which the operator has nothing
+  /// to decide may have it (``Client/mayHoldRawRefreshTokens``). The time does not apply to a confidential client that
+  /// authenticates to the upstream with its own credentials: the gateway does not seal the refresh tokens of this
+  /// client, and accepts those of the upstream at any time.
   public var rawRefreshUntil: UnixTime?
 
   /// The time for which the gateway remembers in the browser that the user approved a request on the consent page (RFC
@@ -134,12 +135,13 @@ public struct EnforcementSettings: Sendable {
       "refresh_idle", \.refreshIdle, 60...maximumRefreshIdle,
       "The time without use after which a refresh token that the gateway sealed expires (RFC 9700, section 4.14.2)"),
     .date(
-      "raw_refresh_until", \.rawRefreshUntil,
+      "raw_refresh_until", \.rawRefreshUntil, orWord: "never",
       """
       The last day, in UTC, on which the gateway accepts refresh tokens that the upstream issued before the gateway \
-      was installed; they go upstream only with credentials that the client itself sends (RFC 6749, section 10.4)
+      was installed; they go upstream only with credentials that the client itself sends (RFC 6749, section 10.4). \
+      `never`: it accepts none, and their users sign in again
       """,
-      default: "never"),
+      default: "required for an enforced client that may have such tokens, else `never`"),
     .choice(
       "pushed_authorization", \.pushedAuthorization,
       """

@@ -214,6 +214,22 @@ extension Setting {
         set: { root, value in if case .seconds(let time) = value { root[keyPath: path] = time } }))
   }
 
+  /// Returns the row of an optional day in UTC, or a word in its place. The word means the time 0: a time that is over.
+  public static func date(
+    _ key: String, _ path: Path<UnixTime?>, orWord word: String, _ summary: String, default defaultText: String
+  ) -> Self {
+    Self(
+      key, .word(word, or: .date), summary, default: defaultText,
+      Access(
+        get: { $0[keyPath: path].map { $0 == 0 ? .word : .date($0) } },
+        set: { root, value in
+          switch value {
+          case .date(let end): root[keyPath: path] = end
+          default: root[keyPath: path] = 0
+          }
+        }))
+  }
+
   /// Returns the row of an optional day in UTC.
   public static func date(
     _ key: String, _ path: Path<UnixTime?>, _ summary: String, default defaultText: String

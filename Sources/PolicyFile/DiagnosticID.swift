@@ -57,6 +57,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case refreshReuseWindow = "refresh-reuse-window"
   case refreshReuseNetworks = "refresh-reuse-networks"
   case rawRefresh = "raw-refresh-tokens"
+  case rawRefreshUndecided = "raw-refresh-undecided"
   case pushedAuthorization = "pushed-authorization"
 
   // Clients.
@@ -151,7 +152,7 @@ extension DiagnosticID {
     case .codeLifetime: "RFC 6749, section 4.1.2"
     case .deviceCodeLifetime: "RFC 8628, section 5.4"
     case .refreshReuseWindow, .refreshReuseNetworks: "RFC 9700, section 4.14.2"
-    case .rawRefresh: "RFC 6749, section 10.4"
+    case .rawRefresh, .rawRefreshUndecided: "RFC 6749, section 10.4"
     case .pushedAuthorization: "RFC 9126, section 2"
     case .clientType: "RFC 8252, section 8.4"
     case .nativeConfidential: "RFC 8252, sections 8.4 and 8.5"

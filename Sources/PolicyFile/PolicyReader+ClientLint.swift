@@ -84,13 +84,27 @@ extension PolicyReader {
   }
 
   private func lintRawRefresh(_ draft: ClientDraft) {
-    guard draft.rules.rawRefreshUntil != nil, let field = draft.fields["raw_refresh_until"],
+    guard let end = draft.rules.rawRefreshUntil, end > 0, let field = draft.fields["raw_refresh_until"],
       let upstream = draft.upstream.id, upstream != draft.id
     else { return }
     warn(
       .rawRefresh, field.node,
       "\(draft.title) is `\(upstream.rawValue)` upstream, so older refresh tokens do not belong to it and are refused; "
         + "remove `raw_refresh_until`")
+  }
+
+  /// Reports an enforced client for which the operator has not decided on refresh tokens from before the gateway. Without
+  /// the decision, enforcing the client could sign its users out unnoticed.
+  func lintRawRefreshDecision(_ client: Client, _ draft: ClientDraft) {
+    // A setting that cannot be read has been reported, and could change the result of this check.
+    guard client.mayHoldRawRefreshTokens, client.rawRefreshUntil == nil, !hasInvalidRefreshDefaults,
+      !draft.fields.hasInvalid(["mode", "raw_refresh_until"]),
+      draft.upstream.fields["client_id"] == nil || draft.upstream.id != nil
+    else { return }
+    error(
+      .rawRefreshUndecided, draft.node,
+      "\(draft.title) is enforced, and refresh tokens from before the gateway are not decided on; set "
+        + "`raw_refresh_until` to a date such as `2027-03-31`, so that its users stay signed in, or to `never`")
   }
 
   private func lintReuseNetworks(_ draft: ClientDraft) {

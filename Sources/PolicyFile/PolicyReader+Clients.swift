@@ -48,10 +48,12 @@ extension PolicyReader {
     if draft.rules.consentRemembered > 0, let field = draft.fields.valid("consent_remembered") {
       clients.rememberedLocations[id] = SourceLocation(field.node)
     }
+    let client = draft.kind == nil ? nil : client(draft, id)
+    if let client { lintRawRefreshDecision(client, draft) }
     clients.add(
       id,
       ClientCollection.Entry(
-        client: draft.kind == nil ? nil : client(draft, id), location: SourceLocation(draft.node),
+        client: client, location: SourceLocation(draft.node),
         consentLocation: draft.fields.valid("consent").map { SourceLocation($0.node) },
         upstreamIDLocation: draft.upstream.fields.valid("client_id").map { SourceLocation($0.node) }))
   }

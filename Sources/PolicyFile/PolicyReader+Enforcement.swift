@@ -10,6 +10,7 @@ extension PolicyEnforcement: SectionDraft {
 extension PolicyReader {
   func readEnforcement(_ field: Field) {
     guard let fields = read(field.node, PolicyEnforcement.section, into: &enforcement) else { return }
+    hasInvalidRefreshDefaults = fields.hasInvalid(["mode", "raw_refresh_until"])
     pushedAuthorizationNode = fields["pushed_authorization"]?.node
     if let field = fields.valid("consent_remembered"), enforcement.defaults.consentRemembered > 0 {
       rememberedLocation = SourceLocation(field.node)
@@ -73,11 +74,11 @@ extension PolicyReader {
         "`refresh_reuse_window` repeats the answer for a used refresh token for a while, also to a thief; use "
           + "`30s` or less")
     }
-    if rules.rawRefreshUntil != nil, let field = fields.valid("raw_refresh_until") {
+    if let end = rules.rawRefreshUntil, end > 0, let field = fields.valid("raw_refresh_until") {
       warn(
         .rawRefresh, field.node,
         "`raw_refresh_until` accepts refresh tokens that are not bound to a client here, until the end of "
-          + "\(field.node.text ?? "") (UTC); remove it when the apps have used theirs once")
+          + "\(field.node.text ?? "") (UTC); use `never` when the apps have used theirs once")
     }
   }
 

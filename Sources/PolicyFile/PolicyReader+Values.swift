@@ -17,7 +17,7 @@ extension PolicyReader {
     case .size(let range): size(field, range, or: word).map { .number($0) }
     case .duration(let range): duration(field, range).map { .duration($0) }
     case .seconds(let range, let advice): seconds(field, range, adviceIfTooLong: advice).map { .seconds($0) }
-    case .date: date(field).map { .date($0.endsAt) }
+    case .date: date(field, or: word).map { .date($0.endsAt) }
     case .text: text(field).map { .text($0) }
     case .paths: .texts(paths(field))
     case .word(let word, let form): field.node.text == word ? .word : value(field, form, or: word)
@@ -156,11 +156,13 @@ extension PolicyReader {
   }
 
   /// Reads a day in UTC, such as `2027-03-31`.
-  private func date(_ field: Field) -> CalendarDate? {
+  private func date(_ field: Field, or word: String?) -> CalendarDate? {
     guard let text = text(field) else { return nil }
     if let date = CalendarDate(parsing: text) { return date }
+    let alternative = word.map { ", or `\($0)`" } ?? ""
     error(
-      .invalidValue, field.node, "`\(field.name)` cannot be \(quoted(text)); use a date such as `2027-03-31`")
+      .invalidValue, field.node,
+      "`\(field.name)` cannot be \(quoted(text)); use a date such as `2027-03-31`\(alternative)")
     return nil
   }
 

@@ -41,6 +41,8 @@ final class PolicyReader {
   var nativeClientInObserveMode: ClientID?
   /// The location of `unlisted_oauth: observe`.
   var unlistedObservedLocation: SourceLocation?
+  /// True if `enforcement:` has a `mode` or `raw_refresh_until` that cannot be read.
+  var hasInvalidRefreshDefaults = false
   /// The location of `upstream:` if it has no `pass`, so that the gateway forwards requests for every path.
   var missingPassLocation: SourceLocation?
   /// The value of `pushed_authorization` in `enforcement:`.

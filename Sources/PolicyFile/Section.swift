@@ -94,6 +94,9 @@ struct Fields {
     if !isValid { invalid.append(field.name) }
   }
 
+  /// Returns true if the mapping has one of these plain settings with an invalid value.
+  func hasInvalid(_ keys: Set<String>) -> Bool { invalid.contains(where: keys.contains) }
+
   /// The setting with this key, even if its value is invalid.
   subscript(key: String) -> Field? {
     assert(known.isEmpty || known.contains(key), "the mapping has no setting `\(key)`")

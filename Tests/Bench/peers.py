@@ -289,7 +289,7 @@ clients:
 """
         policy += "".join(
             f"  - id: other-{n}\n    type: public\n    application: native\n"
-            f"    redirect_uris: [com.example.other{n}:/cb]\n"
+            f"    redirect_uris: [com.example.other{n}:/cb]\n    raw_refresh_until: never\n"
             for n in range(1, self.clients)
         )
         return [self.program, "serve", "--policy", self.write("policy.yaml", policy)]

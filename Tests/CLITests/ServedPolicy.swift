@@ -37,6 +37,7 @@ struct ServedPolicy {
         type: \(clientType)
         application: native
         redirect_uris: [com.example.mail:/cb]
+        raw_refresh_until: never
 
     """
   }

@@ -22,7 +22,7 @@ enum Lint {
         gateway: { origin: https://gw.example, listeners: [{ address: "127.0.0.1:8080" }], sealing_keys: { file: keys } }
         upstream: { url: "http://127.0.0.1:9000", endpoints: { authorization: /authorize, token: /token } }
         enforcement:
-          \(enforcement)
+          \(enforcement)\(enforcement.contains("raw_refresh_until") ? "" : "\n  raw_refresh_until: never")
         clients:
         \(clients.isEmpty ? "  []" : clients)
 

@@ -33,6 +33,7 @@ clients:
     type: public
     application: native
     redirect_uris: ["com.example.app:/cb"]
+    raw_refresh_until: never
     upstream: {{ redirect_uri: requested }}
     consent: upstream
 """

@@ -146,7 +146,7 @@ clients:
     upstream: {{ client_id: legacy-web, client_secret: {{ file: secret }} }}
 """ + "".join(
             f"  - id: other-{n}\n    type: public\n    application: native\n"
-            f"    redirect_uris: [com.example.other{n}:/cb]\n"
+            f"    redirect_uris: [com.example.other{n}:/cb]\n    raw_refresh_until: never\n"
             for n in range(self.clients)))
         fresh.replace(self.folder / "policy.yaml")
         return str(self.folder / "policy.yaml")

@@ -32,12 +32,12 @@ struct ClientFindings {
             refresh_reuse_networks: same
         """,
       expected: """
-        policy.yaml:15:27: warning: `refresh_reuse_window` repeats the answer for a used refresh token for a while, \
+        policy.yaml:16:27: warning: `refresh_reuse_window` repeats the answer for a used refresh token for a while, \
         also to a thief; use `30s` or less (RFC 9700, section 4.14.2) [refresh-reuse-window]
-        policy.yaml:16:29: warning: `refresh_reuse_networks: any` answers a repeated refresh token of client \
+        policy.yaml:17:29: warning: `refresh_reuse_networks: any` answers a repeated refresh token of client \
         `mail` from any address; use `same` unless its apps change networks while they refresh (RFC 9700, \
         section 4.14.2) [refresh-reuse-networks]
-        policy.yaml:21:29: warning: `refresh_reuse_networks: any` has no effect without `refresh_reuse_window`; remove it \
+        policy.yaml:22:29: warning: `refresh_reuse_networks: any` has no effect without `refresh_reuse_window`; remove it \
         (RFC 9700, section 4.14.2) [refresh-reuse-networks]
         """),
     FindingCase(
@@ -49,7 +49,7 @@ struct ClientFindings {
             redirect_uris: [com.example.mail:/callback]
         """,
       expected: """
-        policy.yaml:12:9: error: client `com.example.mail` has no `type`; say whether it is `public` or \
+        policy.yaml:13:9: error: client `com.example.mail` has no `type`; say whether it is `public` or \
         `confidential`, it cannot be guessed (RFC 8252, section 8.4) [client-type]
         """),
     FindingCase(
@@ -63,7 +63,7 @@ struct ClientFindings {
             application: native
         """,
       expected: """
-        policy.yaml:13:11: error: client `com.example.mail` is a native app, whose copies cannot keep a \
+        policy.yaml:14:11: error: client `com.example.mail` is a native app, whose copies cannot keep a \
         shared secret; use `type: public` (RFC 8252, sections 8.4 and 8.5) [native-confidential]
         """),
     FindingCase(
@@ -77,7 +77,7 @@ struct ClientFindings {
             secret: { env: LEGACY_SECRET }
         """,
       expected: """
-        policy.yaml:15:13: error: client `com.example.mail` is public, so a secret proves nothing; remove \
+        policy.yaml:16:13: error: client `com.example.mail` is public, so a secret proves nothing; remove \
         `secret` or use `type: confidential` (RFC 8252, section 8.5) [public-client-secret]
         """),
     FindingCase(
@@ -91,7 +91,7 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:12:9: error: client `web` is confidential and has another id upstream, so it must authenticate to \
+        policy.yaml:13:9: error: client `web` is confidential and has another id upstream, so it must authenticate to \
         the gateway; add `secret: { file: PATH }` (RFC 6749, section 3.2.1) [missing-client-secret]
         """),
     FindingCase(
@@ -105,7 +105,7 @@ struct ClientFindings {
             upstream: { authentication: post }
         """,
       expected: """
-        policy.yaml:15:33: error: `authentication: post` needs a secret; add `client_secret: { file: PATH }` \
+        policy.yaml:16:33: error: `authentication: post` needs a secret; add `client_secret: { file: PATH }` \
         (RFC 6749, section 3.2.1) [missing-client-secret]
         """),
     FindingCase(
@@ -119,7 +119,7 @@ struct ClientFindings {
             pkce: optional
         """,
       expected: """
-        policy.yaml:15:11: warning: client `web` may leave PKCE out, so a stolen code can be injected; use \
+        policy.yaml:16:11: warning: client `web` may leave PKCE out, so a stolen code can be injected; use \
         `required` once it sends PKCE (RFC 9700, section 2.1.1) [pkce-optional]
         """),
     FindingCase(
@@ -133,7 +133,7 @@ struct ClientFindings {
             pkce: optional
         """,
       expected: """
-        policy.yaml:15:11: error: client `com.example.mail` is a native app, for which PKCE cannot be \
+        policy.yaml:16:11: error: client `com.example.mail` is a native app, for which PKCE cannot be \
         `optional`; use `required` (RFC 8252, section 8.1) [pkce-native]
         """),
     FindingCase(
@@ -148,7 +148,7 @@ struct ClientFindings {
             pkce: off
         """,
       expected: """
-        policy.yaml:16:11: error: client `com.example.mail` is public, for which PKCE cannot be `off`; use \
+        policy.yaml:17:11: error: client `com.example.mail` is public, for which PKCE cannot be `off`; use \
         `required` (RFC 9700, section 2.1.1) [pkce-off-public]
         """),
     FindingCase(
@@ -163,7 +163,7 @@ struct ClientFindings {
             redirect_uris: ['https://web.example.com/callback']
         """,
       expected: """
-        policy.yaml:15:11: error: client `web` is held to OAuth 2.1, where PKCE cannot be `optional`; use \
+        policy.yaml:16:11: error: client `web` is held to OAuth 2.1, where PKCE cannot be `optional`; use \
         `required`, or `relies_on_nonce: true` for a confidential client that checks the nonce (OAuth 2.1, \
         section 7.5.1.1) [pkce-profile]
         """),
@@ -178,11 +178,11 @@ struct ClientFindings {
             grants: [authorization_code, password, implicit, client_credentials]
         """,
       expected: """
-        policy.yaml:15:34: error: client `com.example.mail` cannot have the password grant, which shows \
+        policy.yaml:16:34: error: client `com.example.mail` cannot have the password grant, which shows \
         passwords to apps; use `authorization_code` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
-        policy.yaml:15:44: error: client `com.example.mail` cannot have the implicit grant; use \
+        policy.yaml:16:44: error: client `com.example.mail` cannot have the implicit grant; use \
         `authorization_code` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
-        policy.yaml:15:54: error: client `com.example.mail` is public and has no credentials; remove \
+        policy.yaml:16:54: error: client `com.example.mail` is public and has no credentials; remove \
         `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
         """),
     FindingCase(
@@ -203,9 +203,9 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:16:34: error: client `web` authenticates to the gateway, which does not send its own credentials \
+        policy.yaml:17:34: error: client `web` authenticates to the gateway, which does not send its own credentials \
         for this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
-        policy.yaml:21:34: error: client `other` authenticates to the gateway, which does not send its own credentials \
+        policy.yaml:22:34: error: client `other` authenticates to the gateway, which does not send its own credentials \
         for this grant; remove `client_credentials` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
         """),
     FindingCase(
@@ -223,7 +223,7 @@ struct ClientFindings {
             secret: { env: STRONG_SECRET }
         """,
       expected: """
-        policy.yaml:15:13: warning: the secret of client `web` has at most 31 bits and could be guessed; use \
+        policy.yaml:16:13: warning: the secret of client `web` has at most 31 bits and could be guessed; use \
         128 random bits, such as 32 hexadecimal digits of `openssl rand -hex 16` (RFC 6749, section 10.10) \
         [weak-client-secret]
         """),
@@ -236,7 +236,7 @@ struct ClientFindings {
             type: public
         """,
       expected: """
-        policy.yaml:12:9: error: client `com.example.mail` has the authorization code grant and no redirect \
+        policy.yaml:13:9: error: client `com.example.mail` has the authorization code grant and no redirect \
         URI; add `redirect_uris` (RFC 6749, section 3.1.2.2) [no-redirect-uri]
         """),
     FindingCase(
@@ -250,7 +250,7 @@ struct ClientFindings {
             consent: upstream
         """,
       expected: """
-        policy.yaml:15:14: warning: the gateway does not ask for consent for client `com.example.mail` although any \
+        policy.yaml:16:14: warning: the gateway does not ask for consent for client `com.example.mail` although any \
         app can use a private-use scheme; use `consent: gateway` (RFC 8252, section 8.6) [consent-upstream]
         """),
     FindingCase(
@@ -337,7 +337,7 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:19:28: warning: upstream client `legacy` serves 3 clients, so an ID or access token of one is \
+        policy.yaml:20:28: warning: upstream client `legacy` serves 3 clients, so an ID or access token of one is \
         valid for the others, and the upstream applies the user's consent for one to all; use an upstream client for \
         each (RFC 8252, section 8.6) [shared-upstream-client]
         """),
@@ -353,11 +353,68 @@ struct ClientFindings {
             upstream: { client_id: legacy }
         """,
       expected: """
-        policy.yaml:15:24: warning: `raw_refresh_until` accepts refresh tokens that are not bound to a client here, \
-        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section 10.4) \
+        policy.yaml:16:24: warning: `raw_refresh_until` accepts refresh tokens that are not bound to a client here, \
+        until the end of 2027-03-31 (UTC); use `never` when the apps have used theirs once (RFC 6749, section 10.4) \
         [raw-refresh-tokens]
-        policy.yaml:15:24: warning: client `com.example.mail` is `legacy` upstream, so older refresh tokens do not \
+        policy.yaml:16:24: warning: client `com.example.mail` is `legacy` upstream, so older refresh tokens do not \
         belong to it and are refused; remove `raw_refresh_until` (RFC 6749, section 10.4) [raw-refresh-tokens]
+        """),
+    FindingCase(
+      .rawRefreshUndecided,
+      "An enforced client without a decision on refresh tokens from before the gateway",
+      edits: [("\n  raw_refresh_until: never", "")],
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+          - id: held
+            type: confidential
+            redirect_uris: [https://held.example.com/callback]
+            upstream: { client_secret: { env: LEGACY_SECRET } }
+          - id: decided
+            type: public
+            redirect_uris: [com.example.decided:/callback]
+            raw_refresh_until: never
+          - id: observed
+            type: public
+            redirect_uris: [com.example.observed:/callback]
+            mode: observe
+          - id: other
+            type: public
+            redirect_uris: [com.example.other:/callback]
+            upstream: { client_id: legacy }
+          - id: no-refresh
+            type: public
+            redirect_uris: [com.example.none:/callback]
+            grants: [authorization_code]
+          - id: own-credentials
+            type: confidential
+            redirect_uris: [https://own.example.com/callback]
+        """,
+      expected: """
+        policy.yaml:12:9: error: client `com.example.mail` is enforced, and refresh tokens from before the gateway \
+        are not decided on; set `raw_refresh_until` to a date such as `2027-03-31`, so that its users stay signed in, \
+        or to `never` (RFC 6749, section 10.4) [raw-refresh-undecided]
+        policy.yaml:15:9: error: client `held` is enforced, and refresh tokens from before the gateway \
+        are not decided on; set `raw_refresh_until` to a date such as `2027-03-31`, so that its users stay signed in, \
+        or to `never` (RFC 6749, section 10.4) [raw-refresh-undecided]
+        policy.yaml:26:11: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        [observe-mode]
+        """),
+    FindingCase(
+      .invalidValue,
+      "A client whose date cannot be read is not asked for one",
+      edits: [("\n  raw_refresh_until: never", "")],
+      clients: """
+        clients:
+          - id: com.example.mail
+            type: public
+            redirect_uris: [com.example.mail:/callback]
+            raw_refresh_until: whenever
+        """,
+      expected: """
+        policy.yaml:15:24: error: `raw_refresh_until` cannot be `whenever`; use a date such as `2027-03-31`, or `never`
         """),
     FindingCase(
       .pushedAuthorization,
@@ -371,7 +428,7 @@ struct ClientFindings {
             pushed_authorization: optional
         """,
       expected: """
-        policy.yaml:15:27: error: client `web` authenticates to the upstream only, and pushed requests never go there; \
+        policy.yaml:16:27: error: client `web` authenticates to the upstream only, and pushed requests never go there; \
         add `secret: { file: PATH }` or use `pushed_authorization: off` (RFC 9126, section 2) [pushed-authorization]
         """),
     FindingCase(
@@ -385,7 +442,7 @@ struct ClientFindings {
             response_modes: [query, form_post]
         """,
       expected: """
-        policy.yaml:15:21: warning: client `com.example.mail` has a private-use redirect URI, which no form \
+        policy.yaml:16:21: warning: client `com.example.mail` has a private-use redirect URI, which no form \
         can be posted to; remove `form_post` (OAuth 2.0 Form Post Response Mode, section 2) [response-mode]
         """),
     FindingCase(
@@ -402,7 +459,7 @@ struct ClientFindings {
         "ca.pem": (try? TestCertificates.bytes("server-ca.pem")).map { String(decoding: $0, as: UTF8.self) } ?? ""
       ],
       expected: """
-        policy.yaml:12:10: warning: `https://app.example/` permits every document of the host, also those that its users \
+        policy.yaml:13:10: warning: `https://app.example/` permits every document of the host, also those that its users \
         may publish; name a URL or a path [document-host]
         """),
   ]

@@ -17,7 +17,7 @@ struct FileFindings {
         clients: { include: other.yaml }
         """,
       expected: """
-        policy.yaml:11:21: error: policy file `other.yaml` does not exist
+        policy.yaml:12:21: error: policy file `other.yaml` does not exist
         """),
     FindingCase(
       .invalidYAML,
@@ -200,7 +200,7 @@ struct FileFindings {
             redirect_uris: [com.example.mail:/callback]
         """,
       expected: """
-        policy.yaml:12:5: error: the client has no `id`; add the identifier that it sends as `client_id`
+        policy.yaml:13:5: error: the client has no `id`; add the identifier that it sends as `client_id`
         """),
     FindingCase(
       .missingValue,
@@ -248,7 +248,7 @@ struct FileFindings {
             redirect_uris: [com.example.mail:/other]
         """,
       expected: """
-        policy.yaml:15:9: error: client `com.example.mail` occurs twice, first in line 12; remove one
+        policy.yaml:16:9: error: client `com.example.mail` occurs twice, first in line 13; remove one
         """),
     FindingCase(
       .duplicateValue,
@@ -281,7 +281,7 @@ struct FileFindings {
         clients: { include: '*/clients.yaml' }
         """,
       expected: """
-        policy.yaml:11:21: error: `*/clients.yaml` has a `*` in a directory; it is for the file's name only
+        policy.yaml:12:21: error: `*/clients.yaml` has a `*` in a directory; it is for the file's name only
         """),
     FindingCase(
       .include,
@@ -291,7 +291,7 @@ struct FileFindings {
           - include: '*.client.yaml'
         """,
       expected: """
-        policy.yaml:12:14: warning: `*.client.yaml` names no file; remove it or add one
+        policy.yaml:13:14: warning: `*.client.yaml` names no file; remove it or add one
         """),
     FindingCase(
       .include,
@@ -301,7 +301,7 @@ struct FileFindings {
         """,
       files: ["a.yaml": "- { id: a, type: public, redirect_uris: [com.example.a:/callback] }\n"],
       expected: """
-        policy.yaml:11:30: error: `a.yaml` is included twice; name it once
+        policy.yaml:12:30: error: `a.yaml` is included twice; name it once
         """),
     FindingCase(
       .include,

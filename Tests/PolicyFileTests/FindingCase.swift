@@ -43,6 +43,7 @@ struct FindingCase: CustomTestStringConvertible {
       endpoints: { authorization: /authorize, token: /token }
     enforcement:
       mode: enforce
+      raw_refresh_until: never
 
     """
 

@@ -26,6 +26,7 @@ enum FormatSamples {
     "tls": ["certificate: gateway.pem", "private_key: gateway.key", "client_ca: client-ca.pem"],
     "upstream": ["url: http://127.0.0.1:9000", "max_connections: 1000000", "callback_risk: accepted"],
     "endpoints": ["authorization: /authorize", "token: /token", "pushed_authorization: /par"],
+    "enforcement": ["raw_refresh_until: never"],
     "client": [
       "id: a", "type: confidential", "application: browser", "redirect_uris: ['https://a.example.com/cb']",
     ],
@@ -60,12 +61,16 @@ enum FormatSamples {
       try values(setting.form).filter { $0 != setting.value(in: defaults) }.map { value in
         var lines = base
         lines[table.name, default: []].removeAll { $0.hasPrefix(setting.key + ":") }
-        let written = if case .date = setting.form { leapDay.text } else { FormatText.text(value, setting.form) }
+        let written = if case .date = value { leapDay.text } else { FormatText.text(value, setting.form) }
         let line = "\(setting.key): \(written)"
         lines[table.name, default: []].append(line)
         let outcome = try PolicyValuesTests.load(text(lines))
         let expected: SettingValue? =
-          if case .word = value { setting.value(in: defaults) == nil ? nil : .number(0) } else { value }
+          switch (value, setting.form) {
+          case (.word, .word(_, or: .date)): .word
+          case (.word, _): setting.value(in: defaults) == nil ? nil : .number(0)
+          default: value
+          }
         let found = outcome.policy.flatMap(part).map { setting.value(in: $0) }
         return FormatSample(
           name: "\(table.name): \(line)", policy: outcome.policy, arrives: found == .some(expected),

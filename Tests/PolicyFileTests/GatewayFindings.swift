@@ -474,9 +474,9 @@ struct GatewayFindings {
             upstream: { scopes: { drop: [basic], default: [openid] } }
         """,
       expected: """
-        policy.yaml:16:34: error: scope `basic` is in `drop` and in the server's `default`; remove it, or add a \
+        policy.yaml:17:34: error: scope `basic` is in `drop` and in the server's `default`; remove it, or add a \
         `default` for the client
-        policy.yaml:20:37: error: scope `openid` is in `drop` and in `default`; remove it from one
+        policy.yaml:21:37: error: scope `openid` is in `drop` and in `default`; remove it from one
         """),
     FindingCase(
       .issuerOrigin,
@@ -580,7 +580,7 @@ struct GatewayFindings {
       expected: """
         policy.yaml:11:14: warning: `redirects` lacks `loopback`, so the profile of RFC 8252 is not met; \
         apps need all three kinds (RFC 8252, section 7) [redirect-kind-off]
-        policy.yaml:15:21: error: client `com.example.mail` has `http://127.0.0.1/callback`, but \
+        policy.yaml:16:21: error: client `com.example.mail` has `http://127.0.0.1/callback`, but \
         `enforcement` lists no `loopback` in `redirects`; add it there (RFC 8252, section 7) \
         [redirect-kind-off]
         """),
@@ -605,7 +605,7 @@ struct GatewayFindings {
             pkce_methods: [S256, plain]
         """,
       expected: """
-        policy.yaml:15:19: warning: `plain` puts the verifier into the authorization request; remove it (RFC 7636, \
+        policy.yaml:16:19: warning: `plain` puts the verifier into the authorization request; remove it (RFC 7636, \
         section 7.2) [plain-enabled]
         """),
     FindingCase(
@@ -619,7 +619,7 @@ struct GatewayFindings {
             pkce_syntax: lenient
         """,
       expected: """
-        policy.yaml:15:18: warning: `pkce_syntax: lenient` accepts base64 padding in verifiers; use `strict` \
+        policy.yaml:16:18: warning: `pkce_syntax: lenient` accepts base64 padding in verifiers; use `strict` \
         (RFC 7636, section 4.1) [lenient-pkce-syntax]
         """),
     FindingCase(
@@ -641,7 +641,7 @@ struct GatewayFindings {
             localhost: any_port
         """,
       expected: """
-        policy.yaml:15:16: warning: `localhost: any_port` trusts name resolution on the user's machine; have \
+        policy.yaml:16:16: warning: `localhost: any_port` trusts name resolution on the user's machine; have \
         apps use `127.0.0.1` and `[::1]` (RFC 8252, section 8.3) [localhost-any-port]
         """),
     FindingCase(
@@ -709,25 +709,25 @@ struct GatewayFindings {
     FindingCase(
       .rawRefresh,
       "Refresh tokens from before the gateway",
-      edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 2027-03-31")],
+      edits: [("raw_refresh_until: never", "raw_refresh_until: 2027-03-31")],
       expected: """
         policy.yaml:11:22: warning: `raw_refresh_until` accepts refresh tokens that are not bound to a client here, \
-        until the end of 2027-03-31 (UTC); remove it when the apps have used theirs once (RFC 6749, section 10.4) \
+        until the end of 2027-03-31 (UTC); use `never` when the apps have used theirs once (RFC 6749, section 10.4) \
         [raw-refresh-tokens]
         """),
     FindingCase(
       .invalidValue,
       "A day that the month does not have",
-      edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 2027-02-29")],
+      edits: [("raw_refresh_until: never", "raw_refresh_until: 2027-02-29")],
       expected: """
-        policy.yaml:11:22: error: `raw_refresh_until` cannot be `2027-02-29`; use a date such as `2027-03-31`
+        policy.yaml:11:22: error: `raw_refresh_until` cannot be `2027-02-29`; use a date such as `2027-03-31`, or `never`
         """),
     FindingCase(
       .invalidValue,
       "A date in another spelling",
-      edits: [("mode: enforce", "mode: enforce\n  raw_refresh_until: 31.03.2027")],
+      edits: [("raw_refresh_until: never", "raw_refresh_until: 31.03.2027")],
       expected: """
-        policy.yaml:11:22: error: `raw_refresh_until` cannot be `31.03.2027`; use a date such as `2027-03-31`
+        policy.yaml:11:22: error: `raw_refresh_until` cannot be `31.03.2027`; use a date such as `2027-03-31`, or `never`
         """),
     FindingCase(
       .pushedAuthorization,

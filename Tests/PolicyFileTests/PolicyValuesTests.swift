@@ -254,7 +254,9 @@ struct PolicyValuesTests {
     #expect(client.codeLifetime == 60)
     #expect(client.refreshReuseWindow == 30)
     #expect(client.refreshIdle == 7_776_000)
-    #expect(client.rawRefreshUntil == nil)
+    // The policy has `never`, which is not the same as an omitted setting.
+    #expect(client.rawRefreshUntil == 0)
+    #expect(EnforcementSettings().rawRefreshUntil == nil)
     #expect(client.pushedAuthorization == .off)
     #expect(!client.fragmentGuard)
     #expect(!policy.acceptsPushedRequests)
@@ -356,11 +358,11 @@ struct PolicyValuesTests {
     defer { folder.remove() }
     let findings = folder.load().diagnostics
     #expect(
-      folder.lines(findings.filter { $0.line > 11 }) == """
-        policy.yaml:2012:11: error: client `c0` occurs twice, first in line 12; remove one
-        policy.yaml:2012:45: warning: client `c0` and client `c1` both have scheme `com.example.c1`, which a \
+      folder.lines(findings.filter { $0.line > 12 }) == """
+        policy.yaml:2013:11: error: client `c0` occurs twice, first in line 13; remove one
+        policy.yaml:2013:45: warning: client `c0` and client `c1` both have scheme `com.example.c1`, which a \
         device gives to one app; use a scheme per app (RFC 8252, section 7.1) [shared-scheme]
-        policy.yaml:2013:44: warning: client `z` and client `c2` both have redirect URI \
+        policy.yaml:2014:44: warning: client `z` and client `c2` both have redirect URI \
         `com.example.c2:/callback`; give each its own (RFC 8252, section 8.10) [shared-redirect-uri]
         """)
   }

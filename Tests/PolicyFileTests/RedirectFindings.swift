@@ -20,7 +20,7 @@ struct RedirectFindings {
             redirect_uris: ['https://app.example.com/callback#']
         """,
       expected: """
-        policy.yaml:14:21: error: `https://app.example.com/callback#` is not a redirect URI: the redirect URI has a \
+        policy.yaml:15:21: error: `https://app.example.com/callback#` is not a redirect URI: the redirect URI has a \
         fragment (RFC 6749, section 3.1.2): remove the `#` and what follows
         """),
     FindingCase(
@@ -33,7 +33,7 @@ struct RedirectFindings {
             redirect_uris: ['com.example.mail:']
         """,
       expected: """
-        policy.yaml:14:21: error: `com.example.mail:` is not a redirect URI: the redirect URI ends before its path: \
+        policy.yaml:15:21: error: `com.example.mail:` is not a redirect URI: the redirect URI ends before its path: \
         write it in full (RFC 8252, section 8.4)
         """),
     FindingCase(
@@ -46,7 +46,7 @@ struct RedirectFindings {
             redirect_uris: ['urn:ietf:wg:oauth:2.0:oob']
         """,
       expected: """
-        policy.yaml:14:21: error: `urn:ietf:wg:oauth:2.0:oob` makes the user copy the code by hand; use a loopback, \
+        policy.yaml:15:21: error: `urn:ietf:wg:oauth:2.0:oob` makes the user copy the code by hand; use a loopback, \
         https or private-use redirect URI (RFC 8252, section 7) [out-of-band]
         """),
     FindingCase(
@@ -59,7 +59,7 @@ struct RedirectFindings {
             redirect_uris: ['http://app.example.com/callback']
         """,
       expected: """
-        policy.yaml:14:21: error: `http://app.example.com/callback` would carry codes in the clear; use \
+        policy.yaml:15:21: error: `http://app.example.com/callback` would carry codes in the clear; use \
         https, http is for `127.0.0.1` and `[::1]` (RFC 9700, section 2.6) [plaintext-redirect]
         """),
     FindingCase(
@@ -72,7 +72,7 @@ struct RedirectFindings {
             redirect_uris: ['http://127.0.0.1/callback']
         """,
       expected: """
-        policy.yaml:14:21: error: client `com.example.mail` is confidential and has the loopback redirect \
+        policy.yaml:15:21: error: client `com.example.mail` is confidential and has the loopback redirect \
         URI `http://127.0.0.1/callback`; use https, or `type: public` and `application: native` (RFC 8252, \
         section 7.3) [loopback-not-native]
         """),
@@ -87,7 +87,7 @@ struct RedirectFindings {
             application: browser
         """,
       expected: """
-        policy.yaml:14:21: error: client `com.example.mail` is not a native app and has the loopback redirect URI \
+        policy.yaml:15:21: error: client `com.example.mail` is not a native app and has the loopback redirect URI \
         `http://localhost:3000/callback`; use https, or `type: public` and `application: native` (RFC 8252, section \
         7.3) [loopback-not-native]
         """),
@@ -102,7 +102,7 @@ struct RedirectFindings {
             application: web
         """,
       expected: """
-        policy.yaml:14:21: error: client `com.example.mail` has `com.example.mail:/callback`, which only a \
+        policy.yaml:15:21: error: client `com.example.mail` has `com.example.mail:/callback`, which only a \
         native app can receive; use https or `application: native` (RFC 8252, section 7.1) \
         [private-scheme-not-native]
         """),
@@ -116,7 +116,7 @@ struct RedirectFindings {
             redirect_uris: ['http://localhost/callback']
         """,
       expected: """
-        policy.yaml:14:21: warning: `http://localhost/callback` depends on name resolution and matches on \
+        policy.yaml:15:21: warning: `http://localhost/callback` depends on name resolution and matches on \
         this port only; use `127.0.0.1` and `[::1]` (RFC 8252, section 8.3) [localhost-redirect]
         """),
     FindingCase(
@@ -130,7 +130,7 @@ struct RedirectFindings {
             redirect_uris: ['http://localhost/callback']
         """,
       expected: """
-        policy.yaml:15:21: error: `http://localhost/callback` is refused by `localhost: reject`; use \
+        policy.yaml:16:21: error: `http://localhost/callback` is refused by `localhost: reject`; use \
         `127.0.0.1` and `[::1]` (RFC 8252, section 8.3) [localhost-redirect]
         """),
     FindingCase(
@@ -143,7 +143,7 @@ struct RedirectFindings {
             redirect_uris: ['http://127.0.0.1']
         """,
       expected: """
-        policy.yaml:14:21: note: `http://127.0.0.1` has no path; a path such as `/callback` keeps other \
+        policy.yaml:15:21: note: `http://127.0.0.1` has no path; a path such as `/callback` keeps other \
         local requests apart (RFC 8252, section 8.4) [loopback-no-path]
         """),
     FindingCase(
@@ -156,9 +156,9 @@ struct RedirectFindings {
             redirect_uris: ['com.example.mail:/', 'https://mail.example.com/']
         """,
       expected: """
-        policy.yaml:14:21: warning: `com.example.mail:/` has only the root path; give every authorization \
+        policy.yaml:15:21: warning: `com.example.mail:/` has only the root path; give every authorization \
         server a path of its own (RFC 8252, section 8.4) [no-path]
-        policy.yaml:14:43: warning: `https://mail.example.com/` claims the whole host; give every \
+        policy.yaml:15:43: warning: `https://mail.example.com/` claims the whole host; give every \
         authorization server a path of its own (RFC 8252, section 8.4) [no-path]
         """),
     FindingCase(
@@ -171,7 +171,7 @@ struct RedirectFindings {
             redirect_uris: ['com.example.mail://callback']
         """,
       expected: """
-        policy.yaml:14:21: warning: `com.example.mail://callback` has two slashes, which make the next part \
+        policy.yaml:15:21: warning: `com.example.mail://callback` has two slashes, which make the next part \
         a host; write `com.example.mail:/...` with one slash (RFC 8252, section 7.1) [scheme-authority]
         """),
     FindingCase(
@@ -184,7 +184,7 @@ struct RedirectFindings {
             redirect_uris: ['mail:/callback']
         """,
       expected: """
-        policy.yaml:14:21: error: client `com.example.mail` cannot use scheme `mail`: the scheme has no \
+        policy.yaml:15:21: error: client `com.example.mail` cannot use scheme `mail`: the scheme has no \
         period (RFC 8252, section 8.4): reverse a domain name of yours, e.g. `com.example.app` (RFC 8252, \
         sections 7.1 and 8.4) [scheme-not-reversed]
         """),
@@ -198,7 +198,7 @@ struct RedirectFindings {
             redirect_uris: ['local.mail:/callback']
         """,
       expected: """
-        policy.yaml:14:21: error: client `com.example.mail` cannot use scheme `local.mail`: the scheme does \
+        policy.yaml:15:21: error: client `com.example.mail` cannot use scheme `local.mail`: the scheme does \
         not begin with a top-level domain (RFC 8252, section 7.1): reverse a domain name of yours, or set \
         `schemes: minimum` (RFC 8252, sections 7.1 and 8.4) [scheme-not-reversed]
         """),
@@ -213,10 +213,10 @@ struct RedirectFindings {
             schemes: minimum
         """,
       expected: """
-        policy.yaml:14:21: warning: client `com.example.mail` uses scheme `local.mail`, which is not a \
+        policy.yaml:15:21: warning: client `com.example.mail` uses scheme `local.mail`, which is not a \
         reversed domain name, so others may use it too (RFC 8252, sections 7.1 and 8.4) \
         [scheme-not-reversed]
-        policy.yaml:15:14: warning: `schemes: minimum` accepts schemes that are not a reversed domain name; \
+        policy.yaml:16:14: warning: `schemes: minimum` accepts schemes that are not a reversed domain name; \
         use `strict` (RFC 8252, sections 7.1 and 8.4) [minimum-schemes]
         """),
     FindingCase(
@@ -230,7 +230,7 @@ struct RedirectFindings {
             platform: uwp
         """,
       expected: """
-        policy.yaml:14:21: warning: scheme `com.example.aaaaaaaaaaaaaaaaaaaaaaaaaaaa` has 40 characters, and \
+        policy.yaml:15:21: warning: scheme `com.example.aaaaaaaaaaaaaaaaaaaaaaaaaaaa` has 40 characters, and \
         apps of the Universal Windows Platform can have 39; shorten it (RFC 8252, appendix B.3) \
         [scheme-too-long]
         """),
@@ -244,7 +244,7 @@ struct RedirectFindings {
             redirect_uris: ['com.example.aaaaaaaaaaaaaaaaaaaaaaaaaaaa:/callback']
         """,
       expected: """
-        policy.yaml:14:21: note: scheme `com.example.aaaaaaaaaaaaaaaaaaaaaaaaaaaa` has 40 characters, and \
+        policy.yaml:15:21: note: scheme `com.example.aaaaaaaaaaaaaaaaaaaaaaaaaaaa` has 40 characters, and \
         apps of the Universal Windows Platform can have 39; shorten it, or set `platform` (RFC 8252, \
         appendix B.3) [scheme-too-long]
         """),
@@ -261,7 +261,7 @@ struct RedirectFindings {
             redirect_uris: [com.example.mail:/b]
         """,
       expected: """
-        policy.yaml:17:21: warning: client `b` and client `com.example.mail` both have scheme \
+        policy.yaml:18:21: warning: client `b` and client `com.example.mail` both have scheme \
         `com.example.mail`, which a device gives to one app; use a scheme per app (RFC 8252, section 7.1) \
         [shared-scheme]
         """),
@@ -278,7 +278,7 @@ struct RedirectFindings {
             redirect_uris: [com.example.mail:/callback]
         """,
       expected: """
-        policy.yaml:17:21: warning: client `b` and client `com.example.mail` both have redirect URI \
+        policy.yaml:18:21: warning: client `b` and client `com.example.mail` both have redirect URI \
         `com.example.mail:/callback`; give each its own (RFC 8252, section 8.10) [shared-redirect-uri]
         """),
     FindingCase(
@@ -295,9 +295,9 @@ struct RedirectFindings {
             redirect_uris: ['http://127.0.0.1:4000/cb', 'http://127.0.0.1/own']
         """,
       expected: """
-        policy.yaml:17:11: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        policy.yaml:18:11: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
         [observe-mode]
-        policy.yaml:18:21: warning: the observed client `other` and the enforced client `cli` both have redirect URI \
+        policy.yaml:19:21: warning: the observed client `other` and the enforced client `cli` both have redirect URI \
         `http://127.0.0.1/cb` on any port, so an app of one can get the codes of the other; give each a path of its own \
         (RFC 8252, section 8.10) [shared-redirect-uri]
         """),

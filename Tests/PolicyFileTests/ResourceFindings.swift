@@ -22,7 +22,7 @@ struct ResourceFindings {
             introspection: { id: api, secret: { env: STRONG_SECRET } }
         """,
       expected: """
-        policy.yaml:13:5: error: `store: memory` forgets at a restart for which resource a token is, and all tokens \
+        policy.yaml:14:5: error: `store: memory` forgets at a restart for which resource a token is, and all tokens \
         become inactive; use `{ file: PATH }` or `redis://HOST:PORT/DB` [resource-store]
         """),
     FindingCase(
@@ -35,7 +35,7 @@ struct ResourceFindings {
             check: 0.0.0.0:9181
         """,
       expected: """
-        policy.yaml:14:12: warning: the check at `0.0.0.0:9181` has no authentication; allow only the proxy of the \
+        policy.yaml:15:12: warning: the check at `0.0.0.0:9181` has no authentication; allow only the proxy of the \
         resource to connect to it [check-exposed]
         """),
     FindingCase(
@@ -48,7 +48,7 @@ struct ResourceFindings {
             introspection: { id: api, secret: { env: LEGACY_SECRET } }
         """,
       expected: """
-        policy.yaml:14:39: error: the secret of the resource server has at most 31 bits and could be guessed; use 128 \
+        policy.yaml:15:39: error: the secret of the resource server has at most 31 bits and could be guessed; use 128 \
         random bits, such as 32 hexadecimal digits of `openssl rand -hex 16` (RFC 6749, section 10.10) \
         [weak-client-secret]
         """),
@@ -62,7 +62,7 @@ struct ResourceFindings {
             aliases: https://api.example.com/
         """,
       expected: """
-        policy.yaml:14:14: error: `https://api.example.com/` occurs twice in `resources`, first in line 12; remove one
+        policy.yaml:15:14: error: `https://api.example.com/` occurs twice in `resources`, first in line 13; remove one
         """),
     FindingCase(
       .invalidValue,
@@ -72,7 +72,7 @@ struct ResourceFindings {
           - uri: https://api.example.com/#a
         """,
       expected: """
-        policy.yaml:12:10: error: `uri` cannot be `https://api.example.com/#a`; use an absolute URI without `#`, with at \
+        policy.yaml:13:10: error: `uri` cannot be `https://api.example.com/#a`; use an absolute URI without `#`, with at \
         most 256 characters
         """),
     FindingCase(
@@ -84,7 +84,7 @@ struct ResourceFindings {
           - uri: https://api.example.com/
         """,
       expected: """
-        policy.yaml:12:1: error: `resources` decides what the server gets for a `resource`; remove `resource` from \
+        policy.yaml:13:1: error: `resources` decides what the server gets for a `resource`; remove `resource` from \
         `parameters` of `upstream`
         """),
     FindingCase(
@@ -100,7 +100,7 @@ struct ResourceFindings {
           upstream: { client_id: legacy-app }
         """,
       expected: """
-        policy.yaml:15:11: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove \
+        policy.yaml:16:11: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove \
         it from `scopes`, so that clients get it only with the resource
         """),
     FindingCase(
@@ -113,7 +113,7 @@ struct ResourceFindings {
             upstream: { audience: api }
         """,
       expected: """
-        policy.yaml:12:1: error: `resources` decides what the server gets as `audience`; remove `audience` from \
+        policy.yaml:13:1: error: `resources` decides what the server gets as `audience`; remove `audience` from \
         `parameters` of `upstream`
         """),
   ]

@@ -80,7 +80,7 @@ struct SelfCheckTests {
     #expect(check.outcomes.allSatisfy { !$0.diagnostics.hasErrors })
     #expect(
       folder.lines(check.conflicts) == """
-        two.yaml:12:44: warning: client `a` has redirect URI `com.example.app:/cb` here and with issuer \
+        two.yaml:13:44: warning: client `a` has redirect URI `com.example.app:/cb` here and with issuer \
         `https://id.example.com` in `one.yaml`; an app needs one per authorization server (RFC 8252, section 8.10) \
         [shared-redirect-uri]
         """)

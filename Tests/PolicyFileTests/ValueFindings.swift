@@ -263,7 +263,7 @@ struct ValueFindings {
             upstream: { client_secret: { file: keys, env: LEGACY_SECRET } }
         """,
       expected: """
-        policy.yaml:15:32: error: `client_secret` needs either `file` or `env`; give one of them
+        policy.yaml:16:32: error: `client_secret` needs either `file` or `env`; give one of them
         """),
     FindingCase(
       .conflict,
@@ -284,7 +284,7 @@ struct ValueFindings {
             upstream: { client_secret: { file: missing } }
         """,
       expected: """
-        policy.yaml:15:40: error: secret file `missing` does not exist; create it, or name another
+        policy.yaml:16:40: error: secret file `missing` does not exist; create it, or name another
         """),
     FindingCase(
       .unreadableSecret,
@@ -298,7 +298,7 @@ struct ValueFindings {
         """,
       files: ["empty": "\n"],
       expected: """
-        policy.yaml:15:40: error: secret file `empty` is empty; put the secret into it
+        policy.yaml:16:40: error: secret file `empty` is empty; put the secret into it
         """),
     FindingCase(
       .unreadableSecret,
@@ -311,7 +311,7 @@ struct ValueFindings {
             upstream: { client_secret: { file: . } }
         """,
       expected: """
-        policy.yaml:15:40: error: secret file `.` is a directory
+        policy.yaml:16:40: error: secret file `.` is a directory
         """),
     FindingCase(
       .unreadableSecret,
@@ -328,8 +328,8 @@ struct ValueFindings {
             upstream: { client_secret: { env: EMPTY } }
         """,
       expected: """
-        policy.yaml:15:39: error: environment variable `NOWHERE` is not set; set it or use `file`
-        policy.yaml:19:39: error: environment variable `EMPTY` is empty; put the secret into it
+        policy.yaml:16:39: error: environment variable `NOWHERE` is not set; set it or use `file`
+        policy.yaml:20:39: error: environment variable `EMPTY` is empty; put the secret into it
         """),
     FindingCase(
       .inlineSecret,
@@ -342,7 +342,7 @@ struct ValueFindings {
             upstream: { client_secret: hunter2 }
         """,
       expected: """
-        policy.yaml:15:32: error: `client_secret` must not be in the policy itself; use `{ file: PATH }` or `{ env: \
+        policy.yaml:16:32: error: `client_secret` must not be in the policy itself; use `{ file: PATH }` or `{ env: \
         NAME }`
         """),
     FindingCase(
@@ -357,7 +357,7 @@ struct ValueFindings {
         """,
       files: ["open": "secret\n"],
       expected: """
-        policy.yaml:15:40: warning: every user of this machine can read `open`; use `chmod o-r` [world-readable-secret]
+        policy.yaml:16:40: warning: every user of this machine can read `open`; use `chmod o-r` [world-readable-secret]
         """),
     FindingCase(
       .invalidValue,
@@ -420,9 +420,9 @@ struct ValueFindings {
 
         """,
       expected: """
-        policy.yaml:12:89: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        policy.yaml:13:89: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
         [observe-mode]
-        policy.yaml:12:60: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
+        policy.yaml:13:60: error: client `tv` is observed, and the device grant is not supported in `mode: observe` \
         yet; use `enforce`
         """),
     FindingCase(

@@ -84,6 +84,7 @@ clients:
     type: public
     application: native
     redirect_uris: ["{redirect(each)}"]
+    raw_refresh_until: never
     upstream: {{ redirect_uri: requested }}
     consent: upstream
 """ for each in self.clients)

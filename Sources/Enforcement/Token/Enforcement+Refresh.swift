@@ -187,10 +187,4 @@ extension Client {
     guard self.mode == .observe, self.upstream.clientID == self.id else { return false }
     return self.upstream.clientSecret == nil || authentication.method != .none
   }
-
-  /// True if the client gets the upstream's refresh tokens unsealed: it is confidential, and authenticates to the
-  /// upstream with its own id and credentials.
-  var keepsUpstreamRefreshTokens: Bool {
-    self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
-  }
 }
