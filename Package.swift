@@ -229,7 +229,7 @@ let package = Package(
       "CLITests",
       [
         "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Demo", "LegacyServer", "OAuth",
-        "Cryptography", "Reactor", "HTTP", "Telemetry", "Time",
+        "Compression", "Cryptography", "Reactor", "HTTP", "Telemetry", "Time",
       ]),
     // Certificates that tests trust.
     .target(

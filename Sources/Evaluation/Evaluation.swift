@@ -70,13 +70,13 @@ extension Evaluation {
 
   /// The rule that refuses the request, or the first that would refuse it; `nil` if there is none.
   public var rejection: Rejection? {
-    if case .reject(let refusal) = outcome { return refusal.rejection }
-    return rejections.first
+    rejections.first
   }
 
-  /// The refusals that observe mode does not carry out.
-  private var rejections: [Rejection] {
-    findings.compactMap { finding in
+  /// The rules that refuse the request, or would refuse it in enforce mode.
+  var rejections: [Rejection] {
+    if case .reject(let refusal) = outcome { return [refusal.rejection] }
+    return findings.compactMap { finding in
       guard case .wouldReject(let rejection) = finding else { return nil }
       return rejection
     }

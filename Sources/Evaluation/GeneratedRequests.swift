@@ -38,12 +38,12 @@ struct GeneratedRequests {
 
   private typealias Parameters = [FormParameters.Entry]
 
-  private static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
-  private static let s256 = [
+  static let verifier = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
+  static let s256 = [
     FormParameters.Entry(.codeChallenge, "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
     FormParameters.Entry(.codeChallengeMethod, "S256"),
   ]
-  private static let state = FormParameters.Entry(.state, "state")
+  static let state = FormParameters.Entry(.state, "state")
 
   private var client: FormParameters.Entry { FormParameters.Entry(.clientID, id) }
 
@@ -69,7 +69,7 @@ struct GeneratedRequests {
     addAuthorization("from a web view", uri.text, Self.s256, userAgent: Self.webView)
   }
 
-  private static let webView =
+  static let webView =
     "Mozilla/5.0 (Linux; Android 14; Pixel 8 Build/UP1A; wv) AppleWebKit/537.36 Version/4.0 Chrome/120.0 Mobile Safari/537.36"
 
   private mutating func addAuthorization(

@@ -22,11 +22,21 @@ public struct LoggedDecision: Sendable, Encodable {
   let status: Int?
   let upstreamStatus: Int?
   let findings: [String]
+  /// The redirect URI without query, fragment and loopback port; `malformed` for any other text.
+  let redirectURI: String?
+  let responseType: String?
+  let authentication: String?
+  let pkce: String?
+  let scope: String?
 
   enum CodingKeys: String, CodingKey {
     case time, endpoint, decision, request, flow, transaction, family, trace, client, rule, mode, step, grant, redirect
     case path, peer, policy, status, findings
     case upstreamStatus = "upstream_status"
+    case redirectURI = "redirect_uri"
+    case responseType = "response_type"
+    case authentication = "client_authentication"
+    case pkce, scope
   }
 
   /// Reads a line; `nil` for a line about another event, and for a text that is not a line of the log.
@@ -59,6 +69,11 @@ public struct LoggedDecision: Sendable, Encodable {
     policy = text(.policy)
     status = number(.status)
     upstreamStatus = number(.upstreamStatus)
+    redirectURI = text(.redirectURI)
+    responseType = text(.responseType)
+    authentication = text(.authentication)
+    pkce = text(.pkce)
+    scope = text(.scope)
     if case .array(let values) = members["findings"] { findings = values.compactMap(\.text) } else { findings = [] }
   }
 

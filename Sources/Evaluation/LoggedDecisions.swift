@@ -28,11 +28,14 @@ public struct LoggedDecisions: Sendable, Encodable {
   let lines: [LoggedDecision]
   /// The rule of the last line that has one; `nil` if no line has a rule that this version knows.
   let rule: Explanation?
+  /// The redirect URI of the last line that was refused because of it, next to the registered ones; `nil` if there is
+  /// none, or if the policy does not list the client.
+  let redirect: LoggedRedirect?
   /// Facts about the policy that differ from those of the decision.
   let notes: [String]
   private let rejection: Rejection?
 
-  enum CodingKeys: String, CodingKey { case id, lines, rule, notes }
+  enum CodingKeys: String, CodingKey { case id, lines, rule, redirect, notes }
 
   /// Explains the lines. Returns `nil` if there are none.
   public init?(_ lines: [LoggedDecision], with id: String, _ policy: Policy) {
@@ -42,6 +45,9 @@ public struct LoggedDecisions: Sendable, Encodable {
     let rule = lines.last { $0.rule != nil }?.rule
     rejection = Rejection.subjects.flatMap(\.rejections).first { $0.ruleID == rule }
     self.rule = rejection.map(Explanation.init)
+    redirect = lines.last { $0.rule == rule }.flatMap { line in
+      line.client.flatMap { policy.clients[ClientID($0)] }.flatMap { LoggedRedirect(line, $0) }
+    }
     var notes: [String] = []
     if let version = last.policy, version != policy.version {
       notes.append("the policy \(version) decided; this one has the version \(policy.version)")
@@ -67,8 +73,10 @@ public struct LoggedDecisions: Sendable, Encodable {
       text += "\n" + LoggedDecisions.facts(of: line) + "\n"
     }
     for note in notes { text += "note: \(note)\n" }
+    if let redirect { text += "\(notes.isEmpty ? "" : "\n")\(redirect.text)" }
     if let rejection {
-      text += "\(notes.isEmpty ? "" : "\n")\(rejection.ruleID)\n\n\(RulesManual.section(on: rejection))"
+      text +=
+        "\(notes.isEmpty && redirect == nil ? "" : "\n")\(rejection.ruleID)\n\n\(RulesManual.section(on: rejection))"
     } else {
       text += "No rule refused the request\(lines.count == 1 ? "" : "s").\n"
     }
@@ -79,7 +87,9 @@ public struct LoggedDecisions: Sendable, Encodable {
     let facts: [(String, String?)] = [
       ("client", line.client), ("mode", line.mode), ("rule", line.rule), ("step", line.step), ("grant", line.grant),
       ("findings", line.findings.isEmpty ? nil : line.findings.joined(separator: ", ")),
-      ("redirect URI", line.redirect), ("path", line.path), ("server", line.upstreamStatus.map { "status \($0)" }),
+      ("redirect URI", line.redirectURI ?? line.redirect), ("PKCE", line.pkce),
+      ("client authentication", line.authentication), ("scope", line.scope), ("path", line.path),
+      ("server", line.upstreamStatus.map { "status \($0)" }),
       ("peer", line.peer), ("request", line.request), ("flow", line.flow), ("trace", line.trace),
     ]
     return facts.map { name, value in
@@ -88,7 +98,7 @@ public struct LoggedDecisions: Sendable, Encodable {
   }
 
   /// Returns the text without control characters, because a terminal would interpret them.
-  private static func visible(_ text: String) -> String {
+  static func visible(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
   }
 }

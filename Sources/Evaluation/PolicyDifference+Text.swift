@@ -81,9 +81,11 @@ public struct DifferenceDocument: Encodable, Sendable {
   let clients: [Client]
   let compared: Int
   let omitted: Int
+  let log: LoggedDifference?
 
-  /// Describes a comparison.
-  public init(_ difference: PolicyDifference) {
+  /// Describes a comparison of generated requests, and one of the requests in logs.
+  public init(_ difference: PolicyDifference, log: LoggedDifference? = nil) {
+    self.log = log
     changes = difference.changeCount
     compared = difference.comparedCount
     omitted = difference.omittedCount

@@ -22,7 +22,7 @@ extension DecisionRecord {
     lines.appendMember("event", "decision")
     if let request { lines.appendMember("request", request) }
     // The flow of an observed request is that of its digests.
-    if let flow, observed?.flow == nil { lines.appendMember("flow", flow) }
+    if let flow, details?.flow == nil { lines.appendMember("flow", flow) }
     if let trace { lines.appendMember("trace", trace) }
     if let transaction { lines.appendMember("transaction", transaction) }
     if let family { lines.appendMember("family", family) }
@@ -31,7 +31,7 @@ extension DecisionRecord {
     lines.appendMember("decision", decision.rawValue)
     if let step { lines.appendMember("step", step.rawValue) }
     // The grant of an observed request is among its details.
-    if let grant, observed?.grant == nil { lines.appendMember("grant", grant) }
+    if let grant, details?.grant == nil { lines.appendMember("grant", grant) }
     if let rule { lines.appendMember("rule", rule) }
     lines.appendMember("status", status)
     lines.appendMember("mode", mode)
@@ -46,7 +46,7 @@ extension DecisionRecord {
       lines.appendMember("first_network", networks.first)
       lines.appendMember("network", networks.repeated)
     }
-    observed?.write(to: &lines)
+    details?.write(to: &lines)
     lines.endLine()
   }
 

@@ -4,7 +4,7 @@ public import Time
 /// header field or about an authorization response that was observed on a path that is not an endpoint.
 ///
 /// Codes, tokens, verifiers and states are never logged (RFC 6819, section 4.4.1.1). The only members with text from
-/// the request are `client`, `path` and `observed`.
+/// the request are `client`, `path` and `details`.
 ///
 /// This type is a class, because the record is copied through a buffer to the writer thread, and each copy of a struct
 /// would retain every string.
@@ -60,8 +60,8 @@ public final class DecisionRecord: Sendable {
   public let policyVersion: String
   /// The networks from which a refresh token was used first and now; `nil` if this request does not repeat a refresh.
   public let networks: RefreshNetworks?
-  /// Details of an observed request; `nil` for all other requests.
-  public let observed: ObservedRequest?
+  /// Details of an authorization or token request; `nil` for all other requests.
+  public let details: RequestDetails?
 
   /// Creates a record. The parameters are described at the members of the same name.
   public init(
@@ -71,7 +71,7 @@ public final class DecisionRecord: Sendable {
     client: String? = nil, decision: DecisionKind, step: DecisionStep? = nil, grant: String? = nil,
     rule: String? = nil, status: Int, mode: String, findings: [String] = [], redirectKind: String? = nil,
     path: String? = nil, upstreamStatus: Int? = nil, durationNanoseconds: UInt64, peer: String, policyVersion: String,
-    networks: RefreshNetworks? = nil, observed: ObservedRequest? = nil
+    networks: RefreshNetworks? = nil, details: RequestDetails? = nil
   ) {
     self.time = time
     self.request = request
@@ -95,7 +95,7 @@ public final class DecisionRecord: Sendable {
     self.peer = peer
     self.policyVersion = policyVersion
     self.networks = networks
-    self.observed = observed
+    self.details = details
   }
 }
 

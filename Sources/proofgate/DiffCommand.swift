@@ -9,6 +9,9 @@ struct DiffCommand: ParsableCommand {
       discussion: """
         The policies are compared for generated requests of each client: each redirect URI with and without PKCE, each \
         grant, each kind of client authentication. Secrets of the policies are not read.
+
+        With `--log`, the policies are also compared for the requests of decision logs, each as often as it occurs: the \
+        report says how many requests of which client would be refused, and by which rule.
         """)
   }
 
@@ -21,6 +24,13 @@ struct DiffCommand: ParsableCommand {
   @Option(help: ArgumentHelp("A file of cases, whose requests are compared too; may be repeated.", valueName: "file"))
   var cases: [String] = []
 
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "Decision logs whose requests are compared too, also compressed with gzip; - is standard input.",
+      valueName: "file"))
+  var log: [String] = []
+
   @Flag(help: "Print the report as JSON.")
   var json = false
 
@@ -32,9 +42,21 @@ struct DiffCommand: ParsableCommand {
     for path in cases {
       requests += try TestCommand.read(path).cases.map { ($0.name, $0.request) }
     }
-    let difference = PolicyDifference(
-      from: try EvaluatedPolicy.read(old), to: try EvaluatedPolicy.read(new), cases: requests)
-    Console.writeOutput(json ? try EvaluatedPolicy.json(DifferenceDocument(difference)) : difference.text)
-    if failsOnChange, difference.changeCount > 0 { throw ExitCode.policyErrors }
+    let (before, after) = (try EvaluatedPolicy.read(old), try EvaluatedPolicy.read(new))
+    let difference = PolicyDifference(from: before, to: after, cases: requests)
+    let logged = log.isEmpty ? nil : LoggedDifference(try loggedRequests(), from: before, to: after)
+    if json {
+      Console.writeOutput(try EvaluatedPolicy.json(DifferenceDocument(difference, log: logged)))
+    } else {
+      Console.writeOutput(difference.text + (logged.map { "\n\($0.text)" } ?? ""))
+    }
+    if failsOnChange, difference.changeCount + (logged?.changedCount ?? 0) > 0 { throw ExitCode.policyErrors }
+  }
+
+  private func loggedRequests() throws(ExitCode) -> LoggedRequests {
+    var requests = LoggedRequests()
+    // A line that is too long is cut, and then no line of the log.
+    try LogLines.forEach(in: log) { requests.add($0) }
+    return requests
   }
 }

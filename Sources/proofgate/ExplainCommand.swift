@@ -12,7 +12,8 @@ struct ExplainCommand: ParsableCommand {
         for every decision.
 
         With `--id` and `--log`, the command finds a decision in the log: by the id of an error page, of an `error_uri` or \
-        of the field X-Request-ID, or by a `flow`, which shows all lines of a sign-in.
+        of the field X-Request-ID, or by a `flow`, which shows all lines of a sign-in. For a refused \
+        redirect URI, it shows the registered one that is most similar.
         """)
   }
 
@@ -32,8 +33,12 @@ struct ExplainCommand: ParsableCommand {
   @Option(help: ArgumentHelp("The id of a logged request or flow, or an error_uri with one.", valueName: "id"))
   var id: String?
 
-  @Option(help: ArgumentHelp("The decision log in which to find the id; - is standard input.", valueName: "file"))
-  var log: String?
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp(
+      "The decision logs in which to find the id, oldest first, also compressed with gzip; - is standard input.",
+      valueName: "file"))
+  var log: [String] = []
 
   @Flag(help: "Print the explanation as JSON.")
   var json = false
@@ -50,8 +55,8 @@ struct ExplainCommand: ParsableCommand {
     guard policies.count <= 1, policies.isEmpty || second == nil else {
       throw ValidationError("more than one policy is named; name it either with `--policy` or as the first argument")
     }
-    if id != nil || log != nil {
-      guard let id, log != nil else { throw ValidationError("`--id` and `--log` belong together; give both") }
+    if id != nil || !log.isEmpty {
+      guard let id, !log.isEmpty else { throw ValidationError("`--id` and `--log` belong together; give both") }
       guard !LoggedDecision.id(in: id).isEmpty else { throw ValidationError("the id is empty") }
       guard request == nil, file == nil else {
         throw ValidationError("`--id` explains a logged decision; remove the request or `--file`")
@@ -67,7 +72,7 @@ struct ExplainCommand: ParsableCommand {
   }
 
   func run() throws {
-    if let id, let log { return try explain(LoggedDecision.id(in: id), in: log) }
+    if let id { return try explain(LoggedDecision.id(in: id), in: log) }
     let tried: TriedRequest
     if let request {
       tried = try parsed(request)
@@ -82,19 +87,13 @@ struct ExplainCommand: ParsableCommand {
     }
   }
 
-  /// Explains the decision with this id in a log.
-  private func explain(_ id: String, in log: String) throws {
+  /// Explains the decision with this id in logs.
+  private func explain(_ id: String, in logs: [String]) throws {
     let policy = try EvaluatedPolicy.read(policy).policy
-    let lines: [LoggedDecision]
-    do throws(InputFile.Problem) {
-      lines = try LogSearch(id, in: log).found
-    } catch {
-      Console.reportError("the log \(log) \(error.text)")
-      throw ExitCode.systemFailure
-    }
+    let lines = try LogSearch(id, in: logs).found
     guard let decisions = LoggedDecisions(lines, with: id, policy) else {
       Console.reportError(
-        "no decision in \(log) has the id `\(id)`; look in rotated logs and in those of the other replicas. An error in "
+        "no decision in \(logs.joined(separator: ", ")) has the id `\(id)`; look in rotated logs and in those of the other replicas. An error in "
           + "place of a response that should have passed (502, 503, 504) has no line")
       throw ExitCode.policyErrors
     }

@@ -1,3 +1,4 @@
+import Compression
 import Foundation
 import Testing
 
@@ -75,5 +76,59 @@ struct DecisionCommandTests {
       Report.self, from: Data(try Program.run("diff", old, new, "--json").output.utf8))
     #expect(report.changes > 0 && report.clients.first?.client == "com.example.mail")
     #expect(report.clients.first?.kind == "changed")
+  }
+
+  @Test(
+    "`diff --log` counts the requests of a log that a policy would refuse, and names the lines that it cannot rebuild")
+  func diffOfLog() throws {
+    let line = { (members: String, count: Int) in
+      String(
+        repeating: """
+          {"v":1,"time":"2026-11-24T10:00:00.000Z","event":"decision","client":"com.example.mail","status":302,\
+          "mode":"observe","policy":"p1",\(members)}
+
+          """, count: count)
+    }
+    let authorization = """
+      "endpoint":"authorization","decision":"would_reject","rule":"pkce-required","redirect_uri":"com.example.mail:/cb",\
+      "response_type":"code","pkce":"none"
+      """
+    let good = """
+      "endpoint":"authorization","decision":"forward","redirect_uri":"com.example.mail:/cb","response_type":"code",\
+      "pkce":"S256"
+      """
+    let log =
+      line(authorization, 412) + line(good, 588)
+      + line("\"endpoint\":\"authorization\",\"decision\":\"forward\",\"step\":\"login\"", 3)
+      + line("\"endpoint\":\"revocation\",\"decision\":\"forward\"", 2) + "no line\n"
+    let folder = try Folder()
+    let policy = try ServedPolicy()
+    let new = try folder.write("new.yaml", policy.text)
+    let old = try folder.write(
+      "old.yaml", policy.text.replacing("raw_refresh_until: never", with: "mode: observe"))
+    let first = folder.path("log.1.gz")
+    try Data(try #require(Encoder.gzip(Array(log.utf8)))).write(to: URL(fileURLWithPath: first))
+    let second = try folder.write("log", line(good, 1))
+    let outcome = try Program.run("diff", old, new, "--log", first, second)
+    #expect(outcome.code == 0, "\(outcome.errors)")
+    #expect(
+      outcome.output.contains("client com.example.mail: 1001 of 1001 requests in the log change\n"), "\(outcome.output)"
+    )
+    #expect(outcome.output.contains("  412 of 1001 requests would be refused by pkce-required\n"))
+    #expect(
+      outcome.output.contains(
+        """
+          412 x authorization to com.example.mail:/cb without PKCE
+            would_reject pkce-required -> reject pkce-required (by redirect)
+
+        """))
+    #expect(outcome.output.contains("not compared: 3 lines without the content of a request"))
+    #expect(outcome.output.contains("not compared: 2 requests of other endpoints"))
+    #expect(outcome.output.contains("not compared: 1 lines that are no decision\n"))
+    let same = try Program.run("diff", new, new, "--log", second, "--exit-code")
+    #expect(same.code == 0 && same.output.hasSuffix("\n0 of 1 requests in the log change\n"), "\(same.output)")
+    #expect(try Program.run("diff", new, new, "--log", folder.path("none")).code == 2)
+    let json = try Program.run("diff", old, new, "--log", first, "--json")
+    #expect(json.output.contains("\"rule\" : \"pkce-required\"") && json.output.contains("\"count\" : 412"))
   }
 }

@@ -1,4 +1,7 @@
+import ClientTestSupport
+import Compression
 import Foundation
+import HTTP
 import Testing
 
 /// `proofgate explain --id ID --log FILE`.
@@ -51,6 +54,111 @@ struct ExplainLogTests {
     #expect(outcome.output.contains("note: this version has no rule `no-such-rule`"))
     #expect(outcome.output.contains("note: this policy does not list the client"))
     #expect(outcome.output.contains("client: gone?[2J") && !outcome.output.contains("\u{1b}"))
+  }
+
+  private static func refusal(_ uri: String?, finding: String = "redirect-uri-differs:2:30") -> String {
+    let member = uri.map { "\"redirect_uri\":\"\($0)\"," } ?? ""
+    return """
+      {"v":1,"time":"2026-11-24T10:00:00.000Z","event":"decision","request":"r-1","endpoint":"authorization",\
+      "client":"com.example.mail","decision":"reject","rule":"redirect-uri-mismatch","status":400,"mode":"enforce",\
+      "findings":["\(finding)"],\(member)"peer":"192.0.2.1","policy":"p1"}
+
+      """
+  }
+
+  @Test("A refused redirect URI is shown with the most similar registered one and a mark under the difference")
+  func redirectURI() throws {
+    let folder = try Folder()
+    let text = try ServedPolicy().text.replacing(
+      "[com.example.mail:/cb]", with: "[com.example.mail:/cb, \"http://127.0.0.1:80/callback\"]")
+    let policy = try folder.write("policy.yaml", text)
+    let log = try folder.write("log", Self.refusal("http://127.0.0.1/callbackk"))
+    let outcome = try Program.run("explain", policy, "--id", "r-1", "--log", log)
+    #expect(
+      outcome.output.contains(
+        """
+          requested   http://127.0.0.1/callbackk
+          registered  http://127.0.0.1/callback
+                                               ^ differs here from redirect URI number 2
+          registered for the client:
+            1  com.example.mail:/cb
+            2  http://127.0.0.1:80/callback
+
+        """), "\(outcome.output)")
+    #expect(outcome.output.contains("\n\nredirect-uri-mismatch\n"))
+
+    let query = try Program.run(
+      "explain", policy, "--id", "r-1", "--log", folder.write("query", Self.refusal("com.example.mail:/cb")))
+    #expect(query.output.contains("equal to redirect URI number 1, except for the parts that the log leaves out"))
+    // A line of an earlier version has the place of the difference only.
+    let earlier = try Program.run(
+      "explain", policy, "--id", "r-1", "--log",
+      folder.write("earlier", Self.refusal(nil, finding: "redirect-uri-differs:1:20")))
+    #expect(
+      earlier.output.contains(
+        """
+          registered  com.example.mail:/cb
+                                         ^ differs here from redirect URI number 1
+
+        """), "\(earlier.output)")
+    let none = try Program.run(
+      "explain", policy, "--id", "r-1", "--log", folder.write("none", Self.refusal(nil, finding: "state-missing")))
+    #expect(none.output.contains("registered for the client:\n    1  com.example.mail:/cb\n"))
+    let json = try Program.run("explain", policy, "--id", "r-1", "--log", log, "--json")
+    #expect(json.output.contains("\"nearest\" : \"http://127.0.0.1/callback\""))
+  }
+
+  @Test("An id is found in several logs and in compressed ones")
+  func severalLogs() throws {
+    let folder = try Folder()
+    let policy = try folder.write("policy.yaml", try ServedPolicy().text)
+    let old = folder.path("log.1.gz")
+    try Data(try #require(Encoder.gzip(Array(Self.log.utf8)))).write(to: URL(fileURLWithPath: old))
+    let new = try folder.write("log", Self.refusal("com.example.mail:/x"))
+    for id in ["second-2", "r-1"] {
+      let outcome = try Program.run("explain", policy, "--id", id, "--log", old, new)
+      #expect(outcome.code == 0 && outcome.output.contains("   request: \(id)\n"), "\(outcome.errors)")
+    }
+    #expect(try Program.run("explain", policy, "--id", "absent", "--log", old, new).code == 1)
+    let damaged = folder.path("damaged.gz")
+    try Data([0x1f, 0x8b, 8, 0]).write(to: URL(fileURLWithPath: damaged))
+    #expect(try Program.run("explain", policy, "--id", "x", "--log", new, damaged).code == 2)
+  }
+
+  /// The whole way of a refused redirect URI: the developer of the app has the page, the operator the id on it.
+  @Test("From the error page, a developer finds the reason and the remedy, and the operator both URIs with one command")
+  func fromPageToDecision() async throws {
+    let folder = try Folder()
+    let policy = try ServedPolicy()
+    try folder.write("policy.yaml", policy.text)
+    let child = try Child(["serve", folder.path("policy.yaml"), "--log", folder.path("log")])
+    _ = try child.lines(until: " serves ")
+    let port = policy.port
+    let answer = try await Fetch.get(
+      port,
+      "/authorize?response_type=code&client_id=com.example.mail&redirect_uri=com.example.mail%3A%2Fcallback%3Fx%3D1"
+        + "&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM&code_challenge_method=S256")
+    let page = Fetch.text(answer)
+    #expect(answer.status == 400 && page.contains("redirect_uri is not one of the registered URIs"), "\(page)")
+    // The page must not help a program to find a registered URI.
+    #expect(!page.contains("com.example.mail:/cb"))
+    let link = try #require(page.firstMatch(of: #/href="(\/\.proofgate\/rules\/[a-z-]+)"/#)).1
+    let rule = Fetch.text(try await Fetch.get(port, String(link)))
+    #expect(rule.contains("Register the URI, or send a registered one."), "\(rule)")
+    let id = try #require(answer.headers["X-Request-ID"])
+    #expect(page.contains(id))
+    child.signal(SIGTERM)
+    #expect(child.wait() == 0)
+    let outcome = try Program.run("explain", folder.path("policy.yaml"), "--id", id, "--log", folder.path("log"))
+    #expect(
+      outcome.output.contains(
+        """
+          requested   com.example.mail:/callback
+          registered  com.example.mail:/cb
+                                         ^ differs here from redirect URI number 1
+
+        """), "\(outcome.output)\(outcome.errors)")
+    #expect(outcome.output.contains("How to fix it: Register the URI, or send a registered one."))
   }
 
   @Test("With --json, the lines and the rule are one JSON document")

@@ -89,9 +89,13 @@ struct AuthorizationEndpoint {
       request, policy: intercepted.policy, stateIsSealed: false, unlisted: unlisted(request))
     intercepted.trail.record(outcome)
     switch outcome.decision {
-    case .reject(let refusal): return .response(intercepted.respond(with: refusal))
+    case .reject(let refusal):
+      intercepted.trail.details = RequestDetails(authorization: request.parameters)
+      return .response(intercepted.respond(with: refusal))
     case .pass: return await observe()
-    case .forward(let permit): return await begin(permit, request, isPushed: false)
+    case .forward(let permit):
+      intercepted.trail.details = RequestDetails(authorization: request.parameters, redirectURI: permit.redirectURI)
+      return await begin(permit, request, isPushed: false)
     }
   }
 

@@ -5,6 +5,7 @@ import Policy
 import Proxy
 import Sealing
 import Stores
+import Telemetry
 
 /// The gateway's endpoint for pushed authorization requests (RFC 9126). The gateway stores an enforced request, and
 /// forwards an observed request to the upstream (`I-observe`).
@@ -45,6 +46,9 @@ struct PushedAuthorizationEndpoint {
       request, policy: intercepted.policy, stateIsSealed: try await stateIsSealed(),
       unlisted: intercepted.unlistedClient(of: request))
     intercepted.trail.record(outcome)
+    var details = RequestDetails(authorization: request.parameters)
+    details.setAuthentication(authentication)
+    intercepted.trail.details = details
     switch outcome.decision {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }

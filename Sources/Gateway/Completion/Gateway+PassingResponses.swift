@@ -40,7 +40,7 @@ extension Gateway {
       // the proxy does not pass the client's address to this function.
       let trail = trail(for: request)
       trail.mode = EnforcementMode.observe.rawValue
-      trail.observed = observed
+      trail.details = observed
       record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
     }
     return .keep
@@ -79,13 +79,13 @@ extension Gateway {
 
   /// Records an authorization response that the gateway forwards, and returns its log fields. Returns `nil` if the
   /// policy observes no client, or if the location is not an authorization response with a code.
-  func recordObservedResponse(location: String) -> ObservedRequest? {
+  func recordObservedResponse(location: String) -> RequestDetails? {
     guard policy.isObserving, let answer = UpstreamAuthorizationResponse(location: location),
       let digests = ObservedFlow.digests(of: answer)
     else { return nil }
     // `digests.link` is a digest of the state and the redirect URI. It finds the request of this response.
     resources.observedFlows.recordResponse(digests.link, code: digests.code, now: now)
-    var observed = ObservedRequest()
+    var observed = RequestDetails()
     observed.flow = digests.link.description
     observed.codeDigest = digests.code.description
     return observed
@@ -169,8 +169,8 @@ struct PassingResponse {
       return intercepted.respond(with: .withoutRedirect(.responseToOtherURI))
     }
     intercepted.trail.mode = EnforcementMode.observe.rawValue
-    for location in otherOrigins where intercepted.trail.observed == nil {
-      intercepted.trail.observed = intercepted.gateway.recordObservedResponse(location: location)
+    for location in otherOrigins where intercepted.trail.details == nil {
+      intercepted.trail.details = intercepted.gateway.recordObservedResponse(location: location)
     }
     return passedResponse(head)
   }

@@ -16,17 +16,7 @@ extension InterceptedRequest {
   /// Records an authorization request.
   func recordObserved(_ request: AuthorizationRequest) {
     let parameters = request.parameters
-    var observed = ObservedRequest()
-    observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
-    observed.responseType = parameters[.responseType]
-    observed.scope = parameters[.scope]
-    observed.pkce =
-      switch (parameters[.codeChallenge], parameters[.codeChallengeMethod]) {
-      case (nil, _): "none"
-      case (.some, "S256"): "S256"
-      case (.some, nil), (.some, "plain"): "plain"
-      case (.some, .some): "other"
-      }
+    var observed = RequestDetails(authorization: parameters)
     if let uri = parameters[.redirectURI].flatMap({ try? RedirectURI(parsing: $0) }) {
       trail.recordRedirectKind(of: uri)
     }
@@ -36,7 +26,7 @@ extension InterceptedRequest {
       observed.flow = link.description
       gateway.resources.observedFlows.recordRequest(ObservedFlow(request), link: link)
     }
-    trail.observed = observed
+    trail.details = observed
   }
 
   /// Records a token request. Also records the refusals that the request would get in enforce mode and that depend on
@@ -46,14 +36,10 @@ extension InterceptedRequest {
     let parameters = request.parameters
     let authentication = try? request.clientAuthentication()
     let grant = parameters[.grantType].flatMap(GrantType.init(rawValue:))
-    var observed = ObservedRequest()
+    var observed = RequestDetails(token: parameters, authentication)
     observed.grant = parameters[.grantType].map { _ in grant?.rawValue ?? "other" }
-    observed.redirectURI = parameters[.redirectURI].map(InterceptedRequest.loggedRedirectURI)
-    observed.scope = parameters[.scope]
-    observed.clientAuthentication = authentication.map { InterceptedRequest.name(of: $0.method) }
     switch grant {
     case .authorizationCode:
-      observed.pkce = parameters[.codeVerifier] == nil ? "none" : "verifier"
       guard let code = parameters[.code].map({ ShortDigest($0) }) else { break }
       observed.codeDigest = code.description
       let recordedCode = gateway.resources.observedFlows.recordUse(of: code)
@@ -77,7 +63,7 @@ extension InterceptedRequest {
       }
     case .clientCredentials, .deviceCode, .password, nil: break
     }
-    trail.observed = observed
+    trail.details = observed
   }
 
   /// Records the refresh token in a successful token response, if the response has `Content-Length` and is not longer
@@ -99,20 +85,5 @@ extension InterceptedRequest {
         client: ShortDigest(id.rawValue), now: now)
     }
     return .response(response)
-  }
-
-  private static func name(of method: ClientAuthentication.Method) -> String {
-    switch method {
-    case .basic: "basic"
-    case .post: "post"
-    case .assertion: "assertion"
-    case .none: "none"
-    }
-  }
-
-  /// Returns the redirect URI without query, fragment and loopback port; `malformed` for a text that is not a redirect
-  /// URI.
-  private static func loggedRedirectURI(_ text: String) -> String {
-    (try? RedirectURI(parsing: text))?.address ?? "malformed"
   }
 }

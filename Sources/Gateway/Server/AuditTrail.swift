@@ -45,8 +45,8 @@ final class AuditTrail {
   /// The networks of the first and of the repeated use of a refresh token; `nil` if the request does not repeat a
   /// refresh.
   var networks: RefreshNetworks?
-  /// Further facts about an observed request.
-  var observed: ObservedRequest?
+  /// The content of an authorization or token request, without secrets.
+  var details: RequestDetails?
 
   init(_ reference: RequestReference, requestID: String) {
     self.reference = reference

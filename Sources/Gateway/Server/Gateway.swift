@@ -329,7 +329,7 @@ public final class Gateway: RequestHandler {
       grant: trail.grant, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
       findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
       upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
-      peer: peer.address, policyVersion: policy.version, networks: trail.networks, observed: trail.observed)
+      peer: peer.address, policyVersion: policy.version, networks: trail.networks, details: trail.details)
     metrics.decided(record, isListed: trail.clientIsConfigured)
     resources.log.append(record, worker: worker, isKept: keepsAllLines)
   }

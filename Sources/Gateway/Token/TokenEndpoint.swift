@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Sealing
+import Telemetry
 
 /// The token endpoint (RFC 6749, section 3.2; `I-token`).
 struct TokenEndpoint {
@@ -30,6 +31,8 @@ struct TokenEndpoint {
     let outcome = Enforcement.decideToken(
       request, policy: intercepted.policy, holdsSealedValue: holdsSealedValue, unlisted: unlisted)
     intercepted.trail.record(outcome)
+    // Of a request that passes, `recordObserved(_:)` records more.
+    intercepted.trail.details = RequestDetails(token: request.parameters, authentication)
     switch outcome.decision {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }

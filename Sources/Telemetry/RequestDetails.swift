@@ -1,9 +1,9 @@
-/// The part of a decision-log line that describes an observed request, i.e. a request whose rules are evaluated in
-/// observe mode. The commands `proofgate learn` and `proofgate readiness` read it.
+/// The part of a decision-log line that describes the request: the values on which rules decide, without secrets. The
+/// commands `proofgate learn`, `readiness`, `explain` and `diff` read it.
 ///
 /// The texts come from the request, and a text of more than 256 bytes is cut. No text is a secret: a redirect URI is
 /// logged without query, fragment and loopback port, and a code only as a digest.
-public struct ObservedRequest: Sendable {
+public struct RequestDetails: Sendable {
   /// The number of bytes after which a text of the request is cut.
   static let maximumLength = 256
 
@@ -11,7 +11,8 @@ public struct ObservedRequest: Sendable {
   public var redirectURI: String?
   /// The `response_type` parameter.
   public var responseType: String?
-  /// The `grant_type` parameter; `other` for an unknown grant type.
+  /// The `grant_type` parameter of an observed request; `other` for an unknown grant type. The grant of an enforced
+  /// request is a member of its record.
   public var grant: String?
   /// The method of client authentication: `basic`, `post`, `assertion` or `none`.
   public var clientAuthentication: String?
@@ -20,11 +21,11 @@ public struct ObservedRequest: Sendable {
   public var pkce: String?
   /// The `scope` parameter.
   public var scope: String?
-  /// The id that the line of an authorization request and the line of its authorization response have in common.
+  /// In observe mode, the id that the line of an authorization request and the line of its authorization response have in common.
   public var flow: String?
-  /// The digest of the code, which links an authorization response to the redemption of its code.
+  /// In observe mode, the digest of the code, which links an authorization response to the redemption of its code.
   public var codeDigest: String?
-  /// True if this process knows the authorization request that led to the code.
+  /// In observe mode, true if this process knows the authorization request that led to the code.
   public var isLinked: Bool?
 
   /// Creates an empty description.
@@ -38,7 +39,7 @@ public struct ObservedRequest: Sendable {
       ("code", codeDigest),
     ]
     for (name, text) in texts {
-      if let text { lines.appendMember(name, ObservedRequest.cut(text)) }
+      if let text { lines.appendMember(name, RequestDetails.cut(text)) }
     }
     if let isLinked { lines.appendMember("linked", isLinked) }
   }
