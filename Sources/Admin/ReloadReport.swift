@@ -37,6 +37,8 @@ public struct ReloadReport: Encodable, Equatable, Sendable {
   public let clients: Int
   /// The decisions that the new policy changes, one line each.
   public let changes: [String]
+  /// The settings that the new policy changes, one line each.
+  public let settings: [String]
   /// The warnings about the policy that was read.
   public let warnings: [String]
   /// The errors for which the policy was refused.
@@ -44,14 +46,15 @@ public struct ReloadReport: Encodable, Equatable, Sendable {
 
   /// Creates a report.
   public init(
-    _ result: Result, _ reason: Reason, policy: String, clients: Int, changes: [String] = [], warnings: [String] = [],
-    errors: [String] = []
+    _ result: Result, _ reason: Reason, policy: String, clients: Int, changes: [String] = [], settings: [String] = [],
+    warnings: [String] = [], errors: [String] = []
   ) {
     self.result = result
     self.reason = reason
     self.policy = policy
     self.clients = clients
     self.changes = changes
+    self.settings = settings
     self.warnings = ReloadReport.limited(warnings)
     self.errors = ReloadReport.limited(errors)
   }

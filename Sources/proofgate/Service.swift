@@ -313,11 +313,12 @@ final class Service {
     Console.inform(
       "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
         + "\(certificates.summary) in force")
-    for line in loaded.decisionChanges { Console.inform(line) }
+    for line in loaded.settingChanges + loaded.decisionChanges { Console.inform(line) }
     await release(retired)
     return ReloadReport(
       isSame ? .unchanged : .adopted, reason, policy: next.policy.version, clients: next.policy.clients.count,
-      changes: loaded.decisionChanges, warnings: next.warnings + (changes.warning.map { [$0] } ?? []))
+      changes: loaded.decisionChanges, settings: loaded.settingChanges,
+      warnings: next.warnings + (changes.warning.map { [$0] } ?? []))
   }
 
   /// A configuration with the snapshot that the workers use. The thread of the reload creates both.
@@ -326,10 +327,13 @@ final class Service {
     let snapshot: GatewaySnapshot
     /// The decisions that the new policy changes, one line each.
     let decisionChanges: [String]
+    /// The settings that the new policy changes, one line each.
+    let settingChanges: [String]
 
     init(_ configuration: Configuration, replacing current: Policy) {
       self.configuration = configuration
       snapshot = GatewaySnapshot(policy: configuration.policy, keyRing: configuration.keyRing)
+      settingChanges = ReloadSummary.settings(from: current, to: configuration.policy)
       decisionChanges = ReloadSummary.lines(from: current, to: configuration.policy)
     }
   }

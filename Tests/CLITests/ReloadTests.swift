@@ -29,6 +29,7 @@ struct ReloadTests {
     let policy: String
     let clients: Int
     let changes: [String]
+    let settings: [String]
     let errors: [String]
   }
 
@@ -134,6 +135,12 @@ struct ReloadTests {
     try folder.write("policy.yaml", policy.text)
     let adopted = try await reload(200)
     #expect(adopted.result == "adopted" && adopted.policy != same.policy)
+    #expect(
+      adopted.settings == [
+        "setting changed: enforcement.unknown_clients: reject -> observe",
+        "setting changed: enforcement.mode: enforce -> observe",
+        "setting changed: clients[com.example.mail].mode: enforce -> observe",
+      ])
     #expect(adopted.changes.contains { $0.contains("reject pkce-required (by redirect) -> would_reject") })
 
     var wrong = policy

@@ -32,29 +32,9 @@ enum FormatText {
   }
 
   /// The text of a value in a policy file.
-  static func text(_ value: SettingValue, _ form: SettingForm) -> String {
-    switch (value, form) {
-    case (.flag(let flag), _): flag ? "true" : "false"
-    case (.number(0), .word(let word, _)), (.word, .word(let word, _)): word
-    case (.number, .word(_, let form)): text(value, form)
-    case (.number(let number), .size): size(number)
-    case (.number(let number), _): "\(number)"
-    case (.duration(let time), _): UnitNotation.format(time)
-    case (.seconds(let time), _): UnitNotation.format(Milliseconds(time))
-    case (.date(let end), _): end.text
-    case (.text(let text), _): text
-    case (.texts(let texts), _): "[" + texts.joined(separator: ", ") + "]"
-    case (.word, _): ""
-    }
-  }
+  static func text(_ value: SettingValue, _ form: SettingForm) -> String { SettingText.text(value, form) }
 
-  private static func size(_ bytes: Int) -> String {
-    for (unit, factor) in [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)]
-    where bytes > 0 && bytes.isMultiple(of: factor) {
-      return "\(bytes / factor)\(unit)"
-    }
-    return "\(bytes)"
-  }
+  private static func size(_ bytes: Int) -> String { SettingText.text(.number(bytes), .size(0...Int.max)) }
 }
 
 /// The tables of the manual, between `<!-- settings: NAME -->` and `<!-- end of settings -->`.
