@@ -106,9 +106,9 @@ struct DecisionCommandTests {
     let new = try folder.write("new.yaml", policy.text)
     let old = try folder.write(
       "old.yaml", policy.text.replacing("raw_refresh_until: never", with: "mode: observe"))
-    let first = folder.path("log.1.gz")
-    try Data(try #require(Encoder.gzip(Array(log.utf8)))).write(to: URL(fileURLWithPath: first))
-    let second = try folder.write("log", line(good, 1))
+    let first = try folder.write("log.1", log)
+    let second = folder.path("log.2.gz")
+    try Data(try #require(Encoder.gzip(Array(line(good, 1).utf8)))).write(to: URL(fileURLWithPath: second))
     let outcome = try Program.run("diff", old, new, "--log", first, second)
     #expect(outcome.code == 0, "\(outcome.errors)")
     #expect(

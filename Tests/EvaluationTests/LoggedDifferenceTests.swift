@@ -7,9 +7,10 @@ import Testing
 @Suite("Differences between policies for the requests of a log")
 struct LoggedDifferenceTests {
   private static func line(_ members: String, client: String = "app") -> [UInt8] {
-    Array(
+    let decision = members.contains("\"decision\"") ? "" : "\"decision\":\"forward\","
+    return Array(
       """
-      {"v":1,"time":"2026-11-24T10:00:00.000Z","event":"decision","client":"\(client)",\(members),"policy":"p"}
+      {"v":1,"time":"2026-11-24T10:00:00.000Z","event":"decision","client":"\(client)",\(decision)\(members),"policy":"p"}
       """.utf8)
   }
 
@@ -89,8 +90,11 @@ struct LoggedDifferenceTests {
   @Test("Requests of ids that no policy lists are one entry, and control characters are not printed")
   func unlisted() throws {
     var requests = LoggedRequests()
-    for id in ["x1", "x2\\u001b[2J"] {
-      requests.add(Self.line("\"endpoint\":\"authorization\",\"response_type\":\"code\",\"pkce\":\"none\"", client: id))
+    for uri in ["com.example.x:/cb", "com.example.x:\\u001b[2J"] {
+      let members = """
+        "endpoint":"authorization","response_type":"code","pkce":"none","redirect_uri":"\(uri)"
+        """
+      requests.add(Self.line(members, client: "x\(uri.utf8.count)"))
     }
     let difference = LoggedDifference(
       requests, from: try Sample.evaluator(mode: .observe, unknown: .observe), to: try Sample.evaluator())
