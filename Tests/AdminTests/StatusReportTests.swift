@@ -110,7 +110,7 @@ struct StatusReportTests {
       ("mail", .observe), ("web", .observe), ("idle", .observe), ("done", .enforce), ("late", .observe),
     ]
     let sample = try StatusSample(clients)
-    var observed = ObservedRequest()
+    var observed = RequestDetails()
     observed.redirectURI = "http://127.0.0.1/cb"
     observed.pkce = "none"
     let records = [

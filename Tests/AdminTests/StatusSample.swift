@@ -49,19 +49,19 @@ struct StatusSample {
 
   static func record(
     _ decision: DecisionKind, client: String?, at endpoint: DecisionEndpoint = .authorization, rule: String? = nil,
-    findings: [String] = [], minutesAgo minutes: Int = 1, observed: ObservedRequest? = nil
+    findings: [String] = [], minutesAgo minutes: Int = 1, observed: RequestDetails? = nil
   ) -> DecisionRecord {
     DecisionRecord(
       time: time(minutesAgo: minutes, milliseconds: 250), request: "AAECAwQFBgcICQoLDA0ODw", endpoint: endpoint,
       client: client, decision: decision, rule: rule, status: decision == .reject ? 400 : 303, mode: "observe",
-      findings: findings, durationNanoseconds: 1_000_000, peer: "192.0.2.1", policyVersion: "v1", observed: observed)
+      findings: findings, durationNanoseconds: 1_000_000, peer: "192.0.2.1", policyVersion: "v1", details: observed)
   }
 
   /// Counts a decision and returns its record.
   @discardableResult
   func decide(
     _ decision: DecisionKind, client: String?, at endpoint: DecisionEndpoint = .authorization, isListed: Bool = true,
-    rule: String? = nil, findings: [String] = [], minutesAgo minutes: Int = 1, observed: ObservedRequest? = nil
+    rule: String? = nil, findings: [String] = [], minutesAgo minutes: Int = 1, observed: RequestDetails? = nil
   ) -> DecisionRecord {
     let record = StatusSample.record(
       decision, client: client, at: endpoint, rule: rule, findings: findings, minutesAgo: minutes, observed: observed)
@@ -89,7 +89,7 @@ extension StatusSample {
     let observed = ["intranet", "reporting-dashboard", "warehouse-scanner", "acme-notes", "old-wiki"]
       .map { ($0, EnforcementMode.observe) }
     let sample = try StatusSample(enforced + observed, version: "3fa9c1d2")
-    var request = ObservedRequest()
+    var request = RequestDetails()
     request.redirectURI = "http://scanner.example.com/oauth/callback"
     request.responseType = "code"
     request.pkce = "none"
