@@ -111,7 +111,7 @@ struct ProbeCommandTests {
     }
     let misspelt = try Program.run("probe", Self.url(server), "--clientid", "x")
     #expect(misspelt.code == 64)
-    #expect(misspelt.errors.contains("'--client-id'"), "\(misspelt.errors)")
+    #expect(misspelt.errors.contains("`--client-id`"), "\(misspelt.errors)")
     let missing = try Program.run(
       "probe", Self.url(server), "--client-id", "x", "--client-secret-file", folder.path("none"))
     #expect(missing.code == 2)

@@ -16,7 +16,7 @@ final class StubDeviceGateway: Sendable {
   enum Fault: CaseIterable, Sendable {
     case answersBeforeDecision
     case answersAfterDenial
-    case answersTwice
+    case forgetsAnswer
     case hidesDevice
   }
 
@@ -66,7 +66,7 @@ final class StubDeviceGateway: Sendable {
     switch state {
     case .pending where fault != .answersBeforeDecision: return json(400, #"{"error":"authorization_pending"}"#)
     case .denied where fault != .answersAfterDenial: return json(400, #"{"error":"access_denied"}"#)
-    case .redeemed where fault != .answersTwice: return json(400, #"{"error":"invalid_grant"}"#)
+    case .redeemed where fault == .forgetsAnswer: return json(400, #"{"error":"invalid_grant"}"#)
     case .approved: state = .redeemed
     default: break
     }

@@ -90,17 +90,14 @@ struct LoggedDifferenceTests {
   @Test("Requests of ids that no policy lists are one entry, and control characters are not printed")
   func unlisted() throws {
     var requests = LoggedRequests()
-    for uri in ["com.example.x:/cb", "com.example.x:\\u001b[2J"] {
-      let members = """
-        "endpoint":"authorization","response_type":"code","pkce":"none","redirect_uri":"\(uri)"
-        """
-      requests.add(Self.line(members, client: "x\(uri.utf8.count)"))
-    }
+    let members = "\"endpoint\":\"authorization\",\"response_type\":\"code\",\"pkce\":\"none\""
+    for id in ["x1", "x2"] { requests.add(Self.line(members, client: id)) }
+    requests.add(Self.line(members + ",\"rule\":\"no-rule\\u001b[2J\"", client: "x3"))
     let difference = LoggedDifference(
       requests, from: try Sample.evaluator(mode: .observe, unknown: .observe), to: try Sample.evaluator())
     #expect(difference.clients.count == 1 && difference.clients[0].client == nil)
     #expect(difference.clients[0].refusals.first?.rule == "client-unknown" && difference.changedCount == 2)
     #expect(difference.text.hasPrefix("clients that are not listed: 2 of 2 requests in the log change\n"))
-    #expect(!difference.text.contains("\u{1b}"))
+    #expect(difference.text.contains("`no-rule?[2J`") && !difference.text.contains("\u{1b}"))
   }
 }

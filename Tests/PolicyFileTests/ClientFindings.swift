@@ -281,11 +281,11 @@ struct ClientFindings {
             consent_remembered: 0s
         """,
       expected: """
-        policy.yaml:15:25: warning: `consent_remembered` has no effect for client `app`, because it has no https redirect \
+        policy.yaml:16:25: warning: `consent_remembered` has no effect for client `app`, because it has no https redirect \
         URI; remove it (RFC 8252, section 8.6) [consent-remembered]
-        policy.yaml:19:25: warning: `consent_remembered` has no effect for client `site`, because the gateway does not ask \
+        policy.yaml:20:25: warning: `consent_remembered` has no effect for client `site`, because the gateway does not ask \
         for consent to its https redirect URIs; remove it (RFC 8252, section 8.6) [consent-remembered]
-        policy.yaml:24:25: warning: `consent_remembered` has no effect for client `stranger`, because the operator does not \
+        policy.yaml:25:25: warning: `consent_remembered` has no effect for client `stranger`, because the operator does not \
         vouch for it; remove it (RFC 8252, section 8.6) [consent-remembered]
         """),
     FindingCase(
@@ -315,7 +315,7 @@ struct ClientFindings {
             consent_remembered: 1h
         """,
       expected: """
-        policy.yaml:17:25: warning: `consent_remembered` has no effect, because browsers send the gateway's cookie with \
+        policy.yaml:18:25: warning: `consent_remembered` has no effect, because browsers send the gateway's cookie with \
         requests of other sites (`callback` or `cross_site_login`); remove it (RFC 8252, section 8.6) [consent-remembered]
         """),
     FindingCase(

@@ -25,13 +25,15 @@ struct SettingChangesTests {
   @Test("Each changed setting is one line with its path, the old and the new value as a policy has them")
   func changed() throws {
     let lines = try Self.changes([
-      ("code_lifetime: 2m", "code_lifetime: 90s"), ("raw_refresh_until: 2027-03-31", "raw_refresh_until: never"),
+      ("device_code_lifetime: 15m", "device_code_lifetime: 20m"),
+      ("raw_refresh_until: 2027-03-31", "raw_refresh_until: never"),
       ("name: Example Mail", "name: Other Mail"),
     ])
     for line in [
-      "enforcement.code_lifetime: 2m -> 90s", "enforcement.raw_refresh_until: 2027-03-31 -> never",
+      "enforcement.device_code_lifetime: 15m -> 20m",
+      "enforcement.raw_refresh_until: 2027-03-31 -> never",
       "clients[com.example.mail].name: Example Mail -> Other Mail",
-      "clients[web].code_lifetime: 2m -> 90s",
+      "clients[web].device_code_lifetime: 15m -> 20m",
     ] {
       #expect(lines.contains(line), "\(lines)")
     }

@@ -1,8 +1,10 @@
 import HTTP
 import LegacyServer
+import OAuth
 
 extension DemoStory {
-  /// A device signs in: a poll before the user's decision gets no token, the next one does, and a third gets none.
+  /// A device signs in: a poll before the user's decision gets no token, the next one does. A third one gets the same
+  /// tokens, in case that the device has lost the response.
   func runDevice(_ step: inout DemoStep) async throws {
     let device = try device()
     let flow = try await start(device, as: "device", &step)
@@ -14,10 +16,10 @@ extension DemoStory {
     let late = try await poll(device, flow, as: "device", &step)
     let isExpectedResponse =
       NativeApp.error(in: early) == "authorization_pending" && resourceResponse.status == 200
-      && NativeApp.error(in: late) == "invalid_grant"
+      && NativeApp.tokens(in: late)?.accessToken.reveal() == tokens.accessToken.reveal()
     step.finish(
       isAsExpected: isExpectedResponse,
-      expectation: "the device gets a token after the user allowed it, not before, and only once")
+      expectation: "the device gets a token after the user allowed it, not before, and a repeated poll gets the same one")
   }
 
   /// A thief starts a flow and sends its code to the user, who denies it (RFC 8628, section 5.4).
