@@ -19,7 +19,7 @@ extension DemoStory {
       && NativeApp.tokens(in: late)?.accessToken.reveal() == tokens.accessToken.reveal()
     step.finish(
       isAsExpected: isExpectedResponse,
-      expectation: "the device gets a token after the user allowed it, not before, and a repeated poll gets the same one")
+      expectation: "the device gets a token after the user allowed it, not before; a repeated poll gets the same token")
   }
 
   /// A thief starts a flow and sends its code to the user, who denies it (RFC 8628, section 5.4).
