@@ -23,6 +23,13 @@ public struct SettingChanges {
     compare(EndpointPaths.table, "upstream.endpoints", old.upstream.endpoints, new.upstream.endpoints)
     compare(PolicyEnforcement.table, "enforcement", old.enforcement, new.enforcement)
     compare(RegistrationSettings.table, "registration", old.registration, new.registration)
+    compare(
+      UnlistedRedirects.table, "registration.redirects", old.registration?.rules.redirects,
+      new.registration?.rules.redirects)
+    compare(ClientDocumentSettings.table, "client_documents", old.clientDocuments, new.clientDocuments)
+    compare(
+      UnlistedRedirects.table, "client_documents.redirects", old.clientDocuments?.rules.redirects,
+      new.clientDocuments?.rules.redirects)
     for id in old.clients.keys.sorted(by: { $0.rawValue < $1.rawValue }).prefix(maximumClients) {
       guard let before = old.clients[id], let after = new.clients[id] else { continue }
       let path = "clients[\(SettingChanges.shown(id.rawValue))]"

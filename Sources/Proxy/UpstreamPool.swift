@@ -179,6 +179,8 @@ public final class UpstreamPool {
   private func giveBack(_ connection: UpstreamConnection, to next: UpstreamPermits.Notification) {
     if places.freePlaces(of: settings.configuration.upstreamConnections) > 0 {
       park(connection)
+      // The other worker takes the free place. The connection may serve a request that waits here.
+      wakeNext()
     } else {
       close(connection)
     }

@@ -47,7 +47,7 @@ struct CheckReport: Sendable {
   /// `ExitCode.systemFailure` if the process cannot open connections.
   func askingServers() throws -> CheckReport {
     let result = Mutex(self)
-    try MainLoop().run { worker, _ in
+    try MainLoop().run { worker in
       let check = OnlineCheck(poller: worker.poller)
       var report = self
       for index in report.policies.indices where !report.policies[index].hasErrors {

@@ -41,7 +41,8 @@ struct DemoCommand: ParsableCommand {
     var extras: DemoExtras = []
     if device { extras.insert(.device) }
     if agent { extras.insert(.agent) }
-    try MainLoop().run { [extras] worker, signals in
+    let signals = try MainLoop.signals()
+    try MainLoop().run { [extras] worker in
       await DemoCommand.runDemo(worker.poller, signals, port: port, extras: extras, log: log, headless: headless)
     }
   }

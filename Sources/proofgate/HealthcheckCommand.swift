@@ -38,7 +38,7 @@ struct HealthcheckCommand: ParsableCommand {
   func run() throws {
     guard let address else { return }
     let path = ready ? "/readyz" : "/healthz"
-    try MainLoop().run { worker, _ in
+    try MainLoop().run { worker in
       await HealthcheckCommand.ask(address, path, on: worker)
     }
   }

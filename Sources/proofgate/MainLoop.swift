@@ -6,9 +6,8 @@ import Synchronization
 /// not on a thread pool.
 struct MainLoop {
   private let worker: Worker
-  private let signals: Signals
 
-  /// Sets up signals, memory and the descriptor limit of the process, and creates the loop. If the kernel has no
+  /// Sets up memory and the descriptor limit of the process, and creates the loop. If the kernel has no
   /// resources left, reports the error and throws `ExitCode.systemFailure`.
   init() throws {
     ProcessControl.ignoreBrokenPipes()
@@ -16,8 +15,18 @@ struct MainLoop {
     ProcessControl.allocateLargeBlocksWithMmap()
     Descriptors.raiseLimit()
     do throws(IOError) {
-      signals = try Signals()
       worker = try Worker(index: 0)
+    } catch {
+      Console.reportError("cannot start: \(error)")
+      throw ExitCode.systemFailure
+    }
+  }
+
+  /// Takes over SIGINT, SIGTERM and other signals, which end a command that does not call this function. Call it before
+  /// the process starts threads. Errors are those of `init`.
+  static func signals() throws -> Signals {
+    do throws(IOError) {
+      return try Signals()
     } catch {
       Console.reportError("cannot start: \(error)")
       throw ExitCode.systemFailure
@@ -28,9 +37,8 @@ struct MainLoop {
   ///
   /// Throws `ExitCode.systemFailure` without calling `main` if the Swift runtime does not enqueue the job of a waiting
   /// task synchronously, because tasks would then resume on other threads.
-  func run(_ main: @escaping @Sendable (isolated Worker, Signals) async -> ExitCode) throws {
+  func run(_ main: @escaping @Sendable (isolated Worker) async -> ExitCode) throws {
     let code = Atomic<Int32>(0)
-    let signals = signals
     worker.runOnCurrentThread { worker in
       guard worker.runtimeEnqueuesJobsSynchronously() else {
         Console.reportError(
@@ -39,7 +47,7 @@ struct MainLoop {
         worker.stop()
         return
       }
-      code.store(await main(worker, signals).rawValue, ordering: .relaxed)
+      code.store(await main(worker).rawValue, ordering: .relaxed)
       worker.stop()
     }
     let result = ExitCode(code.load(ordering: .relaxed))

@@ -120,7 +120,7 @@ struct ProbeCommand: ParsableCommand {
         timeout: Milliseconds(timeout * 1_000), pause: Milliseconds(pause),
         userAgent: "proofgate-probe/\(Version.number)"))
     let (output, force, json) = (output, force, json)
-    try MainLoop().run { worker, _ in
+    try MainLoop().run { worker in
       await job.run(on: worker) { report in
         do throws(ExitCode) {
           try ProbeOutput(path: output, replaces: force, isJSON: json).write(report)

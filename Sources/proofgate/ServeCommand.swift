@@ -49,7 +49,8 @@ struct ServeCommand: ParsableCommand {
     let source = PolicySource(path: policy, environment: ProcessInfo.processInfo.environment)
     let log = log
     let watch = watch
-    try MainLoop().run { worker, signals in
+    let signals = try MainLoop.signals()
+    try MainLoop().run { worker in
       await ServeCommand.serve(source, signals, log: log, watch: watch, on: worker)
     }
   }

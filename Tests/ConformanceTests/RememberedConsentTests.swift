@@ -183,4 +183,17 @@ struct RememberedConsentTests {
       #expect(new.headers.all("Set-Cookie").allSatisfy { $0.hasSuffix("; Path=/; HttpOnly; SameSite=Lax; Secure") })
     }
   }
+
+  @Test("The cookie outlives the sign-ins that it belongs to, also if the last approval expires earlier")
+  func cookieOfSignIn() async throws {
+    try await afterApproval { gateway, browser in
+      gateway.clock.advance(by: 86_400 - 60)
+      let cookie = try #require(browser.cookies.field(for: gateway.front))
+      let response = try await gateway.get(
+        gateway.authorizationTarget("n1", Self.claimed, adjusting: Self.request("other")), ["Cookie": cookie])
+      let set = try #require(response.headers.all("Set-Cookie").first { $0.hasPrefix("__Host-proofgate=") })
+      // A sign-in may take 15 minutes.
+      #expect(set.hasSuffix("; Expires=" + HTTPDate.format(gateway.clock.now + 900)))
+    }
+  }
 }

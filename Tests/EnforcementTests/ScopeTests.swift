@@ -123,6 +123,29 @@ struct ScopeTests {
     #expect(try refresh("openid+admin", granted: "read", policy).rejection == .refreshScopeWider)
   }
 
+  @Test("The token of a refresh has at most the granted scope, also if the request names scopes that are not sent")
+  func tokenScope() throws {
+    let policy = Self.policy(ScopeRules(drop: ["admin"], default: ["basic"]))
+    let cases: [(String?, String?, String?)] = [
+      ("read+admin", "read", "read"), ("read+admin", "read admin", "read admin"), (nil, "read admin", "read admin"),
+      ("admin", "read", nil), ("admin", nil, nil), ("read+admin", nil, "read"), (nil, nil, nil),
+    ]
+    for (requested, granted, expected) in cases {
+      let permit = try #require(try refresh(requested, granted: granted, policy).permit)
+      #expect(permit.tokenScope?.text == expected, "\(requested ?? "-") of \(granted ?? "-")")
+    }
+  }
+
+  @Test("A refresh of an unknown scope may not select the resource of another grant")
+  func otherResource() throws {
+    var files = Fixture.resource
+    files.upstream.scope = Scope(parsing: "files")
+    let policy = Fixture.policy(resources: [files])
+    #expect(try refresh("files", granted: nil, policy).rejection == .refreshScopeWider)
+    #expect(try refresh("read", granted: nil, policy).rejection == nil)
+    #expect(try refresh("files", granted: "files", policy).rejection == nil)
+  }
+
   @Test("A client credentials request drops the scopes and gets the default")
   func clientCredentials() throws {
     let policy = Fixture.policy(scopes: ScopeRules(drop: ["openid"], default: ["basic"])) {

@@ -79,10 +79,13 @@ extension Rule where Context == RefreshContext {
   /// RFC 6749, section 6. Compares the granted scope with the scope that is sent upstream, not with the one that the
   /// client sent: scope tokens in `scopes.drop` are never sent upstream, so the upstream never granted them. If neither
   /// the authorization request nor the upstream's response contained a scope, only the upstream knows the granted
-  /// scope, and the rule passes.
+  /// scope. The rule then passes, unless a scope token selects another resource than that of the grant.
   static var refreshScopeNotWidened: Rule {
     Rule(name: "scope is not widened", source: "RFC 6749, section 6") { context in
-      guard let requested = context.upstreamScope, let granted = context.grant.scope else { return .pass }
+      guard let requested = context.upstreamScope else { return .pass }
+      guard let granted = context.grant.scope else {
+        return context.scopeSelectsOtherResource ? .refuse(.refreshScopeWider) : .pass
+      }
       return requested.isWithin(granted) ? .pass : .refuse(.refreshScopeWider)
     }
   }

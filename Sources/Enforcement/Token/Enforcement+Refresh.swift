@@ -24,6 +24,8 @@ struct RefreshContext: ResourceContext {
   let grant: RefreshGrant
   /// The scope that is sent upstream; `nil` if none is sent.
   let upstreamScope: Scope?
+  /// True if a token of `upstreamScope` selects another resource than that of the grant.
+  let scopeSelectsOtherResource: Bool
   let requestedResource: RequestedResource
   /// The resource of the token in the current policy; `nil` if it has none, or if the policy no longer lists it.
   let resource: Resource?
@@ -41,6 +43,9 @@ public struct RefreshPermit: Sendable {
   public let grant: RefreshGrant?
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
+  /// The scope of the new access token if the upstream's response has none (RFC 6749, section 5.1): never more than that
+  /// of the grant. A request may contain other scope tokens in `scopes.drop`, because these are not sent upstream.
+  public let tokenScope: Scope?
   /// The token request to the upstream.
   public let upstream: UpstreamTokenRequest
   /// True if the gateway seals the refresh token of the response to the client.
@@ -91,9 +96,12 @@ extension Enforcement {
       var request = request
       request.client = request.client.acting(for: resource)
       request.limitScope(of: grant)
+      let upstreamScope = request.upstreamScope(policy).scope
       let context = RefreshContext(
-        request: request, grant: grant, upstreamScope: request.upstreamScope(policy).scope,
-        requestedResource: RequestedResource(request.parameters, policy), resource: resource, now: now)
+        request: request, grant: grant, upstreamScope: upstreamScope,
+        scopeSelectsOtherResource: upstreamScope?.tokens.contains {
+          policy.resources.reserves(scope: String($0), inRequestFor: resource)
+        } ?? false, requestedResource: RequestedResource(request.parameters, policy), resource: resource, now: now)
       var run = RuleRun(mode: .enforce)
       let decision: Decision<RefreshPermit> =
         switch run.run(RuleTable.refresh, on: context) {
@@ -156,12 +164,23 @@ extension Enforcement {
       && !request.client.canRefreshAtUpstream(with: request.authentication)
     return RefreshPermit(
       client: request.client, grant: grant, scope: request.scope,
+      tokenScope: tokenScope(request.scope, sent: upstreamScope.scope, granted: grant?.scope),
       upstream: UpstreamTokenRequest(
         credentials, parameters: request.parameters, entries: entries, hiding: grant == nil ? [] : [token],
         sealsRefreshToken: sealsRefreshToken),
       sealsRefreshToken: sealsRefreshToken,
       rotates: grant != nil && request.client.kind == .public, resource: resource, credentials: credentials,
       parameters: request.parameters)
+  }
+}
+
+extension Enforcement {
+  /// Returns the part of the requested scope that the client has been granted. Without a known grant, returns the scope
+  /// that is sent upstream.
+  private static func tokenScope(_ requested: Scope?, sent: Scope?, granted: Scope?) -> Scope? {
+    guard let granted else { return sent }
+    guard let requested else { return granted }
+    return requested.limited(to: Set(granted.tokens.map(String.init)))
   }
 }
 

@@ -67,8 +67,11 @@ struct BrowserCookie: Sendable {
     text += "="
     text += sealed
     text += attributes
-    // Without an expiry, browsers delete the cookie when they end.
-    if let expiry = session.consents.expiry { text += "; Expires=" + HTTPDate.format(expiry) }
+    // Without an expiry, browsers delete the cookie when they end. With one, the cookie must outlive the browser's
+    // transactions too.
+    if let expiry = session.consents.expiry {
+      text += "; Expires=" + HTTPDate.format(max(expiry, session.latestTransactionExpiry))
+    }
     return text
   }
 }

@@ -175,7 +175,7 @@ struct TokenRefresher {
     await intercepted.recordAccessToken(
       in: members,
       AccessTokenTarget(
-        client: permit.client.id, resource: permit.resource, scope: permit.scope ?? grant?.scope,
+        client: permit.client.id, resource: permit.resource, scope: permit.tokenScope,
         family: grant?.family, document: grant?.binding.document),
       revocation: permit.revocation, keptRefreshToken: grant?.upstreamRefreshToken ?? presented)
   }
