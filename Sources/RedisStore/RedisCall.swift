@@ -17,9 +17,9 @@ final class RedisCall {
   let isRepeat: Bool
   /// The epoch in which the command is valid.
   let epoch: EpochID
-  /// The operation of the command if no caller waits for the reply, otherwise `nil`. If the connection ends before the
-  /// reply arrives, the client performs the operation again.
-  let deferredOperation: RedisOperation?
+  /// The change of the command if no caller waits for the reply, otherwise `nil`. If the connection ends before the
+  /// reply arrives, the client makes the change again.
+  let deferredChange: RedisClient.DeferredChange?
   /// Set if the command writes the key that shows that this process lives (`RedisPresence`): the reply confirms this
   /// write.
   let presenceWrite: RedisPresence.Write?
@@ -29,10 +29,10 @@ final class RedisCall {
   private let waiter: Waiter
 
   init(
-    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, deferred: RedisOperation? = nil,
+    _ words: [[UInt8]], isWrite: Bool, isRepeat: Bool, epoch: EpochID, deferred: RedisClient.DeferredChange? = nil,
     presence: RedisPresence.Write? = nil, _ poller: Poller
   ) {
-    deferredOperation = deferred
+    deferredChange = deferred
     presenceWrite = presence
     self.words = words
     self.isWrite = isWrite
@@ -48,6 +48,7 @@ final class RedisCall {
     if let presenceWrite, case .answered(.status(_)) = outcome {
       presenceWrite.confirm(now: SystemClock.monotonicTime())
     }
+    if let onReply = deferredChange?.onReply, case .answered(let reply) = outcome { onReply(reply) }
     waiter.resume(.ready)
   }
 

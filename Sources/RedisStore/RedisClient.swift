@@ -37,6 +37,8 @@ final class RedisClient: Activity {
   struct DeferredChange {
     let operation: RedisOperation
     let epoch: EpochID
+    /// Called with the reply, if there is one.
+    let onReply: (@Sendable (RESPReply) -> Void)?
   }
 
   private let store: RedisStore
@@ -85,8 +87,12 @@ final class RedisClient: Activity {
 
   /// Performs an operation. Repeats the operation if its outcome is unknown and `isRepeatable` permits a repeat.
   ///
-  /// - Parameter epoch: the epoch in which the operation is valid; in another one it fails.
-  func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(RedisFailure) -> RESPReply {
+  /// - Parameters:
+  ///   - epoch: the epoch in which the operation is valid; in another one it fails.
+  ///   - charged: the charge of the entry that the operation stores, if there is one.
+  func perform(
+    _ operation: RedisOperation, in epoch: EpochID, charged: RedisCharge? = nil
+  ) async throws(RedisFailure) -> RESPReply {
     guard operations < RedisLimits.maximumOperations else { throw .overloaded }
     operations += 1
     defer { operations -= 1 }
@@ -128,7 +134,10 @@ final class RedisClient: Activity {
         }
       }
     } catch {
-      if mayHaveRun { removeClaimLater(operation, epoch) }
+      if mayHaveRun {
+        charged?.recordThatItMayHaveRun()
+        removeClaimLater(operation, epoch, charged)
+      }
       throw error
     }
   }
@@ -175,27 +184,33 @@ final class RedisClient: Activity {
 
   /// Removes a claim of unknown outcome once the server answers, so that the client can repeat its request. Does
   /// nothing for other operations.
-  private func removeClaimLater(_ operation: RedisOperation, _ epoch: EpochID) {
+  private func removeClaimLater(_ operation: RedisOperation, _ epoch: EpochID, _ charged: RedisCharge?) {
     guard case .put(let key, let value, _) = operation, store.isClaim(key) else { return }
-    performLater(.remove(key: key, value: value), in: epoch)
+    performLater(.remove(key: key, value: value), in: epoch) { [budgets = store.budgets] reply in
+      // The value is no longer in the store, or never was.
+      if let charged, case .integer = reply { budgets.undo(charged.charge) }
+    }
   }
 
   /// Performs an operation now if there is a connection, otherwise after the next connect, in the same epoch. If the
   /// connection ends before the reply, the operation is repeated. Only for operations that compare the value first, so
-  /// that a second execution has no effect. The outcome is not reported.
-  func performLater(_ operation: RedisOperation, in epoch: EpochID) {
+  /// that a second execution has no effect, or that remove an evicted entry.
+  ///
+  /// - Parameter onReply: called with the reply. For `.remove`, the reply is 1 if the key has no value afterwards.
+  func performLater(
+    _ operation: RedisOperation, in epoch: EpochID, onReply: (@Sendable (RESPReply) -> Void)? = nil
+  ) {
     guard deferredChanges.count < RedisLimits.maximumDeferredChanges else { return }
-    deferredChanges.append(DeferredChange(operation: operation, epoch: epoch))
+    deferredChanges.append(DeferredChange(operation: operation, epoch: epoch, onReply: onReply))
     if case .up = phase { performDeferredChanges() }
   }
 
   private func performDeferredChanges() {
     for change in deferredChanges {
-      // Sends the script itself, because no operation waits for the reply to repeat the call after `NOSCRIPT`.
-      let words = change.operation.words(isRepeat: false, sendsScript: true)
-      add(
-        RedisCall(
-          words, isWrite: true, isRepeat: false, epoch: change.epoch, deferred: change.operation, poller))
+      // Sends the script itself, because no operation waits for the reply to repeat the call after `NOSCRIPT`. The
+      // command counts as a repeat, because an earlier one may have been executed.
+      let words = change.operation.words(isRepeat: true, sendsScript: true)
+      add(RedisCall(words, isWrite: true, isRepeat: false, epoch: change.epoch, deferred: change, poller))
     }
     deferredChanges = []
   }
@@ -320,9 +335,9 @@ final class RedisClient: Activity {
     batches = []
     calls = []
     for call in sent.flatMap(\.calls) + waiting {
-      guard let operation = call.deferredOperation, deferredChanges.count < RedisLimits.maximumDeferredChanges
+      guard let change = call.deferredChange, deferredChanges.count < RedisLimits.maximumDeferredChanges
       else { continue }
-      deferredChanges.append(DeferredChange(operation: operation, epoch: call.epoch))
+      deferredChanges.append(change)
     }
     for batch in sent { batch.fail(failure) }
     for call in waiting { call.finish(.failed(failure, wasSent: false)) }

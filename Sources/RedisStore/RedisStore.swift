@@ -28,7 +28,7 @@ public final class RedisStore: EphemeralStore {
   /// Decides when a worker writes the key of this process, and which other processes are gone.
   let presence = RedisPresence()
   private let claimPrefix: [UInt8]
-  private let budgets: HolderBudgets
+  let budgets: HolderBudgets
   private let workers = Mutex<[Worker]>([])
 
   /// Creates a store without a connection. `start` connects.
@@ -102,15 +102,9 @@ public final class RedisStore: EphemeralStore {
     // As in other stores, an entry that has already expired is not stored.
     guard expiry > now else { return try self.value(of: try await perform(.get(key: name(key)), in: epoch)) }
     let charge = try await charge(key, value.count, holder, expiry - now)
-    let existing = try self.value(
-      of: try await perform(
-        .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch))
-    if existing != nil {
-      // Only a stored entry is charged: a request calls `put` many times while it waits for the end of the claim of
-      // another request.
-      budgets.undo(charge)
-    }
-    return existing
+    return try await perform(
+      .put(key: name(key), value: value, lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch,
+      charge: charge)
   }
 
   /// Stores an empty value that `replace` may replace by one of up to `bytes` bytes. Throws `.full`, `.tooLong` or
@@ -124,9 +118,10 @@ public final class RedisStore: EphemeralStore {
       _ = try await take(key, now: now)
       return
     }
-    _ = try await charge(key, min(bytes, RedisStore.assumedLength), holder, expiry - now)
+    let charge = try await charge(key, min(bytes, RedisStore.assumedLength), holder, expiry - now)
     _ = try await perform(
-      .set(key: name(key), value: [], lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch)
+      .set(key: name(key), value: [], lifetime: RedisStore.lifetime(until: expiry, now: now)), in: epoch,
+      charge: charge)
   }
 
   /// Replaces `old` by `new` if `old` is the current value. Throws `.tooLong` or `.unavailable`.
@@ -147,15 +142,18 @@ public final class RedisStore: EphemeralStore {
 
   /// Returns the value and removes the entry. Throws `.unavailable`; the entry may then be gone.
   public func take(_ key: StoreKey, now: UnixTime) async throws(StoreError) -> [UInt8]? {
+    // The charge is that of the entry before the removal (`HolderBudgets.charge(of:)`).
+    let charge = budgets.charge(of: key)
     let value = try value(of: try await perform(.take(key: name(key)), in: epoch))
-    budgets.removed(key)
+    if let charge { budgets.undo(charge) }
     return value
   }
 
   /// Removes the entry if `value` is its value. Throws `.unavailable`.
   public func remove(_ key: StoreKey, _ value: [UInt8], now: UnixTime) async throws(StoreError) -> Bool {
+    let charge = budgets.charge(of: key)
     let isRemoved = try changedEntry(try await perform(.remove(key: name(key), value: value), in: epoch))
-    if isRemoved { budgets.removed(key) }
+    if isRemoved, let charge { budgets.undo(charge) }
     return isRemoved
   }
 
@@ -163,15 +161,19 @@ public final class RedisStore: EphemeralStore {
   /// nothing if the server is then in another epoch.
   public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
     let now = SystemClock.unixTime()
-    guard expiry > now, epoch != .none, let worker = currentWorker else { return }
+    guard expiry > now, epoch != .none else { return }
     let name = self.name(key)
-    let operation =
-      if let new {
-        RedisOperation.swap(key: name, old: old, new: new, lifetime: RedisStore.lifetime(until: expiry, now: now))
-      } else {
-        RedisOperation.remove(key: name, value: old)
-      }
-    await worker.performLater(operation, in: epoch)
+    if let new {
+      let lifetime = RedisStore.lifetime(until: expiry, now: now)
+      await performLater(.swap(key: name, old: old, new: new, lifetime: lifetime), in: epoch)
+      return
+    }
+    let charge = budgets.charge(of: key)
+    await performLater(.remove(key: name, value: old), in: epoch) { [budgets] reply in
+      guard let charge, case .integer(let number) = reply else { return }
+      // With 0, the key has another value, so the value `old` was not stored, or was replaced.
+      if number == 1 { budgets.undo(charge) } else { budgets.undoUnlessStored(charge) }
+    }
   }
 
   // MARK: Steps of operations
@@ -182,13 +184,15 @@ public final class RedisStore: EphemeralStore {
     return workers.first(where: \.loop.isCurrent) ?? workers.first
   }
 
-  func perform(_ operation: RedisOperation, in epoch: EpochID) async throws(StoreError) -> RESPReply {
+  func perform(
+    _ operation: RedisOperation, in epoch: EpochID, charged: RedisCharge? = nil
+  ) async throws(StoreError) -> RESPReply {
     let began = SystemClock.monotonicNanoseconds()
     let result: Result<RESPReply, RedisFailure>
     do throws(RedisFailure) {
       guard epoch != .none else { throw .unreachable("the store is not connected yet") }
       guard let worker = currentWorker else { throw .unreachable("the store is not started") }
-      result = .success(try await worker.perform(operation, in: epoch))
+      result = .success(try await worker.perform(operation, in: epoch, charged))
     } catch {
       result = .failure(error)
     }
@@ -207,8 +211,15 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
+  /// Performs an operation as soon as the server answers (`RedisClient.performLater`).
+  func performLater(
+    _ operation: RedisOperation, in epoch: EpochID, onReply: (@Sendable (RESPReply) -> Void)? = nil
+  ) async {
+    await currentWorker?.performLater(operation, in: epoch, onReply)
+  }
+
   /// Returns the value in a reply; `nil` without one.
-  private func value(of reply: RESPReply) throws(StoreError) -> [UInt8]? {
+  func value(of reply: RESPReply) throws(StoreError) -> [UInt8]? {
     switch reply {
     case .bytes(let value): return value
     case .null: return nil
@@ -233,24 +244,6 @@ public final class RedisStore: EphemeralStore {
     }
   }
 
-  /// The assumed length of a value for which room is reserved: that of most sealed responses. A reservation of 16 KiB for
-  /// each would leave most of the memory unused, because the server stores an empty value until the value is known.
-  private static let assumedLength = 2_048
-
-  /// Counts an entry in the budget of its holder, and removes the entries that are evicted for it. Throws `.full` if the
-  /// budget does not suffice.
-  private func charge(
-    _ key: StoreKey, _ length: Int, _ holder: StoreHolder, _ lifetime: Seconds
-  ) async throws(StoreError) -> HolderBudgets.Charge {
-    let bytes = RedisStore.memory(ofName: prefix.count + RedisStore.nameLength, value: length)
-    guard
-      let charge = budgets.charge(
-        key, bytes: bytes, to: holder, lifetime: lifetime, now: SystemClock.monotonicTime())
-    else { throw .full }
-    for evicted in charge.evicted { _ = try await perform(.take(key: name(evicted)), in: epoch) }
-    return charge
-  }
-
   /// Returns the memory that the server needs for an entry at most, in bytes. The server keeps two records for each key
   /// that expires, and its allocator rounds lengths up by as much as a quarter.
   static func memory(ofName name: Int, value: Int) -> Int { 200 + name + value + value / 4 }
@@ -259,7 +252,7 @@ public final class RedisStore: EphemeralStore {
   static let nameLength = 2 + 22
 
   /// Returns the name of an entry on the server: the prefix, the letter of the kind, and the 128 bits in base64url.
-  private func name(_ key: StoreKey) -> [UInt8] {
+  func name(_ key: StoreKey) -> [UInt8] {
     var name: [UInt8] = []
     name.reserveCapacity(prefix.count + RedisStore.nameLength)
     name += prefix
@@ -280,13 +273,15 @@ public final class RedisStore: EphemeralStore {
 
 extension Worker {
   fileprivate func perform(
-    _ operation: RedisOperation, in epoch: EpochID
+    _ operation: RedisOperation, in epoch: EpochID, _ charged: RedisCharge?
   ) async throws(RedisFailure) -> RESPReply {
     guard let client = resident(RedisClient.self) else { throw .unreachable("the store is not started") }
-    return try await client.perform(operation, in: epoch)
+    return try await client.perform(operation, in: epoch, charged: charged)
   }
 
-  fileprivate func performLater(_ operation: RedisOperation, in epoch: EpochID) {
-    resident(RedisClient.self)?.performLater(operation, in: epoch)
+  fileprivate func performLater(
+    _ operation: RedisOperation, in epoch: EpochID, _ onReply: (@Sendable (RESPReply) -> Void)?
+  ) {
+    resident(RedisClient.self)?.performLater(operation, in: epoch, onReply: onReply)
   }
 }

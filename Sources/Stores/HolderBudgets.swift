@@ -4,12 +4,13 @@ public import Time
 /// Limits the bytes that this process uses in a store of several processes, and the part of each holder, so that the
 /// memory of the store never ends.
 ///
-/// Each process counts the entries that it makes until they expire, by the rules of ``MemoryStore``: each kind has its
-/// share of `size`. In a full share of an evictable kind, the oldest entry of the largest holder is evicted, which the
-/// caller removes from the store. For the other kinds, the limit of a holder falls with the free part of the share
-/// (`StoreKind.Properties.permits`), and all unlisted clients together have half of the share.
+/// Each process counts the entries that it makes until they expire or it removes them, by the rules of ``MemoryStore``:
+/// each kind has its share of `size`. In a full share of an evictable kind, the oldest entry of the largest holder is
+/// evicted, which the caller removes from the store. For the other kinds, the limit of a holder falls with the free part
+/// of the share (`StoreKind.Properties.permits`), and all unlisted clients together have half of the share.
 public final class HolderBudgets: Sendable {
-  /// A charge that can be undone.
+  /// A charge that can be undone. After the entry was stored, or may have been stored, the caller calls
+  /// ``keep(_:isCertain:)``; otherwise ``undo(_:)``.
   public struct Charge: Sendable {
     fileprivate let key: StoreKey
     /// `nil` for an evictable kind.
@@ -79,7 +80,7 @@ public final class HolderBudgets: Sendable {
           budget.removeExpired(now: now, atMost: Int.max)
           guard HolderBudgets.permits(bytes, key.kind, holder, budget, share) else { return nil }
         }
-        return Charge(key: key, kept: budget.add(bytes, of: holder, expiry: expiry, now: now), evicted: [])
+        return Charge(key: key, kept: budget.add(key, bytes, of: holder, expiry: expiry, now: now), evicted: [])
       }
     case .evictable(let table):
       return table.value.withLock { table in
@@ -94,18 +95,38 @@ public final class HolderBudgets: Sendable {
     }
   }
 
-  /// Undoes a charge for an entry that was not stored, because the key had an entry already.
-  public func undo(_ charge: Charge) {
-    switch parts[charge.key.kind.index] {
-    case .kept(_, let budget): if let kept = charge.kept { budget.value.withLock { $0.undo(kept) } }
-    case .evictable: removed(charge.key)
+  /// Keeps a charge until its entry expires or is removed. A key has at most one charge that is kept.
+  ///
+  /// - Parameter isCertain: false if the operation that stores the entry has failed, but may have been executed.
+  public func keep(_ charge: Charge, isCertain: Bool = true) {
+    guard case .kept(_, let budget) = parts[charge.key.kind.index], let kept = charge.kept else { return }
+    budget.value.withLock { $0.keep(kept, isCertain: isCertain) }
+  }
+
+  /// Returns the kept charge of a key; `nil` without one. A caller that removes the entry of the key gets the charge
+  /// before the removal and undoes it afterwards: another request may store a new entry in the meantime, whose charge
+  /// then remains.
+  public func charge(of key: StoreKey) -> Charge? {
+    switch parts[key.kind.index] {
+    case .kept(_, let budget):
+      budget.value.withLock { $0.charge(of: key) }.map { Charge(key: key, kept: $0, evicted: []) }
+    case .evictable: Charge(key: key, kept: nil, evicted: [])
     }
   }
 
-  /// Ends the charge of an entry that was removed from the store. Has an effect only for evictable kinds: the charges of
-  /// others, which are without keys, end when the entries would have expired.
-  public func removed(_ key: StoreKey) {
-    if case .evictable(let table) = parts[key.kind.index] { table.value.withLock { $0.remove(key) } }
+  /// Undoes a charge for an entry that was not stored or has been removed. A second call has no effect.
+  public func undo(_ charge: Charge) {
+    switch parts[charge.key.kind.index] {
+    case .kept(_, let budget): if let kept = charge.kept { budget.value.withLock { $0.undo(kept) } }
+    case .evictable(let table): table.value.withLock { $0.remove(charge.key) }
+    }
+  }
+
+  /// Undoes a charge unless it is certain that its entry was stored. Called when the store no longer has the value of
+  /// an uncertain entry, or never had it. Has no effect for evictable kinds.
+  public func undoUnlessStored(_ charge: Charge) {
+    guard case .kept(_, let budget) = parts[charge.key.kind.index], let kept = charge.kept else { return }
+    budget.value.withLock { $0.undoUnlessStored(kept) }
   }
 
   private static func permits(

@@ -1,5 +1,6 @@
 import OAuth
 import Policy
+import Reactor
 import RedisStore
 import RedisTestSupport
 import Stores
@@ -46,6 +47,49 @@ struct RedisStoreTests {
       #expect(try await store.put(key, 3) == nil)
       #expect(try await store.remove(key, 3))
       #expect(try await store.get(key) == nil)
+    }
+  }
+
+  @Test("Entries that are removed do not fill a small store", arguments: [StoreKind.claim, .family])
+  func released(kind: StoreKind) async throws {
+    let server = try RedisProcess()
+    var settings = server.settings
+    settings.size = 1 << 20
+    try await StoreOnWorkers.run(settings) { store async throws in
+      for number in 0..<2_000 {
+        let key = StoreKey.sample(kind, number)
+        try #require(try await store.put(key, 1) == nil)
+        // An entry that exists is not charged again.
+        #expect(try await store.put(key, 2) != nil)
+        #expect(try await store.replace(key, 1, with: 3))
+        if number.isMultiple(of: 2) {
+          #expect(try await store.remove(key, 3))
+        } else {
+          #expect(try await store.take(key) != nil)
+        }
+      }
+    }
+  }
+
+  @Test("Entries that are withdrawn later, or that a server without memory refuses, do not fill a small store")
+  func withdrawn() async throws {
+    let server = try RedisProcess()
+    var settings = server.settings
+    settings.size = 1 << 20
+    try await StoreOnWorkers.run(settings) { store async throws in
+      let expiry = SystemClock.unixTime() + 60
+      for number in 0..<500 {
+        let key = StoreKey.sample(.claim, number)
+        try #require(try await store.put(key, 1) == nil)
+        await store.store.replaceLater(key, key.kind.sample(1), with: nil, expiry: expiry)
+        #expect(try await store.get(key) == nil)
+      }
+      try server.command("CONFIG", "SET", "maxmemory", "1")
+      for number in 0..<500 {
+        await #expect(throws: StoreError.self) { try await store.put(.sample(.claim, number)) }
+      }
+      try server.command("CONFIG", "SET", "maxmemory", "0")
+      #expect(try await store.put(.sample(.claim)) == nil)
     }
   }
 

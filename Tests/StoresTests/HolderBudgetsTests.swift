@@ -30,6 +30,8 @@ struct HolderBudgetsTests {
     budgets.charge(.sample(kind, number), bytes: Self.entry, to: holder, lifetime: 600, now: now)
   }
 
+  private func isUncharged(_ key: StoreKey) -> Bool { budgets.charge(of: key) == nil }
+
   /// Returns the number of entries that fit into the share of a kind.
   private func capacity(_ kind: StoreKind) -> Int { Self.size / 100 * kind.properties.percent / Self.entry }
 
@@ -55,7 +57,7 @@ struct HolderBudgetsTests {
     // `charges` has already evicted the first one.
     #expect(try #require(charge(kind, 900_001, .sample(1))).evicted == [.sample(kind, 1)])
     // An entry that was taken frees its room.
-    budgets.removed(.sample(kind, 2))
+    budgets.undo(try #require(budgets.charge(of: .sample(kind, 2))))
     #expect(try #require(charge(kind, 900_002, .sample(1))).evicted == [])
   }
 
@@ -117,6 +119,66 @@ struct HolderBudgetsTests {
     #expect(charge(.claim, 2, .sample(1), now: 1_000_000) != nil)
     budgets.undo(early)
     #expect(budgets.bytes == Self.entry)
+  }
+
+  @Test("The charge of a removed entry ends, once, and does not end again when it would have expired", arguments: kept)
+  func removal(kind: StoreKind) throws {
+    let key = StoreKey.sample(kind, 1)
+    #expect(isUncharged(key))
+    budgets.keep(try #require(charge(kind, 1, .sample(1))))
+    budgets.keep(try #require(charge(kind, 2, .sample(1))))
+    let removed = try #require(budgets.charge(of: key))
+    for _ in 0..<2 {
+      budgets.undo(removed)
+      #expect(isUncharged(key))
+      #expect(budgets.bytes == Self.entry)
+    }
+    // A new entry of the key is another charge.
+    budgets.keep(try #require(charge(kind, 1, .sample(2))))
+    budgets.undo(removed)
+    #expect(budgets.bytes == 2 * Self.entry)
+    // The other entries expire once.
+    #expect(charge(kind, 3, .sample(3), now: 20_000_000) != nil)
+    budgets.undo(removed)
+    #expect(isUncharged(key))
+    #expect(budgets.bytes == Self.entry)
+  }
+
+  @Test("Any number of entries that are removed leave no charge, and the other entries keep theirs", arguments: kept)
+  func removals(kind: StoreKind) throws {
+    for number in 0..<1_000 { budgets.keep(try #require(charge(kind, number, Self.unlimited))) }
+    for number in 0..<1_000 where !number.isMultiple(of: 3) {
+      budgets.undo(try #require(budgets.charge(of: .sample(kind, number))))
+    }
+    #expect(budgets.bytes == 334 * Self.entry)
+    for number in 0..<1_000 {
+      #expect(isUncharged(.sample(kind, number)) != number.isMultiple(of: 3), "\(number)")
+    }
+    for number in stride(from: 0, to: 1_000, by: 3) {
+      budgets.undo(try #require(budgets.charge(of: .sample(kind, number))))
+    }
+    #expect(budgets.bytes == 0)
+    #expect(charges(kind, Self.unlimited) == capacity(kind))
+  }
+
+  @Test("A key has one charge, also if it is uncertain whether an entry was stored")
+  func uncertain() throws {
+    let key = StoreKey.sample(.family, 1)
+    for isCertain in [false, false, true, false, true] {
+      budgets.keep(try #require(charge(.family, 1, .sample(1))), isCertain: isCertain)
+      #expect(budgets.bytes == Self.entry)
+    }
+    let stored = try #require(budgets.charge(of: key))
+    budgets.undoUnlessStored(stored)
+    #expect(budgets.bytes == Self.entry)
+    budgets.undo(stored)
+    #expect(budgets.bytes == 0)
+    let pending = try #require(charge(.family, 1, .sample(1)))
+    budgets.keep(pending, isCertain: false)
+    for _ in 0..<2 { budgets.undoUnlessStored(pending) }
+    // The entry was withdrawn before its failure was recorded.
+    budgets.keep(pending, isCertain: false)
+    #expect(budgets.bytes == 0)
   }
 
   @Test("All unlisted clients together have half of a share that is never evicted")
