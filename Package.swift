@@ -26,6 +26,10 @@ let dataPath =
 let crossModule =
   settings + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
 
+/// The modules of commands that serve no requests: optimised for size, because the binary is small enough to be copied
+/// into a sidecar (docs/performance.md).
+let compact = settings + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
+
 func module(
   _ name: String, _ dependencies: [Target.Dependency] = [], resources: [Resource]? = nil,
   settings: [SwiftSetting] = settings
@@ -124,7 +128,8 @@ let package = Package(
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
     module(
       "Evaluation",
-      ["Gateway", "PolicyFile", "YAML", "Enforcement", "PathReading", "Policy", "OAuth", "JSON", "ByteText"]),
+      ["Gateway", "PolicyFile", "YAML", "Enforcement", "PathReading", "Policy", "OAuth", "JSON", "ByteText"],
+      settings: compact),
 
     // Clients and refusals of logs: for `proofgate learn` and `readiness`.
     module("Rollout", ["OAuth", "JSON"]),
@@ -135,7 +140,7 @@ let package = Package(
       [
         "Gateway", "Rollout", "Policy", "OAuth", "JSON", "HTTP", "HTTP1", "TLS", "Reactor", "ByteText", "Cryptography",
         "Time",
-      ]),
+      ], settings: compact),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
     module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
@@ -144,7 +149,7 @@ let package = Package(
       [
         "LegacyServer", "Gateway", "Markup", "Sealing", "Policy", "OAuth", "Proxy", "HTTP", "HTTP1", "TLS", "Reactor",
         "ByteText", "Cryptography", "Time",
-      ]),
+      ], settings: compact),
     .executableTarget(
       name: "proofgate",
       dependencies: [
@@ -157,7 +162,7 @@ let package = Package(
         "Cryptography", "Time", "YAML", "JSON",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
-      swiftSettings: settings),
+      swiftSettings: compact),
 
     // The known answers of the field's standards.
     .target(
