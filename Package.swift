@@ -26,7 +26,7 @@ let dataPath =
 let crossModule =
   settings + [.unsafeFlags(["-cross-module-optimization"], .when(configuration: .release))]
 
-/// The modules of commands that serve no requests: optimised for size, because the binary is small enough to be copied
+/// The modules that proxied requests do not use: optimised for size, so that the binary stays small enough to be copied
 /// into a sidecar (docs/performance.md).
 let compact = settings + [.unsafeFlags(["-Osize"], .when(configuration: .release))]
 
@@ -122,7 +122,7 @@ let package = Package(
       [
         "Rollout", "Markup", "Telemetry", "Policy", "OAuth", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression",
         "ByteText", "Cryptography", "Time",
-      ]),
+      ], settings: compact),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
 
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
@@ -143,7 +143,9 @@ let package = Package(
       ], settings: compact),
 
     // The content of `proofgate demo`: a server without PKCE, an app, a browser and a user.
-    module("LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"]),
+    module(
+      "LegacyServer", ["Proxy", "Reactor", "HTTP", "HTTP1", "OAuth", "ByteText", "Cryptography", "Time"],
+      settings: compact),
     module(
       "Demo",
       [
