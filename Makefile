@@ -7,7 +7,8 @@ SHELL := /bin/bash
   sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 APT := $(shell [ "$$(id -u)" = 0 ] || echo sudo) apt-get
-STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable --scratch-path .build/static
+# The linker keeps one of several functions with the same code.
+STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable -Xlinker --icf=safe --scratch-path .build/static
 BINARY := .build/dist/proofgate
 
 # $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing.

@@ -76,7 +76,7 @@ let package = Package(
 
     // Libraries behind a safe interface (docs/adr/0001).
     module("Cryptography", ["COpenSSL", "Time"], settings: dataPath),
-    module("YAML", ["CYAML"]),
+    module("YAML", ["CYAML"], settings: compact),
     module("Compression", ["ByteText", "CZlib"]),
     module("SQLite", ["CSQLite"]),
     module("RESP", ["CHiredis"]),
@@ -123,7 +123,7 @@ let package = Package(
         "Rollout", "Markup", "Telemetry", "Policy", "OAuth", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression",
         "ByteText", "Cryptography", "Time",
       ], settings: compact),
-    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"]),
+    module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"], settings: compact),
 
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.
     module(
@@ -132,7 +132,7 @@ let package = Package(
       settings: compact),
 
     // Clients and refusals of logs: for `proofgate learn` and `readiness`.
-    module("Rollout", ["OAuth", "JSON"]),
+    module("Rollout", ["OAuth", "JSON"], settings: compact),
 
     // Finds out how a server behaves: for `proofgate probe`.
     module(
