@@ -25,9 +25,8 @@ struct DiffCommand: ParsableCommand {
   var cases: [String] = []
 
   @Option(
-    parsing: .upToNextOption,
     help: ArgumentHelp(
-      "Decision logs whose requests are compared too, also compressed with gzip; - is standard input.",
+      "A decision log whose requests are compared too, also compressed with gzip; - is standard input. May be repeated.",
       valueName: "file"))
   var log: [String] = []
 

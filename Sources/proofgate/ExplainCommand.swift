@@ -34,9 +34,9 @@ struct ExplainCommand: ParsableCommand {
   var id: String?
 
   @Option(
-    parsing: .upToNextOption,
     help: ArgumentHelp(
-      "The decision logs in which to find the id, oldest first, also compressed with gzip; - is standard input.",
+      "A decision log in which to find the id, also compressed with gzip; - is standard input. May be repeated, oldest "
+        + "first.",
       valueName: "file"))
   var log: [String] = []
 
@@ -59,7 +59,8 @@ struct ExplainCommand: ParsableCommand {
       guard let id, !log.isEmpty else { throw ValidationError("`--id` and `--log` belong together; give both") }
       guard !LoggedDecision.id(in: id).isEmpty else { throw ValidationError("the id is empty") }
       guard request == nil, file == nil else {
-        throw ValidationError("`--id` explains a logged decision; remove the request or `--file`")
+        throw ValidationError(
+          "`--id` explains a logged decision; remove the request or `--file`, and write `--log` in front of each log")
       }
       return
     }

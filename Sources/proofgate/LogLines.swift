@@ -1,44 +1,85 @@
 import ArgumentParser
 import Compression
 import FoundationEssentials
+import Glibc
 import Rollout
 
-/// The lines of logs: files, files that are compressed with gzip, and standard input (`-`).
+/// The lines of logs: files and standard input (`-`), both also compressed with gzip.
 enum LogLines {
-  /// The maximum length of the content of a compressed file. Files that are not compressed may have any length.
+  /// The maximum length of a compressed log and of its content. Logs that are not compressed may have any length.
   private static let maximumDecodedLength = 1024 * 1024 * 1024
 
   /// The maximum length of a line, in bytes. The gateway writes shorter ones.
   static let maximumLength = LogLine.maximumLength
+
+  /// The first bytes of a gzip file (RFC 1952, section 2.3.1).
+  private static let gzipMark: [UInt8] = [0x1f, 0x8b]
 
   /// Calls `read` with each line of the logs, without its end, in order. A line that is longer than
   /// ``maximumLength`` is cut to one byte more. Reports a log that cannot be read, and throws
   /// the exit code.
   static func forEach(in paths: [String], _ read: ([UInt8]) -> Void) throws(ExitCode) {
     for path in paths {
-      if path == "-" {
-        while let line = readLine() { read(Array(line.utf8)) }
-        continue
-      }
       do throws(InputFile.Problem) {
+        if path == "-" {
+          try readStandardInput(read)
+          continue
+        }
         let data = try InputFile.map(path)
-        if data.starts(with: [0x1f, 0x8b]) {
-          split(try decoded(data), read)
+        if data.starts(with: gzipMark) {
+          split(try decoded([UInt8](data)), read)
         } else {
           split(data, read)
         }
       } catch {
-        Console.reportError("the log \(path) \(error.text)")
+        Console.reportError("\(path == "-" ? "the log on standard input" : "the log \(path)") \(error.text)")
         throw .systemFailure
       }
     }
   }
 
-  private static func decoded(_ data: Data) throws(InputFile.Problem) -> [UInt8] {
+  /// Reads standard input to its end. Only compressed input is kept in memory as a whole, because a pipe may deliver a log
+  /// of any length.
+  private static func readStandardInput(_ read: ([UInt8]) -> Void) throws(InputFile.Problem) {
+    var first: [UInt8] = []
+    while first.count < gzipMark.count, let byte = nextByte() { first.append(byte) }
+    guard first == gzipMark else { return splitStandardInput(after: first, read) }
+    while let byte = nextByte() {
+      guard first.count < maximumDecodedLength else { throw undecodable }
+      first.append(byte)
+    }
+    split(try decoded(first), read)
+  }
+
+  /// Calls `read` with each line of standard input, whose first bytes have been read already.
+  private static func splitStandardInput(after first: [UInt8], _ read: ([UInt8]) -> Void) {
+    var line: [UInt8] = []
+    var isOpen = false
+    func add(_ byte: UInt8) {
+      isOpen = byte != UInt8(ascii: "\n")
+      if !isOpen {
+        read(line)
+        line.removeAll(keepingCapacity: true)
+      } else if line.count <= maximumLength {
+        line.append(byte)
+      }
+    }
+    first.forEach(add)
+    while let byte = nextByte() { add(byte) }
+    if isOpen { read(line) }
+  }
+
+  /// Returns the next byte of standard input; `nil` at its end.
+  private static func nextByte() -> UInt8? { UInt8(exactly: getchar_unlocked()) }
+
+  private static let undecodable = InputFile.Problem(
+    text: "is not valid gzip data, or its content is too long; decompress it first")
+
+  private static func decoded(_ data: [UInt8]) throws(InputFile.Problem) -> [UInt8] {
     do throws(CompressionError) {
-      return try Decoder.decode([UInt8](data), .gzip, limit: maximumDecodedLength)
+      return try Decoder.decode(data, .gzip, limit: maximumDecodedLength)
     } catch {
-      throw InputFile.Problem(text: "is not valid gzip data, or its content is too long; decompress it first")
+      throw undecodable
     }
   }
 

@@ -109,7 +109,7 @@ struct DecisionCommandTests {
     let first = try folder.write("log.1", log)
     let second = folder.path("log.2.gz")
     try Data(try #require(Encoder.gzip(Array(line(good, 1).utf8)))).write(to: URL(fileURLWithPath: second))
-    let outcome = try Program.run("diff", old, new, "--log", first, second)
+    let outcome = try Program.run("diff", "--log", first, old, new, "--log", second)
     #expect(outcome.code == 0, "\(outcome.errors)")
     #expect(
       outcome.output.contains("client com.example.mail: 1001 of 1001 requests in the log change\n"), "\(outcome.output)"

@@ -116,13 +116,45 @@ struct ExplainLogTests {
     try Data(try #require(Encoder.gzip(Array(Self.log.utf8)))).write(to: URL(fileURLWithPath: old))
     let new = try folder.write("log", Self.refusal("com.example.mail:/x"))
     for id in ["second-2", "r-1"] {
-      let outcome = try Program.run("explain", policy, "--id", id, "--log", old, new)
+      let outcome = try Program.run("explain", policy, "--id", id, "--log", old, "--log", new)
       #expect(outcome.code == 0 && outcome.output.contains("   request: \(id)\n"), "\(outcome.errors)")
     }
-    #expect(try Program.run("explain", policy, "--id", "absent", "--log", old, new).code == 1)
+    #expect(try Program.run("explain", policy, "--id", "absent", "--log", old, "--log", new).code == 1)
     let damaged = folder.path("damaged.gz")
     try Data([0x1f, 0x8b, 8, 0]).write(to: URL(fileURLWithPath: damaged))
-    #expect(try Program.run("explain", policy, "--id", "x", "--log", new, damaged).code == 2)
+    #expect(try Program.run("explain", policy, "--id", "x", "--log", new, "--log", damaged).code == 2)
+  }
+
+  @Test("`--log` takes one file, so that the policy may follow it")
+  func policyAfterLog() throws {
+    let folder = try Folder()
+    let policy = try folder.write("policy.yaml", try ServedPolicy().text)
+    let log = try folder.write("log", Self.log)
+    let outcome = try Program.run("explain", "--id", "second-2", "--log", log, policy)
+    #expect(outcome.code == 0 && outcome.output.contains("   request: second-2\n"), "\(outcome.errors)")
+    let two = try Program.run("explain", policy, "--id", "second-2", "--log", log, log)
+    #expect(two.code == 64 && two.errors.contains("write `--log` in front of each log"), "\(two.errors)")
+  }
+
+  @Test("Standard input may be compressed, may end without a line end, and may have lines that are too long")
+  func standardInput() throws {
+    let folder = try Folder()
+    let policy = try folder.write("policy.yaml", try ServedPolicy().text)
+    let log = Array(Self.log.utf8)
+    let long = [UInt8](repeating: UInt8(ascii: "x"), count: 3_000_000) + [UInt8(ascii: "\n")]
+    let member = try #require(Encoder.gzip(log))
+    let arguments = ["explain", policy, "--id", "second-2", "--log", "-"]
+    for input in [log, log.dropLast(), long + log, member, member + member] {
+      let outcome = try Program.run(arguments, bytes: input)
+      #expect(outcome.code == 0 && outcome.output.contains("   request: second-2\n"), "\(outcome.errors)")
+    }
+    for input in [[], [0x1f], long] as [[UInt8]] {
+      #expect(try Program.run(arguments, bytes: input).code == 1)
+    }
+    let damaged = try Program.run(arguments, bytes: Array(member.dropLast(9)))
+    #expect(damaged.code == 2 && damaged.errors.contains("the log on standard input is not valid gzip data"))
+    let learned = try Program.run(["learn", "-"], bytes: member)
+    #expect(learned.errors.contains("clients: "), "\(learned.errors)")
   }
 
   /// The whole way of a refused redirect URI: the developer of the app has the page, the operator the id on it.

@@ -30,8 +30,13 @@ enum Program {
   static func run(
     _ arguments: [String], input: String = "", environment: [String: String] = [:]
   ) throws -> Outcome {
+    try run(arguments, bytes: Array(input.utf8), environment: environment)
+  }
+
+  /// Runs the program to its end, with any bytes as standard input.
+  static func run(_ arguments: [String], bytes: [UInt8], environment: [String: String] = [:]) throws -> Outcome {
     let child = try Child(arguments, environment: environment)
-    child.feed(input)
+    child.feed(bytes)
     let output = child.readOutput()
     let errors = child.readErrors()
     return Outcome(code: child.wait(), output: output, errors: errors)
@@ -79,8 +84,8 @@ final class Child {
 
   var identifier: Int32 { process.processIdentifier }
 
-  func feed(_ text: String) {
-    if !text.isEmpty { try? input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+  func feed(_ bytes: [UInt8]) {
+    if !bytes.isEmpty { try? input.fileHandleForWriting.write(contentsOf: Data(bytes)) }
     try? input.fileHandleForWriting.close()
   }
 
