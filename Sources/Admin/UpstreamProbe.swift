@@ -105,7 +105,8 @@ public final class UpstreamProbe {
       defer { socket.close() }
       return await handshake(socket, waiter, deadline).map { "\(path): \($0)" }
     } catch {
-      return "\(path): \(error)"
+      // The server listens, and its queue is full: it is busy.
+      return error == .wouldBlock ? nil : "\(path): \(error)"
     }
   }
 

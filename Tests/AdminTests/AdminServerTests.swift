@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Compression
+import Glibc
 import HTTP
 import LegacyServer
 import Policy
@@ -103,6 +104,61 @@ struct AdminServerTests {
     _ = try await OSThread.run("wait") { hasAnswered.wait() }
     await worker.stop()
     await upstream.stop()
+  }
+
+  @Test("A server on a Unix socket whose queue is full is busy; one that does not listen cannot be reached")
+  func unixSocket() async throws {
+    let name = "proofgate-\(UInt64.random(in: 0...UInt64.max))"
+    let server = try Self.listen(onAbstractName: name)
+    let worker = try Worker(index: 0)
+    try worker.start(name: "probe")
+    let problems = Mutex<[String?]>([])
+    await worker.perform { worker in
+      worker.run(UnixProbeTask(worker.poller, server, "@\(name)") { found in problems.withLock { $0 = found } })
+    }
+    for _ in 0..<2_500 where problems.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+    await worker.stop()
+    #expect(problems.withLock { $0 } == [nil, "@\(name): Connection refused"])
+  }
+
+  /// Tests a server whose queue of connections is full, and tests it again after the server has closed its socket.
+  private final class UnixProbeTask: Activity {
+    private let poller: Poller
+    private let server: Int32
+    private let path: String
+    private let done: ([String?]) -> Void
+
+    init(_ poller: Poller, _ server: Int32, _ path: String, _ done: @escaping ([String?]) -> Void) {
+      self.poller = poller
+      self.server = server
+      self.path = path
+      self.done = done
+    }
+
+    func run() async {
+      // The queue has room for one connection.
+      let first = try? poller.connect(toUnixSocket: path)
+      #expect(throws: IOError.wouldBlock) { try poller.connect(toUnixSocket: path) }
+      let busy = await UpstreamProbe(poller, .unixSocket(path: path)) { nil }.findProblem()
+      first?.close()
+      Glibc.close(server)
+      done([busy, await UpstreamProbe(poller, .unixSocket(path: path)) { nil }.findProblem()])
+    }
+  }
+
+  /// Returns the descriptor of a Unix socket whose queue holds one connection.
+  private static func listen(onAbstractName name: String) throws -> Int32 {
+    let server = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = [0] + Array(name.utf8)
+    unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: bytes) }
+    let size = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count)
+    let result = unsafe withUnsafePointer(to: &address) {
+      unsafe $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { unsafe bind(server, $0, size) }
+    }
+    guard result == 0, Glibc.listen(server, 0) == 0 else { throw IOError.invalidArgument }
+    return server
   }
 
   private final class ProbeTask: Activity {
