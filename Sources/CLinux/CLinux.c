@@ -45,6 +45,14 @@ int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key) {
 
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key) { return register_events(epoll, fd, key, EPOLLIN); }
 
+int32_t cl_epoll_add_listener(int32_t epoll, int32_t fd, uint64_t key) {
+  int32_t added = register_events(epoll, fd, key, EPOLLIN | EPOLLET | EPOLLEXCLUSIVE);
+  // EINVAL: a system that does not know EPOLLEXCLUSIVE.
+  return added == -EINVAL ? register_events(epoll, fd, key, EPOLLIN | EPOLLET) : added;
+}
+
+int32_t cl_epoll_remove(int32_t epoll, int32_t fd) { return result(epoll_ctl(epoll, EPOLL_CTL_DEL, fd, NULL)); }
+
 int32_t cl_epoll_wait(int32_t epoll, void *events, int32_t capacity, int32_t timeout_ms) {
   return result(epoll_wait(epoll, events, capacity, timeout_ms));
 }

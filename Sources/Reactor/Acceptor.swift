@@ -33,7 +33,7 @@ final class Acceptor: Activity {
     self.reserve = reserve
     self.onPauseChange = onPauseChange
     self.onAccept = onAccept
-    socket = try poller.register(listener.descriptor)
+    socket = try poller.register(listener.descriptor, isListener: true)
     waiter = Waiter(poller)
   }
 
@@ -122,6 +122,7 @@ final class Acceptor: Activity {
   /// already completed the TCP handshakes of these connections, so their clients may already have sent requests.
   func close() {
     guard socket.isOpen else { return }
+    poller.stopListening(socket)
     while case .more = acceptQueued(atMost: Acceptor.connectionsPerTurn) {}
     socket.close()
     waiter.resume(.ready)

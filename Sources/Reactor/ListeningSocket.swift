@@ -43,8 +43,8 @@ public struct ListeningSocket: Sendable {
     return sockets
   }
 
-  /// Binds one socket to a path or abstract name, listens, and returns one descriptor of it per worker. Each worker
-  /// accepts from the same queue.
+  /// Binds one socket to a path or abstract name, listens, and returns one descriptor of it per worker. All workers
+  /// accept from the same queue, because a path names one socket; `SO_REUSEPORT` has no effect on it.
   ///
   /// Removes the file of a process that has ended without removing it.
   ///

@@ -48,14 +48,20 @@ import Time
 
   /// Takes over a descriptor and registers it once for all events, edge-triggered.
   ///
-  /// - Parameter counter: counts the socket as a client connection until it is closed; `nil` for any other socket.
+  /// - Parameters:
+  ///   - counter: counts the socket as a client connection until it is closed; `nil` for any other socket.
+  ///   - isListener: true for a listening socket, which other workers may have registered as well (a Unix listener has
+  ///     one queue for all workers). A connection then wakes one of the waiting workers. The caller ends this with
+  ///     `stopListening` before it closes the socket.
   ///
   /// Throws: the error of the registration; the descriptor is then closed.
-  public func register(_ descriptor: Int32, counter: ConnectionCounter? = nil) throws(IOError) -> Socket {
+  public func register(
+    _ descriptor: Int32, counter: ConnectionCounter? = nil, isListener: Bool = false
+  ) throws(IOError) -> Socket {
     generation &+= 1
     let socket = Socket(descriptor: descriptor, generation: generation, poller: self, counter: counter)
     let key = UInt64(generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
-    let result = cl_epoll_add(epoll, descriptor, key)
+    let result = isListener ? cl_epoll_add_listener(epoll, descriptor, key) : cl_epoll_add(epoll, descriptor, key)
     guard result >= 0 else {
       socket.close()
       throw IOError(code: -result)
@@ -64,6 +70,12 @@ import Time
     unsafe slots[Int(descriptor)] = Unmanaged.passRetained(socket)
     openSockets += 1
     return socket
+  }
+
+  /// Ends the events of a listening socket. Other workers may keep descriptors of the same socket. A connection would
+  /// otherwise wake this worker instead of one that still accepts.
+  func stopListening(_ socket: Socket) {
+    _ = cl_epoll_remove(epoll, socket.descriptor)
   }
 
   /// Opens a connection and waits until it is established.

@@ -72,6 +72,51 @@ struct ListeningTests {
     for worker in workers { await worker.stop() }
   }
 
+  @Test("A connection to a Unix socket wakes one worker, and none that has stopped to accept")
+  func oneWakeUp() async throws {
+    let workers = try (0..<4).map { try Worker(index: $0) }
+    let group = WorkerGroup(workers)
+    let path = "@proofgate-\(UInt64.random(in: 0...UInt64.max))"
+    let place = UnixListener(path: path, mode: 0o600, owner: nil, peer: .unixSocket)
+    let listeners = try ListeningSocket.bind(place, count: workers.count, id: 0)
+    let accepted = Atomic<Int>(0)
+    for worker in workers {
+      try worker.start(name: "wake")
+      let listener = listeners[worker.index]
+      try await worker.perform { (worker: isolated Worker) throws(IOError) in
+        try worker.accept(listener, group: group) { socket, _ in
+          // Closed at once, so that all workers have equally many connections, and none is passed on.
+          socket.close()
+          accepted.wrappingAdd(1, ordering: .relaxed)
+        }
+      }
+    }
+    let count = 50
+    let before = await ListeningTests.turns(workers)
+    for number in 1...count { try await ListeningTests.connect(path, until: accepted, reaches: number) }
+    // One turn for each connection. If each connection woke all workers, there would be four.
+    let turns = await ListeningTests.turns(workers) - before
+    #expect(turns < UInt64(2 * count), "\(turns) turns for \(count) connections")
+    for (index, worker) in workers.dropLast().enumerated() {
+      await worker.stopAccepting()
+      try await ListeningTests.connect(path, until: accepted, reaches: count + index + 1)
+    }
+    for worker in workers { await worker.stopAccepting() }
+    for worker in workers { await worker.stop() }
+  }
+
+  private static func turns(_ workers: [Worker]) async -> UInt64 {
+    let sum = Atomic<UInt64>(0)
+    for worker in workers { await worker.perform { sum.wrappingAdd($0.poller.turn, ordering: .relaxed) } }
+    return sum.load(ordering: .relaxed)
+  }
+
+  private static func connect(_ path: String, until accepted: borrowing Atomic<Int>, reaches count: Int) async throws {
+    try await OnWorker.run { worker in try worker.poller.connect(toUnixSocket: path).close() }
+    for _ in 0..<5_000 where accepted.load(ordering: .relaxed) < count { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(accepted.load(ordering: .relaxed) == count)
+  }
+
   @Test("Connections in the kernel's queue are accepted when a worker stops accepting")
   func lastAccepts() async throws {
     let accepted = Atomic<Int>(0)

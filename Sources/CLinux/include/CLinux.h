@@ -23,6 +23,11 @@ int32_t cl_epoll_create(void);
 int32_t cl_epoll_add(int32_t epoll, int32_t fd, uint64_t key);
 /// Registers a descriptor for input, level-triggered.
 int32_t cl_epoll_add_level(int32_t epoll, int32_t fd, uint64_t key);
+/// Registers a listening socket for its connections, edge-triggered. If several epoll instances wait for the same socket,
+/// a connection wakes one of them.
+int32_t cl_epoll_add_listener(int32_t epoll, int32_t fd, uint64_t key);
+/// Removes a descriptor. Closing it removes it only if no other descriptor refers to the same socket.
+int32_t cl_epoll_remove(int32_t epoll, int32_t fd);
 int32_t cl_epoll_wait(int32_t epoll, void *_Nonnull events, int32_t capacity, int32_t timeout_ms);
 uint64_t cl_event_key(const void *_Nonnull events, int32_t index);
 /// Returns the conditions of an event as a combination of the bits below.
