@@ -12,15 +12,18 @@ public final class AdminServer: Sendable {
   /// - Parameters:
   ///   - status: The state of the process, which the listener shows.
   ///   - upstream: The location of the upstream, for the readiness check.
+  ///   - inherited: The sockets from the service manager.
   ///   - upstreamTLS: Returns the current TLS settings of the upstream; `nil` for plaintext.
   ///
   /// Throws `ServerError` if the address cannot be bound.
   public init(
     address: Address, status: ProcessStatus, upstream: ServerLocation,
+    inherited: InheritedListeners = InheritedListeners(),
     upstreamTLS: @escaping @Sendable () -> TLSClient? = { nil }
   ) async throws(ServerError) {
     server = try await ProxyServer(
-      workers: 1, addresses: [address], descriptorReserve: AdminServer.descriptorReserve, threadName: "admin"
+      workers: 1, addresses: [address], inherited: inherited, descriptorReserve: AdminServer.descriptorReserve,
+      threadName: "admin"
     ) { worker in
       // The worker forwards no request, so only the probe uses the location.
       ProxyWorker(
@@ -35,10 +38,15 @@ public final class AdminServer: Sendable {
   /// The bound address, with the port that the kernel chose if the configured port is 0.
   public var address: Address? { server.addresses.first }
 
+  /// The sockets of the listener.
+  public var listeners: [BoundListener] { server.listeners }
+
   /// Closes the listener and all its connections, without waiting for requests in progress.
-  public func stop() async {
+  ///
+  /// - Parameter left: as for `ProxyServer.drain`.
+  public func stop(leaving left: Set<String> = []) async {
     // With both limits 0, `drain` does not wait, so it needs no clock that advances.
-    _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
+    _ = await server.drain(delay: 0, timeout: 0, leaving: left, clock: .notAdvancing)
   }
 
   /// The admin listener accepts connections only while more than this number of file descriptors are unused. The

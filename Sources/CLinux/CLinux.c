@@ -221,6 +221,17 @@ int32_t cl_remove_stale_unix(const char *path) {
   return unlink(path) < 0 && errno != ENOENT ? -errno : 0;
 }
 
+bool cl_is_unix_file(const char *path) {
+  struct stat status;
+  return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
+}
+
+int32_t cl_set_unix_file(const char *path, uint32_t mode, uint32_t user, uint32_t group) {
+  bool keeps_owner = user == UINT32_MAX && group == UINT32_MAX;
+  if (!keeps_owner && chown(path, user, group) < 0) return -errno;
+  return result(chmod(path, mode));
+}
+
 int32_t cl_bind_unix(const char *path, uint32_t mode, uint32_t user, uint32_t group) {
   struct sockaddr_un address;
   int32_t size = to_unix(path, &address);
@@ -230,9 +241,9 @@ int32_t cl_bind_unix(const char *path, uint32_t mode, uint32_t user, uint32_t gr
   bool is_file = path[0] != '@';
   // The kernel refuses connections until cl_listen, so no program can connect before the file has its owner and mode.
   bool is_bound = bind(fd, (struct sockaddr *)&address, (socklen_t)size) == 0;
-  bool is_ready = is_bound && (!is_file || ((user == UINT32_MAX && group == UINT32_MAX) || chown(path, user, group) == 0));
-  if (is_ready && (!is_file || chmod(path, mode) == 0)) return fd;
-  int error = errno;
+  int error = is_bound ? 0 : errno;
+  if (is_bound && is_file) error = -cl_set_unix_file(path, mode, user, group);
+  if (error == 0) return fd;
   if (is_bound && is_file) unlink(path);
   close(fd);
   return -error;
@@ -251,6 +262,72 @@ int32_t cl_send_datagram_unix(const char *path, const void *bytes, size_t count)
   close(fd);
   return -error;
 }
+
+int32_t cl_send_descriptors_unix(
+  const char *path, const void *bytes, size_t count, const int32_t *descriptors, int32_t descriptor_count) {
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(128 * sizeof(int32_t))];
+  } control = {0};
+  struct sockaddr_un address;
+  int32_t size = to_unix(path, &address);
+  if (size < 0) return size;
+  if (descriptor_count < 1 || descriptor_count > 128) return -EINVAL;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  struct timeval second = {.tv_sec = 1};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
+  size_t length = (size_t)descriptor_count * sizeof(int32_t);
+  control.header = (struct cmsghdr){
+    .cmsg_len = CMSG_LEN(length), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+  memcpy(CMSG_DATA(&control.header), descriptors, length);
+  struct iovec part = {.iov_base = (void *)bytes, .iov_len = count};
+  struct msghdr message = {
+    .msg_name = &address, .msg_namelen = (socklen_t)size, .msg_iov = &part, .msg_iovlen = 1,
+    .msg_control = control.bytes, .msg_controllen = CMSG_SPACE(length)};
+  ssize_t sent;
+  do sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+  while (sent < 0 && errno == EINTR);
+  int error = sent < 0 ? errno : 0;
+  close(fd);
+  return -error;
+}
+
+int32_t cl_inherit_listener(int32_t fd, cl_address *address, char *path) {
+  int type = 0, listens = 0;
+  socklen_t length = sizeof type;
+  if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) < 0) return errno == ENOTSOCK ? -EINVAL : -errno;
+  length = sizeof listens;
+  if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) < 0) return -errno;
+  if (type != SOCK_STREAM || !listens) return -EINVAL;
+  union {
+    system_address system;
+    struct sockaddr_un local;
+  } name = {0};
+  length = sizeof name;
+  if (getsockname(fd, &name.system.any, &length) < 0) return -errno;
+  sa_family_t family = name.system.any.sa_family;
+  if (family != AF_INET && family != AF_INET6 && family != AF_UNIX) return -EINVAL;
+  from_system(&name.system, address);
+  path[0] = 0;
+  if (family == AF_UNIX) {
+    size_t start = offsetof(struct sockaddr_un, sun_path);
+    size_t count = length > start ? length - start : 0;
+    if (count < 2 || count > sizeof name.local.sun_path) return -EINVAL;
+    memcpy(path, name.local.sun_path, count);
+    path[count] = 0;
+    if (path[0] == 0) {
+      path[0] = '@';
+      // Such a name cannot be written in a policy.
+      if (memchr(path, 0, count)) return -EINVAL;
+    }
+  }
+  int flags = fcntl(fd, F_GETFL);
+  if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) return -errno;
+  return 0;
+}
+
+void cl_end_listening(int32_t fd) { shutdown(fd, SHUT_RDWR); }
 
 int32_t cl_local_address(int32_t fd, cl_address *address) {
   system_address system;

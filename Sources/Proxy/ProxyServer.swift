@@ -10,7 +10,9 @@ public final class ProxyServer: Sendable {
   public let addresses: [Address]
   /// The addresses of the listeners as text, such as `127.0.0.1:8080` or `unix:/run/proofgate.sock`.
   public let names: [String]
-  private let unixListeners: [UnixListener]
+  /// The sockets of the listeners, in their order.
+  public let listeners: [BoundListener]
+  private let unixListeners: [(name: String, listener: UnixListener)]
   private let updates = Mutex(Updates())
 
   /// The updates (calls of `perform`) in progress. `drain` waits for them before it stops the loops: a loop that has
@@ -24,18 +26,20 @@ public final class ProxyServer: Sendable {
   /// are those of the initializer with listeners.
   public convenience init(
     workers count: Int, addresses: [Address], proxyProtocol: Set<Int> = [],
-    descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
+    inherited: InheritedListeners = InheritedListeners(), descriptorReserve: Int = Worker.descriptorReserve,
+    threadName: String,
     build: @escaping @Sendable (isolated Worker) -> ProxyWorker
   ) async throws(ServerError) {
     try await self.init(
       workers: count, listeners: addresses.map { .address($0) }, proxyProtocol: proxyProtocol,
-      descriptorReserve: descriptorReserve, threadName: threadName, build: build)
+      inherited: inherited, descriptorReserve: descriptorReserve, threadName: threadName, build: build)
   }
 
   /// Binds `listeners` for each of `count` workers, starts their threads and begins to accept.
   ///
   /// - Parameters:
   ///   - proxyProtocol: the indices of the listeners that use the PROXY protocol.
+  ///   - inherited: the sockets from the service manager. A listener whose place one of them has does not bind another.
   ///   - descriptorReserve: the number of descriptors left to other uses; accepting pauses when no more are free.
   ///   - build: creates the proxy of each worker, on that worker.
   ///
@@ -43,14 +47,18 @@ public final class ProxyServer: Sendable {
   /// left open then.
   public init(
     workers count: Int, listeners: [ListenerLocation], proxyProtocol: Set<Int> = [],
-    descriptorReserve: Int = Worker.descriptorReserve, threadName: String,
+    inherited: InheritedListeners = InheritedListeners(), descriptorReserve: Int = Worker.descriptorReserve,
+    threadName: String,
     build: @escaping @Sendable (isolated Worker) -> ProxyWorker
   ) async throws(ServerError) {
     var bound: [[ListeningSocket]] = []
-    let unixListeners = listeners.compactMap(\.unixListener)
+    var activated: Set<Int> = []
+    let unixListeners = listeners.compactMap { place in place.unixListener.map { (place.name, $0) } }
     for (id, listener) in listeners.enumerated() {
       do throws(IOError) {
-        bound.append(try listener.bind(count: count, id: id))
+        let (sockets, isActivated) = try listener.open(count: count, id: id, inherited: inherited)
+        bound.append(sockets)
+        if isActivated { activated.insert(id) }
       } catch {
         for socket in bound.joined() { socket.close() }
         for listener in listeners[..<id] { listener.unixListener?.removeFile() }
@@ -59,7 +67,12 @@ public final class ProxyServer: Sendable {
     }
     self.unixListeners = unixListeners
     addresses = bound.compactMap { $0.first?.address }
-    names = zip(listeners, addresses).map { $0.unixListener == nil ? $1.description : $0.name }
+    let names = zip(listeners, addresses).map { $0.unixListener == nil ? $1.description : $0.name }
+    self.names = names
+    self.listeners = bound.indices.map {
+      BoundListener(
+        name: names[$0], sockets: bound[$0].filter { !$0.isDuplicate }, isActivated: activated.contains($0))
+    }
     var started: [Worker] = []
     var workersWithListeners = 0
     do throws(IOError) {
@@ -71,7 +84,9 @@ public final class ProxyServer: Sendable {
         started.append(worker)
       }
       for worker in workers {
-        let listeners = bound.map { $0[worker.index] }
+        let listeners = bound.flatMap { sockets in
+          stride(from: worker.index, to: sockets.count, by: count).map { sockets[$0] }
+        }
         let group = group
         // From here on, `prepare` or the worker closes the listeners of this worker.
         workersWithListeners += 1
@@ -84,12 +99,14 @@ public final class ProxyServer: Sendable {
       // Accept only once every worker can adopt connections that another worker has accepted for it.
       for worker in workers { await worker.beginAccepting() }
     } catch {
-      for socket in bound.flatMap({ $0[workersWithListeners...] }) { socket.close() }
+      for sockets in bound {
+        for (index, socket) in sockets.enumerated() where index % count >= workersWithListeners { socket.close() }
+      }
       for worker in started {
         await worker.stopAccepting()
         await worker.stop()
       }
-      for listener in unixListeners { listener.removeFile() }
+      for (_, listener) in unixListeners { listener.removeFile() }
       throw ServerError(listener: nil, error: error)
     }
   }
@@ -137,12 +154,18 @@ public final class ProxyServer: Sendable {
   /// Ends the server. For the time `delay`, connections are still accepted, but responses announce that their
   /// connection closes. Then requests in progress may take at most `timeout` to finish.
   ///
+  /// - Parameter left: the names of the listeners whose sockets the service manager keeps for the next process. Their
+  ///   connections that are not accepted yet stay in the queue. Those of other listeners are accepted.
+  ///
   /// Returns the number of connections that had to be cut.
-  public func drain(delay: Milliseconds, timeout: Milliseconds, clock: WaitClock) async -> Int {
+  public func drain(
+    delay: Milliseconds, timeout: Milliseconds, leaving left: Set<String> = [], clock: WaitClock
+  ) async -> Int {
     await update { $0.drainsSoon = true }
     await clock.pause(delay)
-    for worker in group.workers { await worker.stopAccepting() }
-    for listener in unixListeners { listener.removeFile() }
+    let leftNumbers = Set(names.indices.filter { left.contains(names[$0]) })
+    for worker in group.workers { await worker.stopAccepting(leaving: leftNumbers) }
+    for (name, listener) in unixListeners where !left.contains(name) { listener.removeFile() }
     for worker in group.workers { await worker.drain() }
     await update { $0.pool.closeIdle() }
     let step: Milliseconds = 20

@@ -8,7 +8,7 @@ final class Acceptor: Activity {
   /// existing ones.
   private static let connectionsPerTurn = 64
 
-  private let listener: ListeningSocket
+  let listener: ListeningSocket
   private let socket: Socket
   private let worker: Worker
   private let poller: Poller
@@ -124,6 +124,15 @@ final class Acceptor: Activity {
     guard socket.isOpen else { return }
     poller.stopListening(socket)
     while case .more = acceptQueued(atMost: Acceptor.connectionsPerTurn) {}
+    socket.close()
+    waiter.resume(.ready)
+  }
+
+  /// Closes this descriptor of the listening socket and leaves the queued connections to the process that has the
+  /// socket next.
+  func leave() {
+    guard socket.isOpen else { return }
+    poller.stopListening(socket)
     socket.close()
     waiter.resume(.ready)
   }

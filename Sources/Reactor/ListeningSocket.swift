@@ -10,12 +10,15 @@ public struct ListeningSocket: Sendable {
   public let address: Address
   /// The address that is used for each peer; `nil` if each peer has its own address.
   let peer: Address?
+  /// True if another value refers to the same socket, so that both accept from one queue.
+  public let isDuplicate: Bool
 
-  init(descriptor: Int32, id: Int, address: Address, peer: Address? = nil) {
+  init(descriptor: Int32, id: Int, address: Address, peer: Address? = nil, isDuplicate: Bool = false) {
     self.descriptor = descriptor
     self.id = id
     self.address = address
     self.peer = peer
+    self.isDuplicate = isDuplicate
   }
 
   /// Binds one socket per worker to `address` and listens.
@@ -65,7 +68,39 @@ public struct ListeningSocket: Sendable {
       place.removeFile()
       throw error
     }
-    return descriptors.map { ListeningSocket(descriptor: $0, id: id, address: .unixSocket, peer: place.peer) }
+    return descriptors.enumerated().map { index, descriptor in
+      ListeningSocket(
+        descriptor: descriptor, id: id, address: .unixSocket, peer: place.peer, isDuplicate: index > 0)
+    }
+  }
+
+  /// Takes over the inherited sockets of one place. Returns all of them, and descriptors of the same sockets up to one
+  /// per worker: the kernel distributes new connections among all sockets of a port, so none may be left unused.
+  ///
+  /// Throws: the error of the first call that fails. All descriptors are closed then.
+  public static func inherit(
+    _ inherited: [InheritedSocket], count: Int, id: Int, peer: Address? = nil
+  ) throws(IOError) -> [ListeningSocket] {
+    var sockets = inherited.map {
+      ListeningSocket(descriptor: $0.descriptor, id: id, address: $0.address, peer: peer)
+    }
+    do throws(IOError) {
+      for socket in sockets where !socket.address.isUnixSocket {
+        _ = try IOError.check(cl_set_no_delay(socket.descriptor))
+        _ = try IOError.check(cl_set_urgent_inline(socket.descriptor))
+      }
+      while sockets.count < count {
+        let original = sockets[sockets.count % inherited.count]
+        let descriptor = try IOError.check(cl_duplicate(original.descriptor))
+        sockets.append(
+          ListeningSocket(
+            descriptor: descriptor, id: id, address: original.address, peer: peer, isDuplicate: true))
+      }
+      return sockets
+    } catch {
+      for socket in sockets { socket.close() }
+      throw error
+    }
   }
 
   private static func open(_ address: Address, bindsToUsedPort: Bool, id: Int) throws(IOError) -> ListeningSocket {

@@ -20,4 +20,21 @@ public struct ServiceSocket: Sendable {
     }
     _ = try IOError.check(result)
   }
+
+  /// Sends descriptors of listening sockets, each batch with the same message. Blocks at most a second per batch.
+  public func send(_ message: String, _ sockets: [ListeningSocket]) throws(IOError) {
+    let bytes = Array(message.utf8)
+    var rest = sockets.map(\.descriptor)[...]
+    while !rest.isEmpty {
+      let batch = Array(rest.prefix(128))
+      rest = rest.dropFirst(batch.count)
+      let result = unsafe bytes.withUnsafeBytes { text -> Int32 in
+        unsafe batch.withUnsafeBufferPointer { descriptors -> Int32 in
+          guard let base = text.baseAddress, let first = descriptors.baseAddress else { return 0 }
+          return unsafe cl_send_descriptors_unix(path, base, text.count, first, Int32(descriptors.count))
+        }
+      }
+      _ = try IOError.check(result)
+    }
+  }
 }

@@ -33,6 +33,16 @@ public struct UnixListener: Sendable {
     self.peer = peer
   }
 
+  /// True if clients find a socket at the path, or if it is a name in the abstract namespace.
+  public var hasFile: Bool { unsafe path.hasPrefix("@") || cl_is_unix_file(path) }
+
+  /// Gives the file its mode and owner again. Does nothing for a name in the abstract namespace.
+  public func restoreFileMode() throws(IOError) {
+    guard !path.hasPrefix("@") else { return }
+    let none = UInt32.max
+    _ = try IOError.check(unsafe cl_set_unix_file(path, mode, owner?.user ?? none, owner?.group ?? none))
+  }
+
   /// Removes the file, unless a process listens on it.
   public func removeFile() {
     _ = unsafe cl_remove_stale_unix(path)

@@ -79,13 +79,13 @@ public actor Worker {
   /// Registers a descriptor that another worker has accepted for this one, and passes the socket to the `onAccept`
   /// closure of the listener.
   func adopt(_ descriptor: Int32, _ peer: Address, for listenerID: Int) {
-    guard let acceptor = acceptors[listenerID] else { return cl_close(descriptor) }
+    guard let acceptor = acceptors.first(where: { $0.listener.id == listenerID }) else { return cl_close(descriptor) }
     acceptor.adopt(descriptor, peer)
     startPending()
   }
 
-  /// The acceptors of this worker by `ListeningSocket.id`.
-  private var acceptors: [Int: Acceptor] = [:]
+  /// The acceptors of this worker: at least one for each listener.
+  private var acceptors: [Acceptor] = []
   /// The acceptors that `beginAccepting` starts.
   private var preparedAcceptors: [Acceptor] = []
 
@@ -127,7 +127,7 @@ public actor Worker {
     let acceptor = try Acceptor(
       listener, worker: self, poller: poller, group: group, reserve: reserve, onPauseChange: onPauseChange,
       onAccept: onAccept)
-    acceptors[listener.id] = acceptor
+    acceptors.append(acceptor)
     return acceptor
   }
 
@@ -135,8 +135,13 @@ public actor Worker {
   /// listeners.
   ///
   /// Connections that other workers have accepted for this one are still adopted, until `stop`.
-  public func stopAccepting() {
-    for acceptor in acceptors.values { acceptor.close() }
+  ///
+  /// - Parameter left: the numbers of the listeners whose queued connections stay in the queue, because another process
+  ///   has their sockets.
+  public func stopAccepting(leaving left: Set<Int> = []) {
+    for acceptor in acceptors {
+      if left.contains(acceptor.listener.id) { acceptor.leave() } else { acceptor.close() }
+    }
     startPending()
   }
 
@@ -156,7 +161,7 @@ public actor Worker {
   /// Ends the loop once no jobs are queued.
   public func stop() {
     // Acceptors refer to this worker, so a worker that kept them would never be freed.
-    acceptors = [:]
+    acceptors = []
     preparedAcceptors = []
     poller.stop()
   }

@@ -44,6 +44,7 @@ final class Service {
     let writer: LogWriter
     let upstreamWatch: UpstreamWatch
     let store: ConfiguredStore
+    let kept: KeptListeners
   }
 
   init(
@@ -75,6 +76,9 @@ final class Service {
     } catch let error as FileStoreError {
       Console.reportError(error.description)
       return error.exitCode
+    } catch let error as InheritedSocket.Failure {
+      Console.reportError(error.description)
+      return .policyErrors
     } catch let error as StartFailure {
       Console.reportError(error.text)
       return .systemFailure
@@ -85,6 +89,7 @@ final class Service {
     // From here on, this thread handles signals. A blocked write to standard error must not delay the signals.
     Console.writeInBackground()
     announce(parts)
+    for warning in parts.kept.update(for: configuration.policy) { Console.warn(warning) }
     reportReady()
     if let interval = manager.watchdogInterval {
       poller.start(Watchdog(poller, manager, parts.status, every: interval))
@@ -98,7 +103,7 @@ final class Service {
       if let reason = wantedReload, !isReloading {
         wantedReload = nil
         isReloading = true
-        manager.reportReloading(at: SystemClock.monotonicTime())
+        manager.reportReloading(at: SystemClock.monotonicNanoseconds())
         // The reload is a separate activity, so that the service can end while a large policy is being read.
         poller.start(Reload(self, parts, reason))
       } else {
@@ -113,6 +118,7 @@ final class Service {
 
   private func start() async throws -> Parts {
     let policy = configuration.policy
+    let inherited = try InheritedListeners.taken(for: policy, from: manager, environment: source.environment)
     let tls = try GatewayTLS(policy, tickets: ticketKeys)
     upstreamTLS.client.withLock { $0 = tls.upstream }
     let workers = policy.gateway.workers ?? Processors.usable
@@ -131,7 +137,8 @@ final class Service {
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
-        address: try Service.ipAddress(address), status: status, upstream: policy.upstream.location
+        address: try Service.ipAddress(address), status: status, upstream: policy.upstream.location,
+        inherited: inherited
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
     let memory = BufferMemory(
@@ -143,12 +150,14 @@ final class Service {
       isEpochStrict: policy.gateway.storeEpochRule == .strict, bufferMemory: memory.defaultValue,
       notice: { Console.warn($0) })
     let gateway = try await GatewayServer(
-      policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources)
+      policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources,
+      inherited: inherited)
     metrics.setCertificates(gateway.certificates.map(\.expiry))
     status.beginServing(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer,
-      upstreamWatch: resources.upstreamWatch, store: store)
+      upstreamWatch: resources.upstreamWatch, store: store,
+      kept: KeptListeners(manager, gateway.listeners + (admin?.listeners ?? [])))
   }
 
   private static func spool(_ gateway: GatewaySettings) throws(StartFailure) -> sending SpoolFile? {
@@ -309,6 +318,7 @@ final class Service {
     let retired = RetiredConfiguration(configuration)
     configuration = next
     parts.metrics.policyReloaded(version: next.policy.version)
+    for warning in parts.kept.update(for: next.policy) { Console.warn(warning) }
     for line in certificates.lines { Console.inform(line) }
     Console.inform(
       "policy \(next.policy.version) with \(Service.counted(next.policy.clients.count, "client"))"
@@ -377,11 +387,13 @@ final class Service {
     manager.reportStopping(within: gateway.drainTimeout)
     parts.status.reloads.close()
     Console.inform("draining, for at most \(gateway.drainTimeout.count) ms")
+    let kept = parts.kept.names
     let closedCount = await parts.gateway.server.drain(
-      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), clock: poller.waitClock)
-    await parts.gateway.stopChecks()
+      delay: gateway.drainDelay, timeout: max(0, gateway.drainTimeout - gateway.drainDelay), leaving: kept,
+      clock: poller.waitClock)
+    await parts.gateway.stopChecks(leaving: kept)
     await parts.writer.stop(poller.waitClock)
-    await parts.admin?.stop()
+    await parts.admin?.stop(leaving: kept)
     await parts.store.close(poller.waitClock)
     Console.inform(closedCount == 0 ? "ended" : "ended; \(Service.counted(closedCount, "connection")) had to be cut")
     await Console.flush(poller.waitClock)

@@ -1,4 +1,5 @@
 import Admin
+import Proxy
 import Reactor
 import Time
 
@@ -9,12 +10,16 @@ struct ServiceManager: Sendable {
   /// The time between two signs of life, a third of the time after which the service manager restarts the process;
   /// `nil` if it expects none.
   let watchdogInterval: Milliseconds?
+  /// The number of descriptors that the service manager keeps for the next process (`FileDescriptorStoreMax=`); 0 if it
+  /// keeps none.
+  let storeCapacity: Int
 
   /// - Parameters:
   ///   - environment: The variables that the service manager sets.
   ///   - process: The id of this process. Signs of life are expected only of the process in `WATCHDOG_PID`.
   init(environment: [String: String], process: Int) {
     socket = environment["NOTIFY_SOCKET"].flatMap { ServiceSocket(path: $0) }
+    storeCapacity = socket == nil ? 0 : max(0, environment["FDSTORE"].flatMap { Int($0) } ?? 0)
     let isMeant = environment["WATCHDOG_PID"].map { $0 == "\(process)" } ?? true
     let microseconds = environment["WATCHDOG_USEC"].flatMap { Int($0) } ?? 0
     watchdogInterval =
@@ -35,8 +40,20 @@ struct ServiceManager: Sendable {
   }
 
   /// Reports that a reload has begun. Its end is reported with `reportReady`.
-  func reportReloading(at time: MonotonicTime) {
-    try? socket?.send("RELOADING=1\nMONOTONIC_USEC=\(time.milliseconds * 1_000)")
+  ///
+  /// - Parameter nanoseconds: The time on the monotonic clock. systemd ignores a time before that of its own request.
+  func reportReloading(at nanoseconds: UInt64) {
+    try? socket?.send("RELOADING=1\nMONOTONIC_USEC=\(nanoseconds / 1_000)")
+  }
+
+  /// Puts the sockets of a listener in the descriptor store. Sockets that are there already are ignored.
+  func store(_ listener: BoundListener) throws(IOError) {
+    try socket?.send("FDSTORE=1\nFDNAME=\(InheritedSocket.storedName(of: listener.name))", listener.sockets)
+  }
+
+  /// Removes the sockets with a name of `InheritedSocket.storedName` from the descriptor store.
+  func removeFromStore(_ name: String) {
+    try? socket?.send("FDSTOREREMOVE=1\nFDNAME=\(name)")
   }
 
   /// Reports that the process ends, and asks for the time that a drain may take.

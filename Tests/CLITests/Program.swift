@@ -52,9 +52,16 @@ final class Child {
   private var unread = ""
   private let watchdog: DispatchWorkItem
 
-  /// - Parameter descriptors: The maximum number of open files.
-  init(_ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil) throws {
-    if let descriptors {
+  /// - Parameters:
+  ///   - descriptors: The maximum number of open files.
+  ///   - launcher: A command that runs the program in its place; the program and its arguments are added to it.
+  init(
+    _ arguments: [String], environment: [String: String] = [:], descriptors: Int? = nil, launcher: [String] = []
+  ) throws {
+    if !launcher.isEmpty {
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+      process.arguments = launcher + [try Program.url.path] + arguments
+    } else if let descriptors {
       process.executableURL = URL(fileURLWithPath: "/bin/sh")
       process.arguments =
         [

@@ -113,4 +113,42 @@ struct ServiceManagerTests {
     alone.signal(SIGTERM)
     #expect(alone.wait() == 0)
   }
+
+  @Test("The sockets of listeners are put in the descriptor store, and removed when a reload removes the listener")
+  func store() throws {
+    let folder = try Folder()
+    let manager = try Manager(folder.path("n"))
+    var policy = try ServedPolicy()
+    policy.workers = 2
+    let two = policy.text.replacingOccurrences(
+      of: "  admin:", with: "    - { address: \"unix:\(folder.path("s"))\", local: true }\n  admin:")
+    try folder.write("policy.yaml", two)
+    let child = try Child(
+      ["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")],
+      environment: ["NOTIFY_SOCKET": folder.path("n"), "FDSTORE": "3"])
+    let unix = "FDNAME=listener=unix%3A\(folder.path("s"))"
+    #expect(manager.message() == "FDSTORE=1 FDNAME=listener=127.0.0.1%3A\(policy.port)")
+    #expect(manager.message() == "FDSTORE=1 \(unix)")
+    #expect(manager.message()?.hasPrefix("READY=1 ") == true)
+    // Two sockets of the port and one of the path leave no room for the admin listener.
+    let lines = try child.lines(
+      until: "warning: the service manager cannot keep the 1 sockets of 127.0.0.1:\(policy.adminPort) for a restart")
+    #expect(lines.last?.contains("set `FileDescriptorStoreMax=`") == true)
+    for (text, message) in [(policy.text, "FDSTOREREMOVE=1 \(unix)"), (two, "FDSTORE=1 \(unix)")] {
+      try folder.write("policy.yaml", text)
+      child.signal(SIGHUP)
+      #expect(manager.message()?.hasPrefix("RELOADING=1 ") == true)
+      if text == policy.text {
+        #expect(manager.message() == message)
+        // The admin listener takes the place.
+        #expect(manager.message() == "FDSTORE=1 FDNAME=listener=127.0.0.1%3A\(policy.adminPort)")
+      }
+      #expect(manager.message()?.hasPrefix("READY=1 ") == true)
+    }
+    child.signal(SIGTERM)
+    #expect(manager.message()?.hasPrefix("STOPPING=1 ") == true)
+    #expect(child.wait() == 0)
+    // The listener that is not in the store is closed as without a store.
+    #expect(!FileManager.default.fileExists(atPath: folder.path("s")))
+  }
 }

@@ -16,7 +16,7 @@ final class CheckListener: Sendable {
   /// Binds the address and accepts connections. Throws `ServerError` if the address cannot be bound.
   init?(
     _ resource: Resource, number: Int, _ snapshot: GatewaySnapshot, _ resources: GatewayResources,
-    settings: CompiledProxyConfiguration, permits: UpstreamPermits
+    settings: CompiledProxyConfiguration, permits: UpstreamPermits, inherited: InheritedListeners
   ) async throws(ServerError) {
     guard let address = resource.check, let literal = Address(literal: address.host, port: address.port) else {
       return nil
@@ -26,7 +26,9 @@ final class CheckListener: Sendable {
     self.resource = name
     self.address = address
     self.number = number
-    server = try await ProxyServer(workers: 1, addresses: [literal], threadName: "check") { worker in
+    server = try await ProxyServer(
+      workers: 1, addresses: [literal], inherited: inherited, threadName: "check"
+    ) { worker in
       resources.startStore?(worker)
       return ProxyWorker(
         poller: worker.poller, upstream: upstream, settings: settings,
@@ -46,7 +48,7 @@ final class CheckListener: Sendable {
   }
 
   /// Closes the listener and its connections.
-  func stop() async {
-    _ = await server.drain(delay: 0, timeout: 0, clock: .notAdvancing)
+  func stop(leaving left: Set<String> = []) async {
+    _ = await server.drain(delay: 0, timeout: 0, leaving: left, clock: .notAdvancing)
   }
 }

@@ -27,11 +27,14 @@ public final class GatewayServer: Sendable {
     var upstreamCertificate: CertificateChain?
   }
 
-  /// Binds the policy's listeners, starts the workers and accepts connections.
+  /// Opens the policy's listeners, starts the workers and accepts connections.
+  ///
+  /// - Parameter inherited: The sockets from the service manager.
   ///
   /// Throws `ServerError` if an address cannot be bound.
   public init(
-    policy: Policy, keyRing: KeyRing, tls: GatewayTLS, workers: Int, resources: GatewayResources
+    policy: Policy, keyRing: KeyRing, tls: GatewayTLS, workers: Int, resources: GatewayResources,
+    inherited: InheritedListeners = InheritedListeners()
   ) async throws(ServerError) {
     self.resources = resources
     self.workers = workers
@@ -48,7 +51,8 @@ public final class GatewayServer: Sendable {
     let proxyProtocolListeners = Set(
       policy.gateway.listeners.indices.filter { policy.gateway.listeners[$0].proxyProtocol })
     server = try await ProxyServer(
-      workers: workers, listeners: listeners, proxyProtocol: proxyProtocolListeners, threadName: "worker"
+      workers: workers, listeners: listeners, proxyProtocol: proxyProtocolListeners, inherited: inherited,
+      threadName: "worker"
     ) { worker in
       resources.startStore?(worker)
       return ProxyWorker(
@@ -61,19 +65,20 @@ public final class GatewayServer: Sendable {
       snapshot, resources,
       settings: snapshot.proxySettings(
         workers: workers, tlsServers: [], upstream: tls.upstream, bufferMemory: resources.bufferMemory),
-      permits, server)
+      permits, server, inherited)
   }
 
   /// Opens the listeners at which proxies check tokens. If an address cannot be bound, closes all listeners and throws.
   private static func checkListeners(
     _ snapshot: GatewaySnapshot, _ resources: GatewayResources, settings: CompiledProxyConfiguration,
-    _ permits: UpstreamPermits, _ server: ProxyServer
+    _ permits: UpstreamPermits, _ server: ProxyServer, _ inherited: InheritedListeners
   ) async throws(ServerError) -> [CheckListener] {
     var checks: [CheckListener] = []
     do throws(ServerError) {
       for resource in snapshot.policy.resources.all {
         if let check = try await CheckListener(
-          resource, number: checks.count, snapshot, resources, settings: settings, permits: permits)
+          resource, number: checks.count, snapshot, resources, settings: settings, permits: permits,
+          inherited: inherited)
         {
           checks.append(check)
         }
@@ -89,9 +94,14 @@ public final class GatewayServer: Sendable {
   /// The addresses at which proxies check tokens, in the order of the policy.
   public var checkAddresses: [Address] { checks.flatMap(\.server.addresses) }
 
+  /// The sockets of all listeners.
+  public var listeners: [BoundListener] { server.listeners + checks.flatMap(\.server.listeners) }
+
   /// Closes the listeners at which proxies check tokens. Call it after the workers have ended.
-  public func stopChecks() async {
-    for check in checks { await check.stop() }
+  ///
+  /// - Parameter left: as for `ProxyServer.drain`.
+  public func stopChecks(leaving left: Set<String> = []) async {
+    for check in checks { await check.stop(leaving: left) }
   }
 
   /// Gives the new policy to every worker. Requests in progress finish under the old policy, and open connections keep

@@ -45,3 +45,15 @@ extension ListenerSettings {
       problem: "\(file) has no \(kind) `\(name)`; create it, or write the number of the \(kind)")
   }
 }
+
+extension Policy {
+  /// The places of all listeners, as `InheritedSocket.place` has them.
+  public var listenerPlaces: Set<String> {
+    let addresses = [gateway.admin].compactMap(\.self) + resources.all.compactMap(\.check)
+    var places = Set(addresses.compactMap { Address(literal: $0.host, port: $0.port)?.description })
+    for listener in gateway.listeners {
+      if let location = try? listener.location() { places.insert(location.name) }
+    }
+    return places
+  }
+}
