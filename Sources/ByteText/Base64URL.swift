@@ -18,6 +18,14 @@ public enum Base64URL {
     return String(asciiCount: Base64Alphabet.encodedCount(of: bytes.count)) { alphabet.encode(bytes, into: &$0) }
   }
 
+  /// Returns the encoding of `bytes` without padding, as bytes.
+  public static func encodedBytes(_ bytes: [UInt8]) -> [UInt8] {
+    var encoded = [UInt8](repeating: 0, count: Base64Alphabet.encodedCount(of: bytes.count))
+    var output = encoded.mutableSpan
+    alphabet.encode(bytes.span, into: &output)
+    return encoded
+  }
+
   /// Returns the bytes that `text` encodes, or `nil` if `text` is not the exact text that `encode` produces for those
   /// bytes.
   ///

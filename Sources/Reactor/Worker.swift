@@ -55,7 +55,10 @@ public actor Worker {
 
   /// Returns the kept object of this type, or `nil`.
   public func resident<Resident: AnyObject>(_: Resident.Type) -> Resident? {
-    residents.lazy.compactMap { $0 as? Resident }.first
+    for resident in residents {
+      if let resident = resident as? Resident { return resident }
+    }
+    return nil
   }
 
   /// Starts an activity as a task of this worker; it runs immediately until its first wait.

@@ -181,7 +181,8 @@ public final class RedisStore: EphemeralStore {
   /// The worker of the calling task. A task outside of the workers uses the first one.
   private var currentWorker: Worker? {
     let workers = workers.withLock { $0 }
-    return workers.first(where: \.loop.isCurrent) ?? workers.first
+    for worker in workers where worker.loop.isCurrent { return worker }
+    return workers.first
   }
 
   func perform(
@@ -258,7 +259,7 @@ public final class RedisStore: EphemeralStore {
     name += prefix
     name.append(key.kind.rawValue)
     name.append(UInt8(ascii: ":"))
-    name += Base64URL.encode(key.bytes).utf8
+    name += Base64URL.encodedBytes(key.bytes)
     return name
   }
 

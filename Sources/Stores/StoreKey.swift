@@ -36,6 +36,11 @@ public struct StoreKey: Hashable, Sendable {
 
   /// The 16 bytes without the kind.
   public var bytes: [UInt8] {
-    [high, low].flatMap { part in stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: part >> $0) } }
+    [UInt8](capacity: StoreKey.byteCount) { output in
+      for index in 0..<StoreKey.byteCount {
+        let half = index < 8 ? high : low
+        output.append(UInt8(truncatingIfNeeded: half >> (56 - 8 * (index % 8))))
+      }
+    }
   }
 }

@@ -59,4 +59,18 @@ struct RESPTests {
     RESPCommand.append([Array("SET".utf8), [], [0, 0x0d, 0x0a]], to: &output)
     #expect(String(decoding: output, as: UTF8.self) == "before*3\r\n$3\r\nSET\r\n$0\r\n\r\n$3\r\n\0\r\n\r\n")
   }
+
+  @Test("The length of a word is decimal", arguments: [1, 9, 10, 11, 99, 100, 101, 999, 1_000, 16_384, 1_000_000])
+  func wordLength(length: Int) {
+    var output: [UInt8] = []
+    RESPCommand.append([[UInt8](repeating: 0x61, count: length)], to: &output)
+    #expect(output == Array("*1\r\n$\(length)\r\n".utf8) + [UInt8](repeating: 0x61, count: length) + [0x0d, 0x0a])
+  }
+
+  @Test("The number of words is decimal")
+  func wordCount() {
+    var output: [UInt8] = []
+    RESPCommand.append([[UInt8]](repeating: [], count: 12), to: &output)
+    #expect(String(decoding: output, as: UTF8.self) == "*12\r\n" + String(repeating: "$0\r\n\r\n", count: 12))
+  }
 }
