@@ -391,6 +391,12 @@ int64_t cl_unacknowledged(int32_t fd) {
   return ioctl(fd, SIOCOUTQ, &count) < 0 ? -errno : count;
 }
 
+bool cl_is_unix_socket(int32_t fd) {
+  int domain = 0;
+  socklen_t length = sizeof domain;
+  return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
+}
+
 static int send_flags(bool more) { return MSG_NOSIGNAL | (more ? MSG_MORE : 0); }
 
 int64_t cl_send(int32_t fd, const void *bytes, size_t count, bool more) {

@@ -94,12 +94,19 @@ public final class CompiledProxyConfiguration: Sendable {
   let viaLineOfHTTP2: [UInt8]
   /// The `Strict-Transport-Security: ...` line, or nothing.
   let strictTransportLine: [UInt8]
+  /// The time limits of each exchange.
+  let exchangeTimeouts: ExchangeDeadlines.Settings
   /// The name in `Via` in lower case, because host names are case-insensitive.
   let lowercasePseudonym: String
 
   /// Prepares the lines and globs that each request uses.
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
+    exchangeTimeouts = ExchangeDeadlines.Settings(
+      progress: ProgressMeter.Limits(
+        timeout: configuration.bodyTimeout, rate: configuration.limits.minimumRate,
+        window: configuration.limits.rateWindow),
+      responseTimeout: configuration.responseTimeout)
     identityFields = IdentityFields(strip: configuration.strippedFields, keep: configuration.keptFields)
     passesCommonFields = configuration.strippedFields.isEmpty
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)

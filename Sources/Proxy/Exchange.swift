@@ -231,7 +231,7 @@ final class Exchange {
           let interest = state.interest
           let wake = await clientConnection.waiter.wait(
             clientConnection.socket, interest.client.union(endOfClient), upstream.socket, interest.upstream,
-            until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
+            until: deadlines.begin(state, timeouts, now: poller.now, clientBytes: clientBytes))
           action = state.step(event(after: wake))
         case .yield:
           let resumed = await yieldShare()
@@ -277,7 +277,7 @@ final class Exchange {
         clientConnection.socket.push()
         let wake = await clientConnection.waiter.wait(
           clientConnection.socket, state.interest.client.union(endOfClient),
-          until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
+          until: deadlines.begin(state, timeouts, now: poller.now, clientBytes: clientBytes))
         action = state.step(event(after: wake))
       case .yield:
         let resumed = await yieldShare()
@@ -303,7 +303,9 @@ final class Exchange {
 
   private func event(after wake: Wake) -> ExchangeState.Event {
     if deadlines.mayHaveExceededLimit(wake),
-      let limit = deadlines.end(wake, state, settings, now: poller.now, clientBytes: clientBytes)
+      let limit = deadlines.end(
+        wake, state, timeouts, now: poller.now, clientBytes: clientBytes,
+        unit: { clientConnection.socket.acknowledgementUnit })
     {
       return .expired(limit)
     }
@@ -314,7 +316,7 @@ final class Exchange {
   func waitForClient() async -> ExchangeState.Event {
     let wake = await clientConnection.waiter.wait(
       clientConnection.socket, state.interest.client.union(endOfClient),
-      until: deadlines.begin(state, settings, now: poller.now, clientBytes: clientBytes))
+      until: deadlines.begin(state, timeouts, now: poller.now, clientBytes: clientBytes))
     return event(after: wake)
   }
 
@@ -334,15 +336,9 @@ final class Exchange {
 
   private var isClientGone: Bool { !clientConnection.socket.readiness.isDisjoint(with: endOfClient) }
 
-  private var settings: ExchangeDeadlines.Settings {
-    ExchangeDeadlines.Settings(
-      bodyTimeout: worker.settings.configuration.bodyTimeout,
-      responseTimeout: worker.settings.configuration.responseTimeout,
-      minimumRate: worker.settings.configuration.limits.minimumRate,
-      rateWindow: worker.settings.configuration.limits.rateWindow)
-  }
+  private var timeouts: ExchangeDeadlines.Settings { worker.settings.exchangeTimeouts }
 
-  /// Returns the number of bytes that the client has sent or acknowledged. Bytes that the kernel still holds for the
-  /// client do not count.
-  private func clientBytes() -> Int { uploaded + clientConnection.socket.acknowledged }
+  /// Returns the number of bytes that the client has sent, or acknowledged once the request is sent. Bytes that the
+  /// kernel still holds for the client do not count.
+  private func clientBytes() -> Int { state.isUploading ? uploaded : clientConnection.socket.acknowledged }
 }

@@ -73,8 +73,8 @@ final class HTTP2Connection: Activity {
   var timer: Timer?
   /// The number of bytes moved since the last yield.
   private var moved = 0
-  private var stall = WriteStallDetector()
-  private var rateMeter = MinimumRateMeter()
+  /// Measures how the client receives the output.
+  private var meter = ProgressMeter()
   /// True if the session has more output than fits into a normal block, so that a wide one is used.
   private var needsWideBlock = false
   var deadlines = HTTP2Deadlines()
@@ -205,7 +205,7 @@ final class HTTP2Connection: Activity {
       dispatch(session)
       if output.isEmpty {
         socket.push()
-        stall.update(isBlocked: false, now: poller.now, clientBytes: clientBytes)
+        meter.update(isAwaited: false, now: poller.now, count: clientBytes)
         if transports.isEmpty, needsWideBlock {
           needsWideBlock = false
           poller.buffers.wipeAndGiveBack(output)
@@ -215,7 +215,7 @@ final class HTTP2Connection: Activity {
       switch socket.send(output, upTo: output.count, more: session.wantsToSend) {
       case .moved(let count): moved += count
       case .wouldBlock:
-        stall.update(isBlocked: true, now: poller.now, clientBytes: clientBytes)
+        meter.update(isAwaited: true, now: poller.now, count: clientBytes)
         // Checked here too: if the client keeps sending, no wait ever times out.
         try checkStall()
         return false
@@ -226,9 +226,14 @@ final class HTTP2Connection: Activity {
 
   private func clientBytes() -> Int { socket.acknowledged }
 
+  private var progressLimits: ProgressMeter.Limits { worker.settings.exchangeTimeouts.progress }
+
   /// Throws if the client has accepted nothing for too long.
   private func checkStall() throws(HTTP2Failure) {
-    guard stall.hasTimedOut(configuration.bodyTimeout, now: poller.now, clientBytes: clientBytes) else { return }
+    guard
+      meter.hasStalled(
+        progressLimits, now: poller.now, count: clientBytes, unit: { self.socket.acknowledgementUnit })
+    else { return }
     worker.metrics.recordLimit(.bodyTimeout)
     throw .broken
   }
@@ -256,25 +261,16 @@ final class HTTP2Connection: Activity {
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
     deadlines.update(awaitsFields: session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
     let wake: Wake
-    if transports.isEmpty, !stall.isRunning, !deadlines.awaitsFields, !isEnding {
+    if transports.isEmpty, !meter.isRunning, !deadlines.awaitsFields, !isEnding {
       let parkTime = poller.deadline(after: HTTP2Connection.parkDelay)
       wake = await waiter.waitIdle(socket, until: min(parkTime, deadlines.idle ?? parkTime))
       life = wake == .park || wake == .timedOut ? .aboutToPark : .active
     } else {
-      let wanted: Readiness = output.isEmpty ? .readable : [.readable, .writable]
-      let limits = configuration.limits
-      let measuresRate = !output.isEmpty && limits.minimumRate > 0
-      var end = nextDeadline
-      if measuresRate {
-        rateMeter.begin(moved: clientBytes)
-        end = min(end, poller.deadline(after: rateMeter.remainingTime(window: limits.rateWindow)))
-      }
-      let began = poller.now
-      wake = await waiter.wait(socket, wanted, until: end)
-      let waited = poller.now - began
-      if measuresRate,
-        !rateMeter.endWait(
-          minimumRate: limits.minimumRate, window: limits.rateWindow, waited: waited, moved: clientBytes)
+      let isBlocked = !output.isEmpty
+      let check = meter.beginWait(progressLimits, isAwaited: isBlocked, now: poller.now)
+      wake = await waiter.wait(socket, isBlocked ? [.readable, .writable] : .readable, until: min(nextDeadline, check))
+      if meter.isTooSlow(
+        progressLimits, now: poller.now, count: clientBytes, unit: { self.socket.acknowledgementUnit })
       {
         worker.metrics.recordLimit(.minimumRate)
         throw .broken
@@ -284,7 +280,7 @@ final class HTTP2Connection: Activity {
   }
 
   private var nextDeadline: Deadline {
-    var next = min(deadlines.first, stall.nextCheck(configuration.bodyTimeout, now: poller.now))
+    var next = deadlines.first
     if case .announced(let deadline) = shutdown { next = min(next, deadline) }
     if streamsWithoutTask > 0 {
       for transport in transports where transport.socket == nil { next = min(next, transport.deadline) }

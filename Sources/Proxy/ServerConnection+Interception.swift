@@ -19,12 +19,12 @@ extension ServerConnection {
     }
     input.consume(head.length)
     defer { releaseCharge() }
-    do throws(ProxyFailure) {
+    do throws(UnreadBody) {
       request.body = try await readBody(head, limit: bodyLimit)
     } catch {
-      recordLimit(of: error, at: .afterHead)
+      if let limit = error.limit { worker.metrics.recordLimit(limit) }
       return await answer(
-        worker.handler.failure(error, as: ErrorForm(request.headers), request: reference), to: head.method,
+        worker.handler.failure(error.failure, as: ErrorForm(request.headers), request: reference), to: head.method,
         minorVersion: head.minorVersion, began: began, .refused)
     }
     let upstream = Upstream(self)
@@ -52,34 +52,81 @@ extension ServerConnection {
   }
 
   /// Reads and decodes the whole body.
-  private func readBody(_ head: RequestHead, limit: Int) async throws(ProxyFailure) -> [UInt8] {
-    if case .length(let count) = head.body, count > limit { throw .bodyTooLarge }
+  private func readBody(_ head: RequestHead, limit: Int) async throws(UnreadBody) -> [UInt8] {
+    if case .length(let count) = head.body, count > limit { throw UnreadBody(.bodyTooLarge) }
     var decoder = BodyDecoder(head.body)
     var body: [UInt8] = []
     if head.expectsContinue, input.isEmpty { sendContinue() }
-    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
+    var reading = BodyReading(until: poller.deadline(after: settings.configuration.bodyTimeout))
     while !decoder.isFinished {
       if !input.isEmpty {
         let piece: BodyDecoder.Piece
         do throws(MessageError) {
           piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
         } catch {
-          throw .request(error)
+          throw UnreadBody(.request(error))
         }
-        guard body.count + piece.data.count <= limit else { throw .bodyTooLarge }
-        guard charge(piece.data.count) else { throw .overloaded(.bufferMemory) }
+        guard body.count + piece.data.count <= limit else { throw UnreadBody(.bodyTooLarge) }
+        guard charge(piece.data.count) else { throw UnreadBody(.overloaded(.bufferMemory)) }
         body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
         input.consume(piece.consumed)
         continue
       }
-      if await waiter.wait(socket, .readable, until: deadline) == .timedOut { throw .timeout }
-      switch receive() {
-      case .moved, .wouldBlock: continue
-      case .ended, .failed: throw .request(MessageError(status: 400, "a body that ended early"))
-      }
+      try await receiveBody(&reading)
     }
     state.receivedBody()
     return body
+  }
+
+  /// The reason why a body was not read, and the limit to count in the metrics, if one was exceeded.
+  private struct UnreadBody: Error {
+    let failure: ProxyFailure
+    let limit: LimitKind?
+
+    init(_ failure: ProxyFailure) {
+      self.failure = failure
+      limit = failure.limit(at: .afterHead)
+    }
+
+    /// The client was too slow.
+    init(slowerThan limit: LimitKind) {
+      failure = .timeout
+      self.limit = limit
+    }
+  }
+
+  /// The reading of a body before the request continues. The body must be complete at a deadline, and arrive at the
+  /// minimum rate.
+  private struct BodyReading {
+    let deadline: Deadline
+    var meter = ProgressMeter()
+    /// The number of bytes received since the reading began.
+    var received = 0
+
+    init(until deadline: Deadline) {
+      self.deadline = deadline
+    }
+  }
+
+  /// Waits until more of the body arrives, and receives it.
+  private func receiveBody(_ reading: inout BodyReading) async throws(UnreadBody) {
+    let limits = settings.exchangeTimeouts.progress
+    let received = reading.received
+    reading.meter.update(isAwaited: true, now: poller.now, count: { received })
+    let check = reading.meter.beginWait(limits, isAwaited: true, now: poller.now)
+    let wake = await waiter.wait(socket, .readable, until: min(reading.deadline, check))
+    if reading.meter.isTooSlow(limits, now: poller.now, count: { received }, unit: { 0 }) {
+      throw UnreadBody(slowerThan: .minimumRate)
+    }
+    if wake == .timedOut {
+      if reading.deadline.hasPassed(at: poller.now) { throw UnreadBody(slowerThan: .bodyTimeout) }
+      return
+    }
+    switch receive() {
+    case .moved(let count): reading.received += count
+    case .wouldBlock: break
+    case .ended, .failed: throw UnreadBody(.request(MessageError(status: 400, "a body that ended early")))
+    }
   }
 
   /// Counts bytes that are held for the request in progress. Returns false, without counting them, if there is no
@@ -127,21 +174,17 @@ extension ServerConnection {
   /// full. Then lets the handler decide from the decoded bytes. The received bytes stay in the buffer.
   func inspect(_ head: RequestHead) async -> Route {
     if head.expectsContinue, input.count == head.length { sendContinue() }
-    let deadline = poller.deadline(after: settings.configuration.bodyTimeout)
+    var reading = BodyReading(until: poller.deadline(after: settings.configuration.bodyTimeout))
     var body = InspectedBody(decoder: BodyDecoder(head.body), position: head.length)
     while true {
       body.decode(input)
       if input.receiveRoom == 0 { input.compact() }
       if body.decoder.isFinished || body.isBroken || input.receiveRoom == 0 { return routeForm(head, body.data) }
-      if await waiter.wait(socket, .readable, until: deadline) == .timedOut {
-        recordLimit(of: .timeout, at: .afterHead)
-        return .answer(worker.handler.failure(.timeout, as: errorForm(head), request: reference))
-      }
-      switch receive() {
-      case .moved, .wouldBlock: continue
-      case .ended, .failed:
-        let error = MessageError(status: 400, "a body that ended early")
-        return .answer(worker.handler.failure(.request(error), as: errorForm(head), request: reference))
+      do throws(UnreadBody) {
+        try await receiveBody(&reading)
+      } catch {
+        if let limit = error.limit { worker.metrics.recordLimit(limit) }
+        return .answer(worker.handler.failure(error.failure, as: errorForm(head), request: reference))
       }
     }
   }

@@ -52,4 +52,13 @@ extension Socket {
   public var acknowledged: Int {
     (layer?.written ?? written) - unacknowledged
   }
+
+  /// The number of bytes by which `acknowledged` may lag behind the bytes that the peer has received; 0 except for a
+  /// Unix socket. There the kernel counts a packet, of up to 36,608 bytes, as unread until its last byte is read, and
+  /// counts the overhead of all packets too.
+  ///
+  /// Costs a system call.
+  public var acknowledgementUnit: Int {
+    descriptor >= 0 && cl_is_unix_socket(descriptor) ? 48 * 1024 : 0
+  }
 }

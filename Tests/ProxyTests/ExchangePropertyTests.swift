@@ -69,7 +69,7 @@ private struct RandomPeers {
     .head(isIdempotent: true, asksForSwitch: true), .body(asksForClose: false), .body(asksForClose: true),
   ]
   private static let settings = ExchangeDeadlines.Settings(
-    bodyTimeout: 60_000, responseTimeout: 30_000, minimumRate: 500, rateWindow: 20_000)
+    progress: ProgressMeter.Limits(timeout: 60_000, rate: 500, window: 20_000), responseTimeout: 30_000)
 
   private(set) var state: ExchangeState
   private(set) var history: [ExchangeState.Event] = []
@@ -171,7 +171,7 @@ private struct RandomPeers {
     now = isReady ? now + 5_000 : end
     if isReady { taken += 10_000 }
     let limit = deadlines.end(
-      isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, clientBytes: { taken })
+      isReady ? .ready : .timedOut, state, RandomPeers.settings, now: now, clientBytes: { taken }, unit: { 0 })
     return limit.map { .expired($0) } ?? .woke
   }
 

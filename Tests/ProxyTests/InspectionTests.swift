@@ -1,5 +1,6 @@
 import Proxy
 import Reactor
+import Telemetry
 import Testing
 import Time
 
@@ -52,6 +53,23 @@ extension ProxyTests {
           let chunked = try await client.readResponse()
           #expect(chunked.status == 200)
           #expect(bench.upstream.requests.last?.text == body)
+        }
+      }
+    }
+
+    @Test("A form on an unlisted path, and a body that is read whole, must arrive at the minimum rate")
+    func slow() async throws {
+      for target in ["/inspect/show", "/intercept"] {
+        try await Bench.Setup(configure: {
+          $0.limits.minimumRate = 10_000
+          $0.limits.rateWindow = 40
+        }).run { _, bench in
+          let response = try await bench.exchange(
+            "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf", to: "POST")
+          #expect(response.status == 408, "\(target)")
+          #expect(bench.upstream.connections == 0)
+          let counts = (await bench.count(.minimumRate), await bench.count(.bodyTimeout))
+          #expect(counts == (1, 0))
         }
       }
     }

@@ -40,6 +40,47 @@ struct SocketTests {
     _ = unsafe poll(&polled, 1, 20_000)
   }
 
+  @Test("The acknowledged bytes lag behind those that the peer of a Unix socket has read by at most the unit")
+  func acknowledgedOnUnixSocket() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let path = "@proofgate-\(UInt64.random(in: 0...UInt64.max))"
+      let place = UnixListener(path: path, mode: 0o600, owner: nil, peer: .unixSocket)
+      let listener = try #require(try ListeningSocket.bind(place, count: 1, id: 0).first)
+      let accepted = Accepted(poller)
+      try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in accepted.give(socket) }
+      let client = try poller.connect(toUnixSocket: path)
+      let server = await accepted.next()
+      let unit = server.acknowledgementUnit
+      #expect(unit > 0)
+      let (head, body) = (poller.buffers.take(), poller.buffers.take())
+      var sent = 0
+      while true {
+        head.clear()
+        body.clear()
+        head.append([UInt8](repeating: 0x61, count: Buffer.capacity))
+        body.append([UInt8](repeating: 0x61, count: Buffer.capacity))
+        guard case .moved(let count) = server.send(head, then: body, upTo: body.count) else { break }
+        sent += count
+      }
+      var (read, largestLag) = (0, 0)
+      while read < sent {
+        head.clear()
+        guard case .moved(let count) = client.receive(into: head, upTo: 1_000) else { break }
+        read += count
+        largestLag = max(largestLag, read - server.acknowledged)
+      }
+      #expect(read == sent && server.acknowledged == sent)
+      #expect(largestLag <= unit)
+      // Without the unit, the kernel's count would be too late.
+      #expect(largestLag > 16_384)
+      for buffer in [head, body] { poller.buffers.giveBack(buffer) }
+      client.close()
+      server.close()
+    }
+    try await SocketTests.withPair { _, client, _ in #expect(client.acknowledgementUnit == 0) }
+  }
+
   @Test("A broken socket never asks its caller to wait, because a wait for it returns at once")
   func brokenNeverWaits() async throws {
     try await SocketTests.withPair { poller, client, _ in

@@ -104,6 +104,8 @@ int64_t cl_receive(int32_t fd, void *_Nonnull bytes, size_t count);
 int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
 /// Returns the number of sent bytes that the peer has not acknowledged yet.
 int64_t cl_unacknowledged(int32_t fd);
+/// Returns true for a Unix-domain socket.
+bool cl_is_unix_socket(int32_t fd);
 /// Sends bytes. If `more` is true, the kernel may hold them back until a send with `more` false, or until cl_push.
 int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count, bool more);
 /// Like cl_send, for two blocks in one system call.
