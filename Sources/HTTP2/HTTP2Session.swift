@@ -11,7 +11,8 @@ public import Time
 /// bytes.
 ///
 /// Flow-control credit (RFC 9113, section 5.2) bounds the memory. The session returns the stream's credit for body
-/// bytes when these bytes have been forwarded, so each stream buffers at most one window. The session returns the
+/// bytes when these bytes have been forwarded, or when the caller has room for more in a buffer of its own. So each
+/// stream buffers at most one window in addition to the caller's buffer. The session returns the
 /// connection's credit for the same bytes as soon as they arrive, so that a stuck stream does not stop the others. The
 /// session withholds the connection's credit while the bodies of all streams could need more memory than
 /// `HTTP2Limits.bufferedBodies`. The memory of a body is the size of the blocks that contain the body.
@@ -229,8 +230,10 @@ public import Time
   /// Moves bytes of the request, in HTTP/1.1 form, into `buffer`. Returns the number of moved bytes. It is 0 if no
   /// bytes are available or there is no room. Returns `nil` at the end of the request.
   ///
-  /// Call this function only when the bytes of the previous call have been forwarded, because each call gives the
-  /// client the stream's credit for those bytes.
+  /// Each call gives the client the stream's credit for the bytes of the previous call. So call this function only when
+  /// these bytes have been forwarded, or while the bounded buffer that keeps them has room for more
+  /// (`Exchange.bufferRequest`). A caller that has read bytes and wants more calls until the result is 0. Otherwise a
+  /// client that has used up its credit, and the caller, would wait for each other.
   public func read(_ stream: HTTP2Stream, into buffer: Buffer) -> Int? {
     returnCreditOfForwardedBytes(stream)
     if stream.state.discardsRequest { return nil }

@@ -123,7 +123,10 @@ public struct LimitSettings: Sendable, Equatable {
         "minimum_rate", \.minimumRate, .word("off", or: .size(1...1_048_576)),
         "Bytes a second that a client must send or read while the gateway waits only for it, measured over 20 s",
         notes: [
-          "slower than any modem; a client with a byte now and then would hold buffers and an upstream connection",
+          """
+          slower than any modem; a client with a byte now and then would hold buffers and an upstream connection. On a \
+          Unix listener, where the kernel counts whole packets, a client may lag by 48 KiB
+          """,
           "408, or a reset",
         ]),
       .number(
@@ -197,9 +200,10 @@ public struct LimitSettings: Sendable, Equatable {
           """
           3,600 requests in progress at 72 KiB each: four times `max_connections` of the upstream; beyond the control \
           group's limit the kernel ends the process. While more than half is in use, the gateway ends an HTTP/2 \
-          connection that reads less than `minimum_rate` of its waiting responses for 5 s
+          connection that reads less than `minimum_rate` of its waiting responses for 5 s, and one address may hold an \
+          eighth in requests whose bodies are not complete
           """,
-          "503, GOAWAY",
+          "503, 429, GOAWAY",
         ]),
       .number(
         "token_requests_per_client", \.tokenRequestsPerClient, .word("off", or: .number(1...10_000_000)),

@@ -6,6 +6,9 @@ extension Exchange {
   /// Receives the body of the request until it is complete, or fills the request buffer (`ProxyLimits.requestBuffer`).
   /// So a client that sends its body slowly, or only a part of it, does not occupy an upstream connection.
   ///
+  /// A stream of HTTP/2 gets credit for the bytes in the request buffer, because the buffer is bounded and may be larger
+  /// than the window of the stream. The credit for the last bytes of a full buffer is given when they are forwarded.
+  ///
   /// Returns the framing in which the body is sent to the upstream. For a complete chunked body this is a length,
   /// because many old servers do not accept chunks, or `.none` without data: an HTTP/2 request that is ended by an empty
   /// DATA frame is sent without a body.
@@ -58,10 +61,24 @@ extension Exchange {
     if fromClient.blockSize > Buffer.largestSharedBlock, fromClient.isEmpty { buffers.giveBack(fromClient) }
   }
 
-  /// Waits for more of the body and receives it. The limits on time are those of a request that is being sent.
+  /// Waits for more of the body and receives it. The limits on time are those of a request that is being sent. During
+  /// the wait the request holds only the received bytes and its rewritten head.
   private func receiveBody() async throws(Failure) {
     _ = state.step(.upload(.waiting(.client)))
-    let event = await waitForClient()
+    let event: ExchangeState.Event
+    if clientConnection.socket.satisfies(.readable) {
+      event = .woke
+    } else {
+      buffers.giveBack(toClient)
+      buffers.shrink(toUpstream)
+      guard let wait = clientConnection.beginBodyWait(holding: toUpstream) else {
+        restoreBuffers()
+        throw .tooManyRequests
+      }
+      event = await waitForClient()
+      clientConnection.endBodyWait(wait)
+      restoreBuffers()
+    }
     let action = state.step(event)
     if case .fail(let failure) = action { throw .state(failure) }
     state = ExchangeState(state.request)
@@ -71,6 +88,11 @@ extension Exchange {
     case .wouldBlock: break
     case .ended, .failed: throw .state(.clientGone)
     }
+  }
+
+  private func restoreBuffers() {
+    buffers.restore(toUpstream)
+    buffers.restore(toClient)
   }
 }
 

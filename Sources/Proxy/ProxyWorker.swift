@@ -33,6 +33,7 @@ public final class ProxyWorker {
       for connection in http2Connections.values { connection.wake() }
     }
   }
+  var waitingBodies = WaitingBodies()
   private(set) lazy var memoryWatch = MemoryWatch(self)
   /// Limits the TLS handshake steps of clients and of upstream connections in one turn of the loop.
   let handshakes: HandshakeGate

@@ -114,7 +114,16 @@ extension ServerConnection {
     let received = reading.received
     reading.meter.update(isAwaited: true, now: poller.now, count: { received })
     let check = reading.meter.beginWait(limits, isAwaited: true, now: poller.now)
-    let wake = await waiter.wait(socket, .readable, until: min(reading.deadline, check))
+    let wake: Wake
+    if socket.satisfies(.readable) {
+      wake = .ready
+    } else {
+      // The buffers of the last request of the connection.
+      exchange?.release()
+      guard let wait = beginBodyWait() else { throw UnreadBody(.overloaded(.requestsPerAddress)) }
+      wake = await waiter.wait(socket, .readable, until: min(reading.deadline, check))
+      endBodyWait(wait)
+    }
     if reading.meter.isTooSlow(limits, now: poller.now, count: { received }, unit: { 0 }) {
       throw UnreadBody(slowerThan: .minimumRate)
     }

@@ -171,6 +171,7 @@ extension ServerConnection {
   /// has acknowledged more of the response meanwhile, but not yet all of it. Stops after `bodyTimeout` in any case.
   func linger() async {
     socket.shutdownWrite()
+    exchange?.release()
     let end = poller.deadline(after: settings.configuration.bodyTimeout)
     var acknowledgedBefore = socket.acknowledged
     while await dropInput() {

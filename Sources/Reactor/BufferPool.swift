@@ -80,10 +80,32 @@ import CLinux
     fittedBlocks += 1
     let next = Buffer()
     unsafe next.attach(Buffer.Block.allocateFitted(capacity), capacity)
+    move(buffer, to: next)
+    return true
+  }
+
+  /// Keeps the content of the buffer in as little memory as possible, for a long wait: returns the block of an empty
+  /// buffer, and replaces a larger block with a small one if the content fits. `restore` makes room again.
+  public func shrink(_ buffer: Buffer) {
+    guard buffer.blockSize > Buffer.smallCapacity, buffer.count <= Buffer.smallCapacity else { return }
+    if buffer.isEmpty { return wipeAndGiveBack(buffer) }
+    let next = Buffer()
+    unsafe next.attach(small.pop(), Buffer.smallCapacity)
+    move(buffer, to: next)
+  }
+
+  /// Gives the buffer a normal block if it has none or a smaller one, and keeps the content.
+  public func restore(_ buffer: Buffer) {
+    if buffer.blockSize >= Buffer.capacity { return }
+    if !buffer.hasBlock { return ensureBlock(in: buffer) }
+    move(buffer, to: take())
+  }
+
+  /// Moves the content of `buffer` to the block of `next`, which becomes the block of `buffer`.
+  private func move(_ buffer: Buffer, to next: Buffer) {
     next.append(from: buffer, offset: 0, count: buffer.count)
     next.exchangeBlocks(with: buffer)
     wipeAndGiveBack(next)
-    return true
   }
 
   /// Makes room for `append` of `count` more bytes, in a small block if the content of the buffer and these bytes fit
@@ -101,9 +123,7 @@ import CLinux
     guard buffer.hasBlock else { return attachBlock(to: buffer, for: needed, isExact: isExact) }
     let next = Buffer()
     attachBlock(to: next, for: needed, isExact: isExact)
-    next.append(from: buffer, offset: 0, count: buffer.count)
-    next.exchangeBlocks(with: buffer)
-    wipeAndGiveBack(next)
+    move(buffer, to: next)
   }
 
   private func attachBlock(to buffer: Buffer, for needed: Int, isExact: Bool) {

@@ -1,6 +1,7 @@
 import HTTP2TestSupport
 import Proxy
 import Reactor
+import Telemetry
 import Testing
 import Time
 
@@ -33,7 +34,7 @@ extension ProxyTests {
           let (first, second) = Self.parts(count, first: count - 1, isChunked: isChunked)
           let client = try await bench.connect()
           try await client.send(first)
-          await bench.eventually("the proxy has the first part") { await bench.counters().buffers > 2 }
+          await bench.eventually("the proxy has the first part") { await bench.counters().buffers == 2 }
           await bench.poller.pause(20)
           #expect(bench.upstream.connections == 0)
           try await client.send(second)
@@ -126,7 +127,7 @@ extension ProxyTests {
           let (first, _) = Self.parts(150_000, first: 100_000, isChunked: false)
           let client = try await bench.connect()
           try await client.send(first)
-          await bench.eventually("the proxy has a part") { await bench.counters().buffers > 2 }
+          await bench.eventually("the proxy has a part") { await bench.counters().buffers == 2 }
           if isReset { client.reset() } else { client.close() }
           await bench.eventually("it is gone") { bench.server.connections == 0 }
         }
@@ -148,6 +149,108 @@ extension ProxyTests {
         #expect(try await client.answer(1).text == "/form")
         let request = try #require(bench.upstream.requests.first)
         #expect(request.text == "halffull" && request["Content-Length"] == "8")
+      }
+    }
+
+    /// Sends DATA on stream 1 as far as the client has credit, and returns the number of bytes sent. Ends when there is
+    /// no more credit, or when `limit` bytes are sent.
+    private static func sendBody(_ client: FrameClient, upTo limit: Int) async throws -> Int {
+      var credit = (stream: 65_535, connection: 65_535)
+      var sent = 0
+      // Each PING that is answered without credit before it shows that the proxy gives none for now.
+      var pings = 0
+      while sent < limit, pings < 5 {
+        let count = min(limit - sent, credit.stream, credit.connection, 16_384)
+        if count > 0 {
+          try await client.send(.data(1, String(repeating: "a", count: count)))
+          sent += count
+          credit = (credit.stream - count, credit.connection - count)
+          pings = 0
+          continue
+        }
+        try await client.send(Frame(.ping, flags: 0, stream: 0, payload: [UInt8](repeating: 1, count: 8)))
+        while let frame = try await client.next(), frame.kind != .ping {
+          guard frame.kind == .windowUpdate else { continue }
+          if frame.stream == 0 { credit.connection += frame.word(at: 0) } else { credit.stream += frame.word(at: 0) }
+        }
+        if min(credit.stream, credit.connection) == 0 {
+          pings += 1
+          await client.peer.poller.pause(10)
+        }
+      }
+      return sent
+    }
+
+    @Test("A body over HTTP/2 that is as large as the buffer arrives before it takes a connection")
+    func streamCredit() async throws {
+      try await HTTP2Tests.setup(ScriptedUpstream.plain, { $0.limits.requestBuffer = 200_000 }).run { _, bench in
+        let client = try await bench.connectHTTP2()
+        let fields = Frame.request("POST", "/form") + [("content-length", "199000")]
+        try await client.send(.headers(1, fields, endsStream: false))
+        #expect(try await Self.sendBody(client, upTo: 198_999) == 198_999)
+        #expect(bench.upstream.connections == 0)
+        try await client.send(.data(1, "b", endsStream: true))
+        #expect(try await client.answer(1).text == "/form")
+        #expect(bench.upstream.requests.first?.text.utf8.count == 199_000)
+      }
+    }
+
+    @Test("A body over HTTP/2 that is longer than the buffer gets no more credit than the buffer and one window")
+    func streamBound() async throws {
+      try await HTTP2Tests.setup(
+        { upstream, peer in
+          _ = try await upstream.read(peer)
+          _ = try await peer.waitForEnd()
+        },
+        {
+          $0.limits.requestBuffer = 200_000
+          $0.upstreamConnections = 1
+          $0.queueTimeout = 60_000
+        }
+      ).run { _, bench in
+        let other = try await bench.connect()
+        try await other.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("the connection is in use") { bench.upstream.requests.count == 1 }
+        let client = try await bench.connectHTTP2()
+        try await client.send(.headers(1, Frame.request("POST", "/form"), endsStream: false))
+        let sent = try await Self.sendBody(client, upTo: 1_000_000)
+        #expect(sent >= 200_000)
+        // A part of a block that the buffer did not need, and the window of the stream.
+        #expect(sent <= 200_000 + 16_384 + 65_535)
+      }
+    }
+
+    @Test("While memory is short, an address may hold an eighth of it in bodies that are not complete")
+    func memoryOfAddress() async throws {
+      var setup = Self.setup(16_384) {
+        $0.limits.bufferMemory = 1_000_000
+        $0.trusts = { $0.isLoopback }
+      }
+      setup.proxyProtocol = true
+      try await setup.run { _, bench in
+        let (first, second) = Self.parts(10_000, first: 9_999, isChunked: false)
+        func begin(_ address: String) async throws -> Peer {
+          let client = try await bench.connect()
+          try await client.send("PROXY TCP4 \(address) 127.0.0.1 4000 80\r\n\(first)")
+          return client
+        }
+        var held: [Peer] = []
+        // Half of the memory, where each request holds a normal and a small block.
+        for number in 1...24 {
+          held.append(try await begin("192.0.2.1"))
+          await bench.eventually("it waits") { await bench.counters().buffers == 2 * number }
+        }
+        held.append(try await begin("192.0.2.1"))
+        #expect(try await held[24].readResponse().status == 429)
+        #expect(await bench.count(.requestsPerAddress) == 1)
+        for _ in 0..<3 {
+          let other = try await begin("192.0.2.2")
+          try await other.send(second)
+          #expect(try await other.readResponse().text == "/form")
+        }
+        // The first ones, from before memory was short, may complete their bodies.
+        try await held[0].send(second)
+        #expect(try await held[0].readResponse().text == "/form")
       }
     }
   }
