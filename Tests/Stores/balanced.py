@@ -23,7 +23,7 @@ LIMIT = 900  # seconds for all sign-ins
 WINDOW = 30  # seconds of `refresh_reuse_window`
 CODE = 60  # seconds for which a code can be redeemed, shorter than a lease
 RETRY = 0.2  # seconds between retries
-BUSY = gateway.GONE + 10  # seconds of retries of a step; the short form waits less
+BUSY = gateway.GONE + 10  # seconds of retries of a step after the latest kill; the short form waits less
 
 
 class Balancer:
@@ -43,6 +43,12 @@ class Flows:
         self.patience = patience
         self.begun, self.done, self.restarted, self.retried, self.busy = 0, 0, 0, 0, 0
         self.problems = []
+        self.killed = 0  # the time of the latest kill
+
+    def patience_ends(self, began):
+        """Returns the time at which the retries of a step end. A gateway that has just started takes over no claims, so
+        the time begins again with each kill."""
+        return max(began, self.killed) + self.patience
 
     async def reached(self, login, kind):
         """Returns how often a step of this sign-in has reached the legacy server."""
@@ -51,7 +57,7 @@ class Flows:
     async def step(self, login, kind, action, isDone):
         """Runs a step until it succeeds. Returns its result; `None` for a code that the server has used up, and for a
         claim that has not ended in time. Throws `Failed`."""
-        end, isRetry = time.monotonic() + self.patience, False
+        began, isRetry = time.monotonic(), False
         while True:
             result = await action()
             if isDone(result):
@@ -66,10 +72,10 @@ class Flows:
                     self.restarted += 1
                     return None
                 isBusy = kind in ("redeem", "refresh") and event.get("status") == 503
-                if isBusy and time.monotonic() > end and (self.patience < BUSY or hasReached):
+                if isBusy and time.monotonic() > self.patience_ends(began) and (self.patience < BUSY or hasReached):
                     self.busy += 1
                     return None
-                if not isBusy and not self.is_in_flight(event) or time.monotonic() > end:
+                if not isBusy and not self.is_in_flight(event) or time.monotonic() > self.patience_ends(began):
                     raise Failed(f"the retry of a {kind} that {'' if hasReached else 'never '}reached the server failed"
                                  f"{self.past.around(event)}")
             # Whether a kill explains the first failure is decided by `judge`.
@@ -114,7 +120,7 @@ async def kills(flows, gateways, count, past):
         while flows.done < flows.count * (number + 1) / (count + 1):
             await asyncio.sleep(0.01)
         victim = gateways[number % 2]
-        began = time.monotonic()
+        began = flows.killed = time.monotonic()
         victim.kill()
         # Its connections end with it, at once; the balancer needs a moment for its answers.
         past.fault(f"SIGKILL of {victim.name}", began, time.monotonic() + 0.1, kill=victim.name, balancer="haproxy")
