@@ -3,6 +3,7 @@
 
   client.py handshakes PORT HOST SECONDS [--resume]   one after another, each with a request; prints results as JSON
   client.py hold PORT HOST COUNT [--tls]              a request on each, then prints `ready` and waits until stdin ends
+  client.py hold PORT HOST COUNT --stop PATH          the same, but of the answer to `PATH` only the first byte is read
 """
 
 import argparse
@@ -91,7 +92,12 @@ def hold(options):
         if tls:
             connection = tls.wrap_socket(connection)
         held.append(connection)
-        if not ask(connection, options.host):
+        if options.stop:
+            connection.sendall(f"GET {options.stop} HTTP/1.1\r\nHost: {options.host}\r\n\r\n".encode())
+            answered = connection.recv(1) == b"H"
+        else:
+            answered = ask(connection, options.host)
+        if not answered:
             sys.exit("client: a connection got no answer")
     print("ready", flush=True)
     sys.stdin.read()
@@ -109,6 +115,8 @@ def main():
         each.add_argument("host")
         each.add_argument(number, type=int)
         each.add_argument(option, action="store_true")
+        if name == "hold":
+            each.add_argument("--stop", metavar="PATH")
     options = arguments.parse_args()
     {"handshakes": handshakes, "hold": hold}[options.kind](options)
 

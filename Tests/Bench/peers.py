@@ -3,6 +3,7 @@
 Each runs as a child process in the foreground, with its files in a temporary folder and its listeners on loopback.
 """
 
+import json
 import os
 import pathlib
 import shutil
@@ -20,6 +21,7 @@ CONNECTIONS = 16_384  # the maximum for each program, more than any scenario ope
 START = 60  # seconds until a program must listen; valgrind makes it slow
 SMALL = "x" * 200
 LARGE = 1024 * 1024
+HUGE = 1024 * LARGE
 
 
 def free_port():
@@ -33,6 +35,7 @@ class Program:
 
     name = ""
     core = PROXY_CORE
+    environment = {}  # added to that of this process
 
     def __init__(self, folder):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=f"{self.name}-", dir=folder))
@@ -51,7 +54,11 @@ class Program:
     def start(self):
         log = open(self.folder / "log", "wb")
         self.child = subprocess.Popen(
-            ["taskset", "-c", self.core] + self.command(), stdout=log, stderr=log, start_new_session=True
+            ["taskset", "-c", self.core] + self.command(),
+            env=dict(os.environ, **self.environment),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
         end = time.monotonic() + START
         while time.monotonic() < end and self.child.poll() is None:
@@ -86,7 +93,8 @@ class Program:
 
 
 class Proxy(Program):
-    """A reverse proxy: plain HTTP/1.1 on `port`, HTTP/2 without TLS on `h2c_port`, and both over TLS on `tls_port`."""
+    """A reverse proxy: plain HTTP/1.1 on `port`, HTTP/2 without TLS on `h2c_port`, and both over TLS on `tls_port`.
+    Its upstream is a port of this machine, or the path of a Unix socket."""
 
     def __init__(self, folder, upstream, workers=1):
         super().__init__(folder)
@@ -99,6 +107,10 @@ class Proxy(Program):
     def host(self):
         """The authority in the Host field of requests, on any port."""
         return f"127.0.0.1:{self.port}"
+
+    def server(self, unix):
+        """The address of the upstream in the proxy's own notation, with the prefix of the path of a Unix socket."""
+        return f"127.0.0.1:{self.upstream}" if isinstance(self.upstream, int) else f"{unix}{self.upstream}"
 
 
 def certificate(folder):
@@ -155,14 +167,21 @@ http {{
 
 
 class Upstream(Nginx):
-    """The upstream: answers `/` with 200 bytes and `/large` with 1 MiB, reads a body at `/sink`, and answers the two
-    OAuth endpoints like a server whose user is already signed in."""
+    """The upstream: answers `/` with 200 bytes, `/large` with 1 MiB and `/huge` with 1 GiB, reads a body at `/sink`, and
+    answers the two OAuth endpoints like a server whose user is already signed in. It listens on `port` and on `socket`.
+    """
 
     name = "upstream"
     core = LOAD_CORE
 
+    @property
+    def socket(self):
+        return f"{self.folder}/socket"
+
     def configuration(self):
         (self.folder / "large").write_bytes(b"x" * LARGE)
+        with open(self.folder / "huge", "wb") as file:
+            file.truncate(HUGE)  # takes no space on the disk
         token = '{"access_token":"' + "a" * 43 + '","token_type":"Bearer","expires_in":3600,"scope":"profile"}'
         return (
             self.head()
@@ -170,8 +189,10 @@ class Upstream(Nginx):
   default_type text/plain;
   server {{
     listen 127.0.0.1:{self.port} backlog=4096;
+    listen unix:{self.socket} backlog=4096;
     location / {{ return 200 "{SMALL}"; }}
     location = /large {{ alias {self.folder}/large; }}
+    location = /huge {{ alias {self.folder}/huge; }}
     # nginx forwards the request to itself, so that it reads the whole body before it answers.
     location = /sink {{ client_body_buffer_size 2m; proxy_pass http://127.0.0.1:{self.port}/; }}
     location = /oauth/authorize {{
@@ -196,7 +217,7 @@ class NginxProxy(Nginx, Proxy):
         return (
             self.head(self.workers)
             + f"""
-  upstream legacy {{ server 127.0.0.1:{self.upstream}; keepalive 256; keepalive_requests 1000000000; }}
+  upstream legacy {{ server {self.server("unix:")}; keepalive 256; keepalive_requests 1000000000; }}
   ssl_certificate {self.certificate};
   ssl_certificate_key {self.key};
   ssl_protocols TLSv1.2 TLSv1.3;
@@ -242,12 +263,52 @@ frontend in
   http-request set-header X-Forwarded-Host %[req.hdr(host)]
   default_backend legacy
 backend legacy
-  server legacy 127.0.0.1:{self.upstream}
+  server legacy {self.server("unix@")}
 """
         return ["haproxy", "-db", "-f", self.write("haproxy.cfg", configuration)]
 
     def version(self):
         return " ".join(first_line("haproxy", "-v").split()[:3])
+
+
+class Caddy(Proxy):
+    """Caddy, only with HTTP/1.1 and without TLS."""
+
+    name = "caddy"
+
+    def __init__(self, folder, upstream, workers=1):
+        super().__init__(folder, upstream, workers)
+        # Go runs this many threads of Go code at a time. Caddy writes nothing outside of its folder.
+        self.environment = {"GOMAXPROCS": str(workers)} | {
+            name: str(self.folder) for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")
+        }
+
+    def command(self):
+        proxy = {
+            "handler": "reverse_proxy",
+            "transport": {
+                "protocol": "http",
+                "compression": False,
+                "keep_alive": {"enabled": True, "max_idle_conns_per_host": 256, "idle_timeout": "600s"},
+            },
+            "upstreams": [{"dial": self.server("unix/")}],
+        }
+        server = {
+            "listen": [self.host],
+            "protocols": ["h1"],
+            "automatic_https": {"disable": True},
+            "idle_timeout": "600s",
+            "routes": [{"handle": [proxy]}],
+        }
+        configuration = {
+            "admin": {"disabled": True, "config": {"persist": False}},
+            "logging": {"logs": {"default": {"level": "ERROR"}}},
+            "apps": {"http": {"servers": {"in": server}}},
+        }
+        return ["caddy", "run", "--config", self.write("caddy.json", json.dumps(configuration))]
+
+    def version(self):
+        return f"Caddy {first_line('caddy', 'version')}"
 
 
 class Proofgate(Proxy):
@@ -260,6 +321,7 @@ class Proofgate(Proxy):
     def command(self):
         secret = self.write("secret", "secret-of-the-legacy-client")
         base = f"http://{self.host}"
+        url = self.server("unix:") if isinstance(self.upstream, str) else f"http://{self.server('')}"
         policy = f"""version: 1
 gateway:
   origin: {base}
@@ -274,7 +336,7 @@ gateway:
   # The same limits as in the configurations of the other proxies.
   limits: {{ token_requests_per_client: off, requests_per_connection: 1000000000, idle_timeout: 600s }}
 upstream:
-  url: http://127.0.0.1:{self.upstream}
+  url: {url}
   endpoints: {{ authorization: /oauth/authorize, token: /oauth/token }}
 clients:
   - id: bench
@@ -299,5 +361,5 @@ clients:
 
 
 def missing():
-    needed = ("nginx", "haproxy", "wrk", "h2load", "openssl", "taskset")
+    needed = ("nginx", "haproxy", "caddy", "wrk", "h2load", "openssl", "taskset")
     return [name for name in needed if not shutil.which(name)]

@@ -42,6 +42,7 @@ class Scenario:
     finish: typing.Optional[typing.Callable] = None  # called with the result of `prepare` after the clock has stopped
     workers: int = 1
     without: tuple = ()  # proxies that cannot take part
+    unix: bool = False  # the proxies reach the upstream over its Unix socket; nginx also over TCP
     ceiling: typing.Optional[float] = None  # with --gate, the ratio that fails, if not the budget
 
 
@@ -119,12 +120,13 @@ def handshakes(proxy, seconds, *options):
     return Load(**json.loads(spend([sys.executable, str(CLIENT), "handshakes", *arguments], seconds + 30)))
 
 
-def hold(proxy, count, tls=False):
-    """Opens connections, sends one request on each, and leaves them idle until `let_go`."""
+def hold(proxy, count, tls=False, stop=None):
+    """Opens connections, sends one request on each, and leaves them idle until `let_go`. With the path `stop`, the
+    clients request it and stop reading."""
     port = proxy.tls_port if tls else proxy.port
     command = ["taskset", "-c", peers.LOAD_CORE, sys.executable, str(CLIENT), "hold", str(port), proxy.host, str(count)]
     child = subprocess.Popen(
-        command + (["--tls"] if tls else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        command + (["--tls"] if tls else []) + (["--stop", stop] if stop else []), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     if child.stdout.readline().strip() != "ready":
         child.kill()
@@ -295,8 +297,12 @@ function done() print(string.format("lasted %d us", only:get("ended") - only:get
     return wrk(proxy, "/oauth/token", seconds, script=script)
 
 
+# Caddy takes part in the scenarios of plain HTTP/1.1.
+NOT_PLAIN = ("caddy",)
+
 SCENARIOS = [
     Scenario("small", "keep-alive, 200 bytes", small, 0.93),
+    Scenario("unix", "keep-alive, 200 bytes, upstream on a Unix socket", small, 0.95, unix=True),
     Scenario("new", "a connection per request, 200 bytes", new_connections),
     Scenario("large", "keep-alive, answers of 1 MiB", large),
     Scenario("upload", "keep-alive, requests of 1 MiB", upload),
@@ -306,31 +312,35 @@ SCENARIOS = [
         without=("haproxy",),
     ),
     Scenario("workers", "keep-alive, 200 bytes, two workers on all cores", small, workers=2),
-    Scenario("tls", "TLS 1.3, keep-alive, 200 bytes", tls_small, 0.9),
-    Scenario("tls-new", "TLS 1.3, a connection and full handshake per request", full_handshakes),
-    Scenario("tls-resumed", "TLS 1.3, a connection and resumed handshake per request", resumed_handshakes),
-    Scenario("tls-large", "TLS 1.3, keep-alive, answers of 1 MiB", tls_large),
-    Scenario("tls-upload", "TLS 1.3, keep-alive, requests of 1 MiB", tls_upload),
-    Scenario("h2", "HTTP/2 over TLS 1.3, 16 connections of 4 requests, 200 bytes", h2_small, 0.85),
-    Scenario("h2c", "HTTP/2 without TLS, 16 connections of 4 requests, 200 bytes", h2c_small, 0.7),
-    Scenario("h2c-single", "HTTP/2 without TLS, 64 connections of one request, 200 bytes", h2c_single),
-    Scenario("h2-large", "HTTP/2 over TLS 1.3, answers of 1 MiB", h2_large),
-    Scenario("h2-upload", "HTTP/2 over TLS 1.3, requests of 1 MiB", h2_upload),
-    Scenario("authorize", "authorization requests, sealed", authorize, 2.5, ceiling=3.0),
-    Scenario("refused", "authorization requests without a challenge", refused),
-    Scenario("token", "token requests, verified, each code once", token, 2.3, fetch_codes, ceiling=2.75),
+    Scenario("tls", "TLS 1.3, keep-alive, 200 bytes", tls_small, 0.9, without=NOT_PLAIN),
+    Scenario("tls-new", "TLS 1.3, a connection and full handshake per request", full_handshakes, without=NOT_PLAIN),
+    Scenario("tls-resumed", "TLS 1.3, a connection and resumed handshake per request", resumed_handshakes, without=NOT_PLAIN),
+    Scenario("tls-large", "TLS 1.3, keep-alive, answers of 1 MiB", tls_large, without=NOT_PLAIN),
+    Scenario("tls-upload", "TLS 1.3, keep-alive, requests of 1 MiB", tls_upload, without=NOT_PLAIN),
+    Scenario("h2", "HTTP/2 over TLS 1.3, 16 connections of 4 requests, 200 bytes", h2_small, 0.85, without=NOT_PLAIN),
+    Scenario("h2c", "HTTP/2 without TLS, 16 connections of 4 requests, 200 bytes", h2c_small, 0.7, without=NOT_PLAIN),
+    Scenario("h2c-single", "HTTP/2 without TLS, 64 connections of one request, 200 bytes", h2c_single, without=NOT_PLAIN),
+    Scenario("h2-large", "HTTP/2 over TLS 1.3, answers of 1 MiB", h2_large, without=NOT_PLAIN),
+    Scenario("h2-upload", "HTTP/2 over TLS 1.3, requests of 1 MiB", h2_upload, without=NOT_PLAIN),
+    Scenario("authorize", "authorization requests, sealed", authorize, 2.5, ceiling=3.0, without=NOT_PLAIN),
+    Scenario("refused", "authorization requests without a challenge", refused, without=NOT_PLAIN),
+    Scenario("token", "token requests, verified, each code once", token, 2.3, fetch_codes, ceiling=2.75, without=NOT_PLAIN),
 ]
 
 
 @dataclasses.dataclass
 class Footprint:
-    """The memory of a proxy that has just started, or the memory of each of many idle connections."""
+    """The memory of a proxy that has just started, or the memory of each of many connections that are idle or whose
+    clients have stopped reading."""
 
     name: str
     about: str
     unit: str
     connections: int = 0
     tls: bool = False
+    without: tuple = ()
+    stop: typing.Optional[str] = None  # the path of a large body that the clients do not read
+    warm_up: int = 600  # connections: more than the idle ones that keep their buffers
     budget: typing.Optional[float] = None  # maximum ratio to nginx
     limit: typing.Optional[float] = None  # maximum in `unit`
 
@@ -338,5 +348,10 @@ class Footprint:
 FOOTPRINTS = [
     Footprint("start", "resident memory at start", "MiB", limit=15),
     Footprint("idle", "memory of an idle connection, of 8,000", "KiB", 8_000, budget=1.0),
-    Footprint("tls-idle", "memory of an idle connection over TLS, of 8,000", "KiB", 8_000, tls=True, budget=1.0),
+    Footprint("tls-idle", "memory of an idle connection over TLS, of 8,000", "KiB", 8_000, tls=True, without=NOT_PLAIN, budget=1.0),
+    # The others keep such a body in a file or in larger buffers, as they are configured.
+    Footprint(
+        "readers", "memory for a client that stops reading 1 GiB, of 800", "KiB", 800, stop="/huge", warm_up=8, limit=64,
+        without=("nginx", "haproxy", "caddy"),
+    ),
 ]
