@@ -397,32 +397,27 @@ bool cl_is_unix_socket(int32_t fd) {
   return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &length) == 0 && domain == AF_UNIX;
 }
 
-static int send_flags(bool more) { return MSG_NOSIGNAL | (more ? MSG_MORE : 0); }
-
-int64_t cl_send(int32_t fd, const void *bytes, size_t count, bool more) {
+int64_t cl_send(int32_t fd, const void *bytes, size_t count) {
   for (;;) {
-    ssize_t sent = syscall(SYS_sendto, fd, bytes, count, send_flags(more), NULL, 0);
+    ssize_t sent = syscall(SYS_sendto, fd, bytes, count, MSG_NOSIGNAL, NULL, 0);
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
   }
 }
 
 int64_t cl_send2(
-  int32_t fd, const void *first, size_t first_count, const void *second, size_t second_count, bool more) {
+  int32_t fd, const void *first, size_t first_count, const void *second, size_t second_count) {
   struct iovec parts[2] = {
     {.iov_base = (void *)first, .iov_len = first_count},
     {.iov_base = (void *)second, .iov_len = second_count},
   };
   struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
   for (;;) {
-    ssize_t sent = syscall(SYS_sendmsg, fd, &message, send_flags(more));
+    ssize_t sent = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
     if (sent >= 0) return sent;
     if (errno != EINTR) return -errno;
   }
 }
-
-// Setting TCP_NODELAY sends the bytes that the kernel holds back, even if the option is already set (tcp(7)).
-int32_t cl_push(int32_t fd) { return cl_set_no_delay(fd); }
 
 int32_t cl_shutdown_write(int32_t fd) { return result(shutdown(fd, SHUT_WR)); }
 void cl_close(int32_t fd) { close(fd); }

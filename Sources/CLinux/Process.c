@@ -65,12 +65,12 @@ void cl_map_large_blocks(void) {
 // On Linux, contrary to POSIX, each thread has its own nice value, so this changes only the calling thread.
 void cl_lower_priority(void) { setpriority(PRIO_PROCESS, (id_t)gettid(), 19); }
 
-void cl_discard(void *block, size_t count) {
-  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-  const uintptr_t start = ((uintptr_t)block + page - 1) & ~(page - 1);
-  const uintptr_t end = ((uintptr_t)block + count) & ~(page - 1);
-  if (start < end) madvise((void *)start, end - start, MADV_DONTNEED);
+void *cl_map_pages(size_t count) {
+  void *pages = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return pages == MAP_FAILED ? NULL : pages;
 }
+
+void cl_unmap_pages(void *pages, size_t count) { munmap(pages, count); }
 
 static int32_t write_all(int32_t fd, const char *bytes, size_t count) {
   while (count > 0) {

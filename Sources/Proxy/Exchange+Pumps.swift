@@ -98,7 +98,7 @@ extension Exchange {
       }
       guard upstream.socket.satisfies(.readable) else { return .download(.waiting(.upstream)) }
       if state.hasUsedShare { return .download(.paused) }
-      switch receiveResponse(upstream) {
+      switch upstream.receive() {
       case .moved(let count): state.chargeStep(bytes: count)
       case .wouldBlock: state.chargeStep(bytes: 0)
       case .ended where state.hasResponse && download.endBody(into: toClient): break
@@ -128,20 +128,14 @@ extension Exchange {
     }
   }
 
-  private func receiveResponse(_ upstream: UpstreamConnection) -> Transfer {
-    if case .responding = state.phase { upstream.receiveBody() } else { upstream.receive() }
-  }
-
   private func sendToClient(_ upstream: UpstreamConnection) -> Transfer {
     let direct = download.directCount
-    // With `more`, the kernel may hold bytes back. `push` makes it send them before the next wait.
-    let more = upstream.socket.readiness.contains(.readable) && !download.hasReadEnd
-    guard direct > 0 else { return clientConnection.socket.send(toClient, upTo: toClient.count, more: more) }
+    guard direct > 0 else { return clientConnection.socket.send(toClient) }
     let before = toClient.count
     let result =
       toClient.isEmpty
-      ? clientConnection.socket.send(upstream.input, upTo: direct, more: more)
-      : clientConnection.socket.send(toClient, then: upstream.input, upTo: direct, more: more)
+      ? clientConnection.socket.send(upstream.input, upTo: direct)
+      : clientConnection.socket.send(toClient, then: upstream.input, upTo: direct)
     if case .moved(let count) = result { download.sentDirect(max(0, count - before)) }
     return result
   }

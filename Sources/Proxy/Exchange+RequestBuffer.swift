@@ -58,7 +58,7 @@ extension Exchange {
 
   /// Returns a block that was made for a large request buffer. Normal blocks stay for the next request.
   func releaseLargeBlock() {
-    if fromClient.blockSize > Buffer.largestSharedBlock, fromClient.isEmpty { buffers.giveBack(fromClient) }
+    if fromClient.blockSize > Buffer.capacity, fromClient.isEmpty { buffers.giveBack(fromClient) }
   }
 
   /// Waits for more of the body and receives it. The limits on time are those of a request that is being sent. During

@@ -227,7 +227,6 @@ final class Exchange {
           upstream.socket.shutdownWrite()
           action = state.step(.upload(.done))
         case .wait:
-          clientConnection.socket.push()
           let interest = state.interest
           let wake = await clientConnection.waiter.wait(
             clientConnection.socket, interest.client.union(endOfClient), upstream.socket, interest.upstream,
@@ -274,7 +273,6 @@ final class Exchange {
       switch action {
       case .download: action = state.step(stepDelivery())
       case .wait:
-        clientConnection.socket.push()
         let wake = await clientConnection.waiter.wait(
           clientConnection.socket, state.interest.client.union(endOfClient),
           until: deadlines.begin(state, timeouts, now: poller.now, clientBytes: clientBytes))
@@ -283,8 +281,6 @@ final class Exchange {
         let resumed = await yieldShare()
         action = state.step(resumed)
       case .finishDelivery:
-        // The block may be a wide one of the upstream connection. The next exchange needs a normal one.
-        buffers.giveBack(toClient)
         return finish()
       case .fail(let failure): throw .state(failure)
       // The state returns no other action after the release.
@@ -321,7 +317,6 @@ final class Exchange {
   }
 
   private func finish() {
-    clientConnection.socket.push()
     clientConnection.state.finishedResponse()
     metrics.requestFinished(
       .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)

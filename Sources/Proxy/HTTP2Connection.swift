@@ -75,8 +75,6 @@ final class HTTP2Connection: Activity {
   private var moved = 0
   /// Measures how the client receives the output.
   private var meter = ProgressMeter()
-  /// True if the session has more output than fits into a normal block, so that a wide one is used.
-  private var needsWideBlock = false
   var deadlines = HTTP2Deadlines()
 
   /// The number of moved bytes after which the task lets other tasks run.
@@ -195,24 +193,15 @@ final class HTTP2Connection: Activity {
   /// Sends as much as possible. Returns false if the client accepts no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
-      if needsWideBlock, output.isEmpty { poller.buffers.widen(output) }
       poller.buffers.ensureBlock(in: output)
       output.compact()
-      if session.wantsToSend {
-        try session.produce(into: output)
-        needsWideBlock = needsWideBlock || session.wantsToSend
-      }
+      if session.wantsToSend { try session.produce(into: output) }
       dispatch(session)
       if output.isEmpty {
-        socket.push()
         meter.update(isAwaited: false, now: poller.now, count: clientBytes)
-        if transports.isEmpty, needsWideBlock {
-          needsWideBlock = false
-          poller.buffers.wipeAndGiveBack(output)
-        }
         return true
       }
-      switch socket.send(output, upTo: output.count, more: session.wantsToSend) {
+      switch socket.send(output) {
       case .moved(let count): moved += count
       case .wouldBlock:
         meter.update(isAwaited: true, now: poller.now, count: clientBytes)

@@ -11,8 +11,6 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   let epoch: Int
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
-  /// True if a read of the body has filled a block.
-  private(set) var hasFilledBlock = false
   /// True if the connection was used by an earlier exchange.
   private(set) var isReused = false
   /// The client address (`ConnectionLimits.key`) of the passing request that uses the connection; `nil` while idle, and
@@ -56,17 +54,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     return socket.receive(into: input)
   }
 
-  /// Receives more of a body into `input`. A body that fills a block arrives faster than the exchange reads it, so the
-  /// next reads use a wide block. Reads over TLS do not, because TLS returns at most one record at a time.
-  func receiveBody() -> Transfer {
-    if hasFilledBlock, input.isEmpty { pool.poller.buffers.widen(input) }
-    let result = receive()
-    if case .moved(Buffer.readSize) = result, socket.layer == nil { hasFilledBlock = true }
-    return result
-  }
-
   func releaseInput() {
-    hasFilledBlock = false
     pool.poller.buffers.giveBack(input)
   }
 

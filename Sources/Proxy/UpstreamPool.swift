@@ -188,7 +188,7 @@ public final class UpstreamPool {
   }
 
   private func park(_ connection: UpstreamConnection) {
-    if idle.count >= UpstreamPool.bufferedIdleLimit || connection.hasFilledBlock { connection.releaseInput() }
+    if idle.count >= UpstreamPool.bufferedIdleLimit { connection.releaseInput() }
     connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
     places.publish(inUse: inUse)

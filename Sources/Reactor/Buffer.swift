@@ -18,13 +18,6 @@ import Glibc
   public static let capacity = readSize + slack
   /// The size in bytes of a small block, for a few pending bytes.
   static let smallCapacity = 2 * 1024
-  /// The size in bytes of a wide block, for bodies that arrive faster than they are read: each read returns up to twice
-  /// as much.
-  static let wideCapacity = 2 * readSize + slack
-
-  /// The size of the largest block that a pool keeps for other buffers. Larger blocks are freed when they are returned.
-  public static let largestSharedBlock = wideCapacity
-
   /// The address of the block. Without a block, `limit` is 0 and this is the address of a placeholder, which no access
   /// within bounds touches.
   private var base: UnsafeMutableRawPointer
@@ -44,13 +37,11 @@ import Glibc
   }
 
   deinit {
-    if hasBlock { unsafe base.deallocate() }
+    if hasBlock { unsafe Block.deallocate(base, limit) }
   }
 
   /// True if the buffer has a block.
   public var hasBlock: Bool { limit != 0 }
-  /// True if the block is a wide one.
-  public var isWide: Bool { limit == Buffer.wideCapacity }
   /// The size of the block in bytes, used or not; 0 without a block.
   public var blockSize: Int { limit }
 

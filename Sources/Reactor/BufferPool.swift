@@ -4,49 +4,36 @@ import CLinux
 /// likely still in the processor's cache. The pool also counts the bytes in use, which callers compare with `limit`.
 @safe public final class BufferPool {
   private var normal: BlockStack
-  private var wide: BlockStack
   private var small: BlockStack
-  /// The number of bytes in blocks in use that were allocated in exactly the requested size.
-  private var fittedBytes = 0
-  /// The number of bytes held outside of buffers: bodies of requests and responses that are collected as a whole.
-  private var charged = 0
+  /// The number of blocks that buffers hold.
+  public private(set) var inUse = 0
+  /// The number of bytes in use: blocks that buffers hold, and charged bytes.
+  public private(set) var bytes = 0
   /// The maximum number of bytes in use: this worker's share of the process limit. Callers check it with `hasRoom`,
-  /// because the methods of the pool, except `widen`, allocate blocks regardless of the limit.
+  /// because the methods of the pool, except `enlarge`, allocate blocks regardless of the limit.
   public var limit = Int.max
 
-  /// Creates an empty pool. Up to `keep` free normal blocks, `keep` free small blocks and `keep` / 4 free wide blocks
-  /// keep their memory. The memory of further free blocks is returned to the system.
+  /// Creates an empty pool. Up to `keep` free normal blocks and `keep` free small blocks keep their memory. The memory
+  /// of further free blocks, which are left after a burst, is returned to the system.
   public init(keep: Int = 256) {
     normal = BlockStack(Buffer.capacity, keep: keep)
-    wide = BlockStack(Buffer.wideCapacity, keep: keep / 4)
     small = BlockStack(Buffer.smallCapacity, keep: keep)
   }
 
   deinit {
     normal.deallocate()
-    wide.deallocate()
     small.deallocate()
-  }
-
-  /// The number of blocks that buffers hold.
-  public var inUse: Int { normal.inUse + wide.inUse + small.inUse + fittedBlocks }
-  /// The number of blocks in use that were allocated in exactly the requested size.
-  private var fittedBlocks = 0
-
-  /// The number of bytes in use: blocks that buffers hold, and charged bytes.
-  public var bytes: Int {
-    normal.inUse * Buffer.capacity + wide.inUse * Buffer.wideCapacity + small.inUse * Buffer.smallCapacity + fittedBytes
-      + charged
   }
 
   /// True if `count` more bytes fit within `limit`.
   public func hasRoom(for count: Int) -> Bool { bytes <= limit - count }
 
-  /// Counts `count` bytes that are held outside of buffers, until `release`.
-  public func charge(_ count: Int) { charged += count }
+  /// Counts `count` bytes that are held outside of buffers, until `release`: bodies of requests and responses that are
+  /// collected as a whole.
+  public func charge(_ count: Int) { bytes += count }
 
   /// Ends the charge of `count` bytes.
-  public func release(_ count: Int) { charged -= count }
+  public func release(_ count: Int) { bytes -= count }
 
   /// Returns a new buffer with a block.
   public func take() -> Buffer {
@@ -58,15 +45,13 @@ import CLinux
   /// Gives the buffer a normal block if it has no block.
   public func ensureBlock(in buffer: Buffer) {
     guard !buffer.hasBlock else { return }
-    unsafe buffer.attach(normal.pop(), Buffer.capacity)
+    unsafe attach(normal.pop(), Buffer.capacity, to: buffer)
   }
 
-  /// Replaces the block of an empty buffer, if it has one, with a wide one. Does nothing if `limit` does not allow it.
-  public func widen(_ buffer: Buffer) {
-    guard !buffer.isWide, hasRoom(for: Buffer.wideCapacity) else { return }
-    precondition(buffer.isEmpty, "a block that holds something is not exchanged")
-    giveBack(buffer)
-    unsafe buffer.attach(wide.pop(), Buffer.wideCapacity)
+  private func attach(_ block: UnsafeMutableRawPointer, _ capacity: Int, to buffer: Buffer) {
+    inUse += 1
+    bytes += capacity
+    unsafe buffer.attach(block, capacity)
   }
 
   /// Replaces the block of the buffer with one of exact size, into which `size` bytes can be received, and keeps the
@@ -74,12 +59,10 @@ import CLinux
   public func enlarge(_ buffer: Buffer, toReceive size: Int) -> Bool {
     let needed = max(size, buffer.count) + Buffer.slack
     // The size of a block tells to which stack it belongs, so no block of exact size may have the size of another kind.
-    let capacity = needed > Buffer.wideCapacity ? needed : Buffer.wideCapacity + 1
+    let capacity = needed > Buffer.capacity ? needed : Buffer.capacity + 1
     guard hasRoom(for: capacity) else { return false }
-    fittedBytes += capacity
-    fittedBlocks += 1
     let next = Buffer()
-    unsafe next.attach(Buffer.Block.allocateFitted(capacity), capacity)
+    unsafe attach(Buffer.Block.allocateFitted(capacity), capacity, to: next)
     move(buffer, to: next)
     return true
   }
@@ -90,7 +73,7 @@ import CLinux
     guard buffer.blockSize > Buffer.smallCapacity, buffer.count <= Buffer.smallCapacity else { return }
     if buffer.isEmpty { return wipeAndGiveBack(buffer) }
     let next = Buffer()
-    unsafe next.attach(small.pop(), Buffer.smallCapacity)
+    unsafe attach(small.pop(), Buffer.smallCapacity, to: next)
     move(buffer, to: next)
   }
 
@@ -128,11 +111,9 @@ import CLinux
 
   private func attachBlock(to buffer: Buffer, for needed: Int, isExact: Bool) {
     if needed <= Buffer.smallCapacity {
-      unsafe buffer.attach(small.pop(), Buffer.smallCapacity)
+      unsafe attach(small.pop(), Buffer.smallCapacity, to: buffer)
     } else if isExact, needed < Buffer.capacity {
-      fittedBytes += needed
-      fittedBlocks += 1
-      unsafe buffer.attach(Buffer.Block.allocateFitted(needed), needed)
+      unsafe attach(Buffer.Block.allocateFitted(needed), needed, to: buffer)
     } else {
       ensureBlock(in: buffer)
     }
@@ -143,15 +124,13 @@ import CLinux
     guard buffer.hasBlock else { return }
     let size = buffer.blockSize
     let block = unsafe buffer.detachBlock()
+    inUse -= 1
+    bytes -= size
     switch size {
     case Buffer.capacity: unsafe normal.push(block)
-    case Buffer.wideCapacity: unsafe wide.push(block)
     case Buffer.smallCapacity: unsafe small.push(block)
-    default:
-      fittedBytes -= size
-      fittedBlocks -= 1
-      // Sound: the buffer had the only reference and no longer has it.
-      unsafe block.deallocate()
+    // Sound: the buffer had the only reference and no longer has it.
+    default: unsafe Buffer.Block.deallocate(block, size)
     }
   }
 
@@ -162,42 +141,42 @@ import CLinux
   }
 }
 
-/// Blocks of one size.
+/// The free blocks of one size.
 @safe private struct BlockStack {
   private let capacity: Int
-  /// The maximum number of free blocks that keep their memory. The memory of further free blocks, which are left after
-  /// a burst, is returned to the system.
-  private let retainedLimit: Int
-  private var free: [UnsafeMutableRawPointer] = unsafe []
-  /// Free blocks whose memory was returned to the system; only their addresses are kept. If these blocks were
-  /// deallocated, the allocator would have holes between smaller, longer-lived allocations. Each later burst would fill
-  /// other parts of these holes, until every part of them uses memory.
-  private var withoutMemory: [UnsafeMutableRawPointer] = unsafe []
-  /// The number of blocks that buffers hold.
-  private(set) var inUse = 0
+  /// The maximum number of free blocks.
+  private let limit: Int
+  /// The free block that was returned last; `nil` without one. The first word of a free block is the address of the next
+  /// one.
+  private var first: UnsafeMutableRawPointer?
+  private var count = 0
 
   init(_ capacity: Int, keep: Int) {
     self.capacity = capacity
-    retainedLimit = keep
+    limit = keep
+    unsafe first = nil
   }
 
   mutating func pop() -> UnsafeMutableRawPointer {
-    inUse += 1
-    return unsafe free.popLast() ?? withoutMemory.popLast() ?? Buffer.Block.allocate(capacity)
+    guard let block = unsafe first else { return unsafe Buffer.Block.allocate(capacity) }
+    // Sound: `push` wrote the address, and nothing else uses a free block.
+    unsafe first = block.load(as: UnsafeMutableRawPointer?.self)
+    count -= 1
+    return unsafe block
   }
 
   mutating func push(_ block: UnsafeMutableRawPointer) {
-    inUse -= 1
-    if unsafe free.count < retainedLimit {
-      unsafe free.append(block)
-    } else {
-      unsafe Buffer.Block.discard(block, capacity)
-      unsafe withoutMemory.append(block)
-    }
+    guard count < limit else { return unsafe Buffer.Block.deallocate(block, capacity) }
+    unsafe block.storeBytes(of: first, as: UnsafeMutableRawPointer?.self)
+    unsafe first = block
+    count += 1
   }
 
   mutating func deallocate() {
-    while let block = unsafe free.popLast() ?? withoutMemory.popLast() { unsafe block.deallocate() }
+    while let block = unsafe first {
+      unsafe first = block.load(as: UnsafeMutableRawPointer?.self)
+      unsafe Buffer.Block.deallocate(block, capacity)
+    }
   }
 }
 
@@ -207,19 +186,21 @@ extension Buffer {
     // The address in a buffer without a block. Never read or written, because the bounds of such a buffer are empty.
     nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
 
+    /// Normal blocks are pages of the system. If the allocator had them, they would leave holes between smaller,
+    /// longer-lived allocations after each burst, and each later burst would make other parts of these holes resident.
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
-      // Page-aligned, so that whole pages of it can be discarded.
-      UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
+      guard capacity == Buffer.capacity else { return unsafe allocateFitted(capacity) }
+      guard let block = unsafe cl_map_pages(capacity) else { fatalError("no memory for a buffer") }
+      return unsafe block
+    }
+
+    static func deallocate(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
+      // Sound: only `allocate` makes blocks of this size.
+      if capacity == Buffer.capacity { unsafe cl_unmap_pages(block, capacity) } else { unsafe block.deallocate() }
     }
 
     static func allocateFitted(_ capacity: Int) -> UnsafeMutableRawPointer {
       UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
-    }
-
-    /// Returns the memory of the block to the system and keeps its addresses reserved. Sound: the content of the pages
-    /// is lost, but no code reads the content of a block after the block was returned to its pool.
-    static func discard(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
-      unsafe cl_discard(block, capacity)
     }
   }
 }

@@ -11,8 +11,8 @@ public protocol RecordLayer: AnyObject {
   /// Like `Socket.receive(into:)`. An end that the peer did not announce is a failure, because the data may be
   /// truncated.
   func receive(into buffer: Buffer, _ socket: Socket) -> Transfer
-  /// Sends at most `count` bytes of the buffer and consumes those that were sent. `more` is as for `Socket.send`.
-  func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer
+  /// Sends at most `count` bytes of the buffer and consumes those that were sent.
+  func send(_ buffer: Buffer, upTo count: Int, _ socket: Socket) -> Transfer
   /// Returns the operations that become possible when the kernel reports `bits`.
   func readiness(after bits: Readiness) -> Readiness
   /// Returns true if there is data to receive, or an end; also processes messages of the layer itself.

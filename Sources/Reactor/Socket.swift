@@ -20,12 +20,8 @@ import CLinux
   /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
   /// this flag a truncated message would look complete.
   var hasFailed = false
-  /// True if the last send was made with `more`, so that the kernel may hold bytes back.
-  private var mayHoldBackBytes = false
   /// The total number of bytes sent without a layer.
   var written = 0
-  /// The number of bytes that a layer sends at once: one TLS record.
-  private static let recordSize = 16 * 1024
   package let poller: Poller
   /// The TLS layer, once its handshake is done; `nil` for plaintext.
   public private(set) var layer: (any RecordLayer)?
@@ -140,23 +136,13 @@ import CLinux
   }
 
   /// Sends at most `count` bytes of the buffer and consumes those that the kernel accepted.
-  ///
-  /// - Parameter more: true if more bytes follow at once. The kernel may then hold these bytes back, to send fewer and
-  ///   larger packets, until a send without `more` or until `push`. Without `more`, a body that is sent in parts of 16
-  ///   KiB takes a fifth more processor time.
-  public func send(_ buffer: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
+  public func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
     // The kernel reads `count` bytes from memory, even if the buffer holds fewer.
     precondition(count >= 0 && count <= buffer.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(buffer, count) }
-    if let layer {
-      let more = more || count > Socket.recordSize
-      let result = unlessBroken(layer.send(buffer, upTo: count, more: more, self))
-      if case .moved = result { mayHoldBackBytes = more }
-      return result
-    }
-    let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count, more) }
+    if let layer { return unlessBroken(layer.send(buffer, upTo: count, self)) }
+    let sent = unsafe buffer.withReadable { bytes in unsafe cl_send(descriptor, bytes, count) }
     guard sent >= 0 else { return handleSendError(sent) }
-    mayHoldBackBytes = more
     written += Int(sent)
     if sent < count { readiness.remove(.writable) }
     buffer.consume(Int(sent))
@@ -165,16 +151,15 @@ import CLinux
 
   /// Sends the bytes of `head` and then at most `count` bytes of `body`, and consumes the bytes sent. Without a layer,
   /// a TCP socket sends both in one system call.
-  public func send(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool = false) -> Transfer {
+  public func send(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
     precondition(count >= 0 && count <= body.count, "a send of more than the buffer holds")
     if isAborted || descriptor < 0 { return sendToStream(head, then: body, count) }
-    if layer != nil { return sendJoined(head, then: body, upTo: count, more: more) }
+    if layer != nil { return sendJoined(head, then: body, upTo: count) }
     let headCount = head.count
     let sent = unsafe head.withReadable { first in
-      unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count, more) }
+      unsafe body.withReadable { second in unsafe cl_send2(descriptor, first, headCount, second, count) }
     }
     guard sent >= 0 else { return handleSendError(sent) }
-    mayHoldBackBytes = more
     written += Int(sent)
     if sent < headCount + count { readiness.remove(.writable) }
     head.consume(min(Int(sent), headCount))
@@ -184,13 +169,13 @@ import CLinux
 
   /// Copies the head, and as much of the body as fits, into one buffer and sends that: a TLS record is built from
   /// contiguous memory, and copying costs less than a separate record for a short head.
-  private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int, more: Bool) -> Transfer {
+  private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
     let headCount = head.count
     let joined = poller.buffers.take()
     defer { poller.buffers.wipeAndGiveBack(joined) }
     joined.append(from: head, offset: 0, count: headCount)
     joined.append(from: body, offset: 0, count: min(count, joined.room))
-    let result = send(joined, upTo: joined.count, more: more)
+    let result = send(joined, upTo: joined.count)
     if case .moved(let sent) = result {
       head.consume(min(sent, headCount))
       if sent > headCount { body.consume(sent - headCount) }
@@ -219,14 +204,6 @@ import CLinux
   func unlessBroken(_ result: Transfer) -> Transfer {
     guard case .wouldBlock = result, readiness.contains(.broken) else { return result }
     return markBroken(by: .reset)
-  }
-
-  /// Makes the kernel send the bytes that it holds back after a send with `more`, because the next bytes do not follow
-  /// yet.
-  public func push() {
-    guard mayHoldBackBytes else { return }
-    mayHoldBackBytes = false
-    if descriptor >= 0 { _ = cl_push(descriptor) }
   }
 
   /// Ends the sending side. A TCP socket still receives. A stream discards the bytes that still arrive.

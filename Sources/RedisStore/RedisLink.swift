@@ -47,7 +47,7 @@ final class RedisLink {
         sending.append(output, in: consumed..<consumed + count)
         consumed += count
       }
-      switch socket.send(sending, upTo: sending.count, more: consumed < output.count) {
+      switch socket.send(sending, upTo: sending.count) {
       case .moved: continue
       case .wouldBlock:
         // Limits the memory if commands are always appended before the socket has accepted the earlier ones, so that

@@ -24,8 +24,6 @@ public import Reactor
   private(set) var budget = RecordBudget()
   /// Called once when the peer has sent too many records without application data.
   public var floodHandler: (() -> Void)?
-  /// True during a call of `send` after which the caller will send more bytes (`MSG_MORE`).
-  private(set) var sendsMore = false
   /// The total number of bytes that the socket has accepted, including the handshake and the overhead of records.
   public internal(set) var written = 0
   private var readWantsWrite = false
@@ -178,9 +176,8 @@ public import Reactor
     }
   }
 
-  /// Encrypts and sends at most `count` bytes of the buffer, and removes the sent bytes from the buffer. `more` is true
-  /// if the caller will send further bytes.
-  public func send(_ buffer: Buffer, upTo count: Int, more: Bool, _ socket: Socket) -> Transfer {
+  /// Encrypts and sends at most `count` bytes of the buffer, and removes the sent bytes from the buffer.
+  public func send(_ buffer: Buffer, upTo count: Int, _ socket: Socket) -> Transfer {
     guard !isBroken, !hasAnnouncedEnd else { return .failed(.reset) }
     guard count > 0 else { return .wouldBlock }
     if pendingWrite.count > 0,
@@ -190,8 +187,6 @@ public import Reactor
       return fail(socket)
     }
     TLSLibrary.clearErrors()
-    sendsMore = more
-    defer { sendsMore = false }
     let sent = unsafe buffer.withReadable { bytes in
       // `count` is within the bytes of the buffer, as for a plaintext send.
       unsafe SSL_write(connection, bytes, Int32(clamping: count))

@@ -70,7 +70,7 @@ enum TLSTransport {
     // Sound: OpenSSL calls this only within a function of the layer, so the layer exists.
     unsafe BIO_clear_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     let sent = unsafe Unmanaged<TLSLayer>.fromOpaque(data)._withUnsafeGuaranteedRef { layer in
-      let sent = unsafe cl_send(layer.descriptor, bytes, Int(count), layer.sendsMore)
+      let sent = unsafe cl_send(layer.descriptor, bytes, Int(count))
       if sent > 0 { layer.written += Int(sent) }
       return sent
     }

@@ -82,25 +82,20 @@ struct BufferTests {
     #expect(pool.inUse == 2)
   }
 
-  @Test("A wide block has room for two reads, counts as such and is released to its own kind")
-  func wide() {
+  @Test("A shrunk buffer keeps its content in a small block, or has no block without content, until it is restored")
+  func shrunk() {
     let pool = BufferPool()
-    let (a, b) = (pool.take(), Buffer())
-    pool.widen(a)
-    pool.widen(a)  // is already wide
-    pool.widen(b)
-    #expect(a.isWide && a.receiveRoom == 2 * Buffer.readSize && a.room == a.receiveRoom + Buffer.slack)
-    #expect(pool.inUse == 2 && pool.bytes == 2 * (2 * Buffer.readSize + Buffer.slack))
-    a.append([UInt8](repeating: 1, count: 2 * Buffer.readSize))
-    #expect(a.receiveRoom == 0)
-    let block = BufferTests.block(of: a)
-    pool.giveBack(a)
-    pool.ensureBlock(in: a)
-    #expect(!a.isWide && a.isEmpty && BufferTests.block(of: a) != block && a.room == Buffer.capacity)
-    pool.widen(a)
-    #expect(BufferTests.block(of: a) == block)
-    pool.wipeAndGiveBack(a)
-    pool.giveBack(b)
+    let (a, b, c) = (pool.take(), pool.take(), pool.take())
+    a.append("xabc")
+    a.consume(1)
+    c.append([UInt8](repeating: 1, count: Buffer.readSize))
+    for buffer in [a, b, c] { pool.shrink(buffer) }
+    #expect(text(a) == "abc" && a.blockSize == 2_048 && !b.hasBlock && c.count == Buffer.readSize)
+    #expect(pool.inUse == 2 && pool.bytes == 2_048 + Buffer.capacity)
+    for buffer in [a, b, c] { pool.restore(buffer) }
+    #expect(text(a) == "abc" && a.receiveRoom == Buffer.readSize - 3 && b.receiveRoom == Buffer.readSize)
+    #expect(pool.inUse == 3 && pool.bytes == 3 * Buffer.capacity)
+    for buffer in [a, b, c] { pool.giveBack(buffer) }
     #expect(pool.inUse == 0 && pool.bytes == 0)
   }
 
@@ -129,9 +124,10 @@ struct BufferTests {
     let again = pool.take()
     #expect(BufferTests.block(of: again) == block)
     let left = unsafe again.withReadable { bytes in
-      (0..<6).map { unsafe bytes.load(fromByteOffset: $0, as: UInt8.self) }
+      (0..<20).map { unsafe bytes.load(fromByteOffset: $0, as: UInt8.self) }
     }
-    #expect(left == [0, 0, 0, 0, 0, 0])
+    // The first word of a free block is the address of the next one: there is none.
+    #expect(left == [UInt8](repeating: 0, count: 20))
   }
 
   /// The address of the buffer's block.

@@ -20,32 +20,6 @@ struct WaiterTests {
     }
   }
 
-  @Test("Bytes that are sent with more to follow are held until a push or the next send")
-  func heldBack() async throws {
-    try await OnWorker.run { worker in
-      let poller = worker.poller
-      let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
-      let (client, server) = try await poller.pair(on: worker, listener)
-      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
-      let began = SystemClock.monotonicNanoseconds()
-      given.append("abc")
-      #expect(client.send(given, upTo: 3, more: true) == .moved(3))
-      let early = server.receive(into: taken)
-      // The kernel holds bytes for 200 ms at most.
-      #expect(early == .wouldBlock || SystemClock.monotonicNanoseconds() - began > 150_000_000)
-      client.push()
-      if early == .wouldBlock { #expect(server.receive(into: taken) == .moved(3)) }
-      given.append("de")
-      #expect(client.send(given, upTo: 1, more: true) == .moved(1))
-      #expect(client.send(given) == .moved(1))
-      while taken.count < 5 { guard case .moved = server.receive(into: taken) else { break } }
-      #expect(taken.bytes(from: 0, count: taken.count) == Array("abcde".utf8))
-      client.close()
-      server.close()
-      for buffer in [given, taken] { poller.buffers.giveBack(buffer) }
-    }
-  }
-
   @Test("A wait for two sockets ends with either")
   func either() async throws {
     try await OnWorker.run { worker in

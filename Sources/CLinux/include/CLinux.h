@@ -106,14 +106,10 @@ int64_t cl_peek(int32_t fd, void *_Nonnull bytes, size_t count);
 int64_t cl_unacknowledged(int32_t fd);
 /// Returns true for a Unix-domain socket.
 bool cl_is_unix_socket(int32_t fd);
-/// Sends bytes. If `more` is true, the kernel may hold them back until a send with `more` false, or until cl_push.
-int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count, bool more);
+int64_t cl_send(int32_t fd, const void *_Nonnull bytes, size_t count);
 /// Like cl_send, for two blocks in one system call.
 int64_t cl_send2(
-  int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count,
-  bool more);
-/// Sends the bytes that the kernel holds back.
-int32_t cl_push(int32_t fd);
+  int32_t fd, const void *_Nonnull first, size_t first_count, const void *_Nonnull second, size_t second_count);
 int32_t cl_shutdown_write(int32_t fd);
 void cl_close(int32_t fd);
 
@@ -152,8 +148,10 @@ void cl_release_memory(void);
 void cl_map_large_blocks(void);
 /// Gives the calling thread the lowest priority (nice 19).
 void cl_lower_priority(void);
-/// Returns the pages that lie completely within the block to the system. Their content is lost.
-void cl_discard(void *_Nonnull block, size_t count);
+/// Returns memory of whole pages, filled with zeros; NULL if there is none.
+void *_Nullable cl_map_pages(size_t count);
+/// Returns the memory of cl_map_pages to the system.
+void cl_unmap_pages(void *_Nonnull pages, size_t count);
 /// Blocks TERM, INT, HUP and USR1 in the calling thread and in the threads that it starts later. Returns a descriptor
 /// from which these signals can be read.
 int32_t cl_signal_descriptor(void);
