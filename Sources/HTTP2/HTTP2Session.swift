@@ -60,7 +60,7 @@ public import Time
   /// The size of a small block in bytes.
   private static let smallBlockSize = 2 * 1024
   /// The maximum number of spare stream objects. Most connections never have more concurrent streams than this.
-  private static let spareLimit = 16
+  public static let spareLimit = 16
 
   /// Creates a session and queues its SETTINGS frame; `nil` if there is no memory left.
   public init?(_ limits: HTTP2Limits, _ buffers: BufferPool) {
@@ -128,11 +128,18 @@ public import Time
     }
   }
 
-  /// Keeps the object of a closed stream, which the caller no longer uses, for a new stream.
-  public func recycle(_ stream: HTTP2Stream) {
+  /// Keeps the object of a closed stream, which the caller no longer uses, for a new stream. Returns false if the object
+  /// is not kept.
+  public func recycle(_ stream: HTTP2Stream) -> Bool {
     // The object of a stream that `takeChangedStreams` has not reported yet must not be reused.
-    guard stream.isClosed, !stream.state.hasChanged, spareStreams.count < HTTP2Session.spareLimit else { return }
+    guard stream.isClosed, !stream.state.hasChanged, spareStreams.count < HTTP2Session.spareLimit else { return false }
     spareStreams.append(stream)
+    return true
+  }
+
+  /// Releases the objects that are kept for new streams.
+  public func dropSpareStreams() {
+    spareStreams = []
   }
 
   // MARK: Receiving
@@ -182,7 +189,8 @@ public import Time
   ///
   /// - the request began, more bytes of it arrived, or it ended
   /// - nghttp2 took bytes of the response, or the whole response was sent before the end of the request
-  /// - the stream was refused or closed
+  /// - the stream was refused or closed; a stream whose request is not complete is reported only if the caller has data
+  ///   about its object (`HTTP2Stream.callerIndex`)
   public func takeChangedStreams(_ body: (HTTP2Stream) -> Void) {
     guard !changedStreams.isEmpty else { return }
     var index = 0
@@ -295,7 +303,8 @@ public import Time
     responseMemory -= stream.outbound.blockSize
     dropRequest(stream)
     stream.release()
-    if stream.state.isReportable { recordChange(of: stream) }
+    // The caller of a reused object has to know that the object is released.
+    if stream.state.isReportable || stream.callerIndex >= 0 { recordChange(of: stream) }
   }
 
   /// Releases the buffered responses, because the connection has ended.

@@ -3,8 +3,8 @@ import Reactor
 /// One request and its response, with the buffered parts of their bodies.
 ///
 /// The session fills and empties the buffers; `HTTP2Session.read` returns the request in HTTP/1.1 form. The session
-/// reuses the object for a later stream. So all data of a stream, except its number and its buffers, is in `State`,
-/// which `begin` replaces.
+/// reuses the object for a later stream. So all data of a stream, except its number, its buffers and `callerIndex`, is in
+/// `State`, which `begin` replaces.
 public final class HTTP2Stream {
   struct State {
     // The request.
@@ -31,7 +31,7 @@ public final class HTTP2Stream {
     /// True if the client has sent the whole request.
     var requestEnded = false
     /// True if `takeChangedStreams` reports the request, because its field section is complete and not malformed. If
-    /// false, `takeChangedStreams` does not report the end of the stream either.
+    /// false, `takeChangedStreams` does not report the end of a new stream object either.
     var isReportable = false
     /// True if `takeChangedStreams` has yet to report an event of the stream.
     var hasChanged = false
@@ -55,8 +55,6 @@ public final class HTTP2Stream {
     var isClosed = false
     /// The index among the open streams of the session; -1 if the stream is not open.
     var openIndex = -1
-    /// See `HTTP2Stream.callerIndex`.
-    var callerIndex = -1
   }
 
   /// The stream number.
@@ -95,11 +93,8 @@ public final class HTTP2Stream {
   /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
   /// The index under which the caller of the session keeps its own data about the stream; -1 if the caller has none.
-  /// The session does not use this index.
-  public var callerIndex: Int {
-    get { state.callerIndex }
-    set { state.callerIndex = newValue }
-  }
+  /// The session does not use this index. It is kept when the object is reused, so that the caller reuses its data, too.
+  public var callerIndex = -1
 
   /// True if the caller has written the whole response.
   public var isResponseComplete: Bool { state.isResponding && state.responseEnded }

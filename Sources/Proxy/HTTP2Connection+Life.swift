@@ -101,7 +101,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   func breakStreams() {
-    for transport in transports { transport.abandon() }
+    for transport in transports where transport.isInUse { transport.abandon() }
   }
 
   func end() {

@@ -3,12 +3,9 @@ import HTTP2
 import Reactor
 import Telemetry
 
-/// The streams of a connection. Each has a transport (`HTTP2StreamTransport`) and a task that serves it. Transports and
-/// tasks are kept for later streams.
+/// The streams of a connection. Each has a transport (`HTTP2StreamTransport`) and a task that serves it
+/// (`HTTP2StreamServer`). Both stay with the object of the stream, which the session reuses for a later stream.
 extension HTTP2Connection {
-  /// The maximum number of spare tasks, and of spare transports. Most connections have no more concurrent streams.
-  private static let spareLimit = 16
-
   /// The deadline for a client to accept more of a response.
   var progressDeadline: Deadline { poller.deadline(after: configuration.bodyTimeout) }
 
@@ -18,21 +15,22 @@ extension HTTP2Connection {
   /// Passes the changes of streams to their transports, and begins new streams.
   func dispatch(_ session: HTTP2Session) {
     session.takeChangedStreams { stream in
-      // The index is that of the stream's transport, or -1 if the stream has none.
-      if stream.callerIndex >= 0 {
-        let transport = transports[stream.callerIndex]
+      // The index is that of the stream's transport, or -1 if the object of the stream is new.
+      let transport = stream.callerIndex >= 0 ? transports[stream.callerIndex] : nil
+      if let transport, transport.isInUse {
         transport.update()
         if stream.isClosed, transport.socket == nil {
-          remove(transport)
+          end(transport)
           streamsWithoutTask -= 1
         }
-      } else if stream.isRefused {
-        worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)
-      } else if !stream.isClosed {
+      } else if stream.isClosed || stream.isRefused {
+        if stream.isRefused { worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0) }
+        if let transport { remove(transport) }
+      } else {
         begin(stream, session)
       }
     }
-    if transports.isEmpty {
+    if streams == 0 {
       // The idle deadline is not set again after the final GOAWAY was queued: the connection then stays open only until
       // the remaining output is sent.
       if deadlines.idle == nil, !isShutDown { deadlines.idle = poller.deadline(after: configuration.idleTimeout) }
@@ -47,46 +45,45 @@ extension HTTP2Connection {
     // stream that the client has already closed.
     guard streamTasks < session.limits.concurrentStreams else {
       worker.metrics.recordLimit(.concurrentStreams)
+      if stream.callerIndex >= 0 { remove(transports[stream.callerIndex]) }
       return session.reset(stream, .refusedStream)
     }
-    let transport: HTTP2StreamTransport
-    if let spare = spareTransports.popLast() {
-      transport = spare
-      transport.begin(stream)
-    } else {
-      transport = HTTP2StreamTransport(stream, self, session)
+    if stream.callerIndex < 0 {
+      stream.callerIndex = transports.count
+      transports.append(HTTP2StreamTransport(stream, self, session))
     }
-    stream.callerIndex = transports.count
-    transports.append(transport)
+    streams += 1
     streamTasks += 1
     requests += 1
     worker.metrics.http2StreamOpened()
     worker.memoryWatch.checkMemory()
-    let refusal: ProxyFailure? =
-      stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil
-    if let server = spareServers.popLast() {
-      server.begin(transport, refusal)
-      server.wake()
-    } else {
-      let server = HTTP2StreamServer(self)
-      server.begin(transport, refusal)
-      poller.start(server)
-    }
+    transports[stream.callerIndex].begin(
+      refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)
   }
 
   /// Records that no task serves the stream of `transport` any more.
   func served(_ transport: HTTP2StreamTransport) {
     streamTasks -= 1
     if transport.stream.isClosed || life == .ended {
-      remove(transport)
+      end(transport)
     } else {
       streamsWithoutTask += 1
+      // The stream may stay open as long as its client gives no credit. Only a few tasks wait for this.
+      if streamsWithoutTask > HTTP2Session.spareLimit { transport.dismissTask() }
     }
     wake()
   }
 
-  /// Removes the transport of a finished stream.
+  /// Ends the use of the transport, whose stream is finished. Keeps it if the session keeps the object of the stream.
+  private func end(_ transport: HTTP2StreamTransport) {
+    guard transport.isInUse else { return }
+    transport.isInUse = false
+    streams -= 1
+    guard life != .ended, let session, session.recycle(transport.stream) else { return remove(transport) }
+  }
+
   private func remove(_ transport: HTTP2StreamTransport) {
+    transport.dismissTask()
     let position = transport.stream.callerIndex
     guard position >= 0, let last = transports.popLast() else { return }
     transport.stream.callerIndex = -1
@@ -94,29 +91,17 @@ extension HTTP2Connection {
       transports[position] = last
       last.stream.callerIndex = position
     }
-    guard life != .ended, let session, spareTransports.count < HTTP2Connection.spareLimit else { return }
-    session.recycle(transport.stream)
-    spareTransports.append(transport)
   }
 
   /// Removes the streams that no task serves, because the connection has ended. `served` removes the others when their
   /// tasks have finished.
   func removeUnserved() {
-    transports.removeAll { $0.socket == nil }
-    for (index, transport) in transports.enumerated() { transport.stream.callerIndex = index }
+    for transport in transports where transport.hasNoTask { end(transport) }
   }
 
-  /// Keeps the task, which has served its stream, so that it can serve another stream. Returns false if the task must
-  /// end.
-  func keepSpare(_ server: HTTP2StreamServer) -> Bool {
-    guard life != .ended, life != .parked, spareServers.count < HTTP2Connection.spareLimit else { return false }
-    spareServers.append(server)
-    return true
-  }
-
-  /// Ends the spare tasks and releases the spare objects, which refer to this connection.
+  /// Releases the spare objects, which refer to this connection, and ends their tasks.
   func dismissSpares() {
-    while let server = spareServers.popLast() { server.wake() }
-    spareTransports = []
+    session?.dropSpareStreams()
+    for transport in transports where !transport.isInUse { remove(transport) }
   }
 }

@@ -11,7 +11,8 @@ import Time
 /// the same code as an HTTP/1.1 connection, over an `HTTP2StreamTransport`. The task of this object moves bytes between
 /// socket and session. It waits for the socket; a stream that has data to send wakes it, so that the output of several
 /// streams in a turn is sent in one system call. Without streams the connection parks, as an HTTP/1.1 connection does.
-/// Objects and tasks of streams are reused for later streams of this connection, never for another connection.
+/// The session keeps the objects of closed streams for later streams of this connection. The transport and the task of a
+/// stream stay with its object, so they are reused together with it, and never for another connection.
 final class HTTP2Connection: Activity {
   enum Life {
     /// The task of the connection runs, or waits for an event.
@@ -55,11 +56,11 @@ final class HTTP2Connection: Activity {
   let waiter: Waiter
   let input: Buffer
   let output = Buffer()
-  /// One transport (`HTTP2StreamTransport`) per stream, in no particular order. `HTTP2Stream.callerIndex` is the index.
+  /// The transports of streams, in no particular order: those of open streams, and spare ones. `HTTP2Stream.callerIndex`
+  /// is the index.
   var transports: [HTTP2StreamTransport] = []
-  var spareTransports: [HTTP2StreamTransport] = []
-  /// Tasks that wait for a new stream.
-  var spareServers: [HTTP2StreamServer] = []
+  /// The number of transports that are in use.
+  var streams = 0
   /// The number of tasks that serve a stream.
   var streamTasks = 0
   /// The number of streams that no task serves any more and that are not closed: the response is not sent completely,
@@ -156,7 +157,7 @@ final class HTTP2Connection: Activity {
     }
     announceEnd(session)
     let isSent = try flush(session)
-    if isSent, session.hasEnded || isShutDown && transports.isEmpty && !session.wantsToSend { return .close }
+    if isSent, session.hasEnded || isShutDown && streams == 0 && !session.wantsToSend { return .close }
     if moved >= HTTP2Connection.yieldAfter {
       moved = 0
       return .yield
@@ -169,7 +170,7 @@ final class HTTP2Connection: Activity {
       case .failed: throw .broken
       }
     }
-    let isIdle = isSent && transports.isEmpty && !session.awaitsFields && !isEnding
+    let isIdle = isSent && streams == 0 && !session.awaitsFields && !isEnding
     return isIdle && life == .aboutToPark ? .park : .wait
   }
 
@@ -250,7 +251,7 @@ final class HTTP2Connection: Activity {
   private func wait(_ session: HTTP2Session) async throws(HTTP2Failure) {
     deadlines.update(awaitsFields: session.awaitsFields, until: poller.deadline(after: configuration.headerTimeout))
     let wake: Wake
-    if transports.isEmpty, !meter.isRunning, !deadlines.awaitsFields, !isEnding {
+    if streams == 0, !meter.isRunning, !deadlines.awaitsFields, !isEnding {
       let parkTime = poller.deadline(after: HTTP2Connection.parkDelay)
       wake = await waiter.waitIdle(socket, until: min(parkTime, deadlines.idle ?? parkTime))
       life = wake == .park || wake == .timedOut ? .aboutToPark : .active
@@ -272,7 +273,7 @@ final class HTTP2Connection: Activity {
     var next = deadlines.first
     if case .announced(let deadline) = shutdown { next = min(next, deadline) }
     if streamsWithoutTask > 0 {
-      for transport in transports where transport.socket == nil { next = min(next, transport.deadline) }
+      for transport in transports where transport.hasNoTask { next = min(next, transport.deadline) }
     }
     return next
   }
@@ -289,7 +290,7 @@ final class HTTP2Connection: Activity {
       session.shutDown()
       shutdown = .final
     }
-    for transport in transports where transport.socket == nil && transport.deadline.hasPassed(at: poller.now) {
+    for transport in transports where transport.hasNoTask && transport.deadline.hasPassed(at: poller.now) {
       transport.clearDeadline()
       if !transport.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
       // A server may end its reading of a request with NO_ERROR after the complete response (RFC 9113, section 8.1).

@@ -6,14 +6,18 @@ import Reactor
 /// as a head and a body from this socket, and the bytes that it sends become HEADERS and DATA frames.
 ///
 /// Both directions use the same parsers as HTTP/1.1, so each message has a single interpretation. The head of a passing
-/// response is already parsed and is rewritten into fields directly (`respond`). A connection reuses the object for a
-/// later stream: `begin` resets everything that belongs to one stream.
+/// response is already parsed and is rewritten into fields directly (`respond`). The object stays with that of its stream,
+/// which is reused for a later stream: `begin` resets everything that belongs to one stream.
 final class HTTP2StreamTransport: StreamTransport {
-  private(set) var stream: HTTP2Stream
+  let stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
-  /// The socket of the task that serves the stream; `nil` once no task serves it.
+  /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`.
+  private var server: HTTP2StreamServer?
+  /// The socket of the task while it serves the stream.
   private(set) var socket: Socket?
+  /// True from the start of a stream to its end.
+  var isInUse = false
   /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
   /// The deadline of a stream that no task serves any more: for the client to accept more of the response, or to
@@ -37,21 +41,35 @@ final class HTTP2StreamTransport: StreamTransport {
     self.session = session
   }
 
-  /// Prepares the object for another stream.
-  func begin(_ stream: HTTP2Stream) {
-    self.stream = stream
+  /// True if the stream is open although no task serves it any more.
+  var hasNoTask: Bool { isInUse && socket == nil }
+
+  /// Begins to serve the stream.
+  ///
+  /// - Parameter refusal: The reason to refuse the request before it is read, if any.
+  func begin(refusal: ProxyFailure?) {
+    isInUse = true
     body = nil
     deadline = .never
     outboundBytesAtDeadline = 0
     awaitsRequestEnd = false
     isAbandoned = false
+    if let server {
+      socket = server.begin(refusal, for: self)
+    } else {
+      let server = HTTP2StreamServer(connection)
+      self.server = server
+      socket = server.begin(refusal, for: self)
+      connection.poller.start(server)
+    }
+    socket?.open(self)
+    socket?.signal([.readable, .writable])
   }
 
-  /// Connects the stream to `socket`, which is closed or new.
-  func open(_ socket: Socket) {
-    socket.open(self)
-    socket.signal([.readable, .writable])
-    self.socket = socket
+  /// Ends the task once it does not serve the stream any more.
+  func dismissTask() {
+    server?.dismiss()
+    server = nil
   }
 
   private var isBroken: Bool { isAbandoned || stream.isClosed || stream.isRefused }

@@ -17,6 +17,8 @@ struct StreamReuseTests {
     fixture.session.stopReading(stream)
     stream.callerIndex = 7
     let fresh = HTTP2Stream(3, fixture.buffers)
+    // The caller reuses its data together with the object.
+    fresh.callerIndex = 7
     #expect(String(describing: stream.state) != String(describing: fresh.state))
     stream.begin(3)
     #expect(String(describing: stream.state) == String(describing: fresh.state))
@@ -39,7 +41,7 @@ struct StreamReuseTests {
     #expect(first.isClosed)
     fixture.receive(.get(3))
     #expect(fixture.streams[3] !== first)
-    fixture.session.recycle(first)
+    #expect(fixture.session.recycle(first))
     fixture.receive(.get(5, "/five"))
     #expect(fixture.streams[5] === first)
     #expect(fixture.text(5)?.hasPrefix("GET /five HTTP/1.1\r\n") == true)
@@ -50,7 +52,7 @@ struct StreamReuseTests {
     let fixture = try SessionFixture()
     fixture.receive(.get(1))
     let first = try #require(fixture.streams[1])
-    fixture.session.recycle(first)
+    #expect(!fixture.session.recycle(first))
     fixture.receive(.get(3))
     #expect(fixture.streams[3] !== first)
   }
