@@ -11,6 +11,7 @@ from latency import FACTOR, UNNOTICED, normal, percentile
 
 UPLOADS = 900
 ADDRESS = "192.0.2.1"  # the address of the senders, in the header of the PROXY protocol
+BALANCER = "127.0.0.2"  # the address of the load balancer that passes their connections on
 LENGTH = 15_000  # announced bytes, which fit into the request buffer
 SENT = (100, 14_000)  # bytes that are sent, alternately
 MEMORY = 32  # MiB of buffers; 900 requests with three blocks each would need 47
@@ -35,7 +36,7 @@ class Gateway(stage.Gateway):
     def __init__(self, *arguments, **options):
         self.balanced_port = peers.free_port()
         listener = f"    - {{ address: \"127.0.0.1:{self.balanced_port}\", proxy_protocol: true }}\n"
-        super().__init__(*arguments, gateway="  trusted_proxies: [127.0.0.1]", **options)
+        super().__init__(*arguments, gateway=f"  trusted_proxies: [{BALANCER}]", **options)
         self.listener = listener
 
     def write_policy(self):
@@ -48,7 +49,8 @@ class Gateway(stage.Gateway):
 
 
 def begin(gateway, sent):
-    connection = socket.create_connection(("127.0.0.1", gateway.balanced_port), timeout=WAIT)
+    connection = socket.create_connection(
+        ("127.0.0.1", gateway.balanced_port), timeout=WAIT, source_address=(BALANCER, 0))
     head = (f"PROXY TCP4 {ADDRESS} 127.0.0.1 4000 80\r\n"
             f"POST /half HTTP/1.1\r\nHost: {gateway.host}\r\nContent-Length: {LENGTH}\r\n\r\n")
     connection.sendall(head.encode() + b"x" * sent)
