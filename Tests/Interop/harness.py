@@ -19,10 +19,13 @@ START = 20  # seconds for a server or the gateway to listen
 
 
 class Server:
-    """A legacy server. Its kind is the name of its preset, of its program and of its environment."""
+    """A legacy server. Its kind is the name of its preset, of its program and of its environment, and `session` that of
+    its session cookie."""
 
-    def __init__(self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None):
-        self.name, self.authentication, self.secret = name, authentication, secret
+    def __init__(
+        self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None, session="session"
+    ):
+        self.name, self.authentication, self.secret, self.session = name, authentication, secret, session
         self.authorize, self.token = authorize, token
         self.kind = kind or name
         self.program = HERE / "servers" / (self.kind.replace("-", "_") + "_server.py")
@@ -31,7 +34,9 @@ class Server:
 SERVERS = [
     Server("authlib", "basic", "legacy-secret_of.the~server"),
     Server("flask-oauthlib", "post", "legacy secret/+&%"),
-    Server("django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/"),
+    Server(
+        "django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/", session="sessionid"
+    ),
 ]
 # The first server again, as an OpenID provider with a discovery document.
 OPENID_SERVER = Server("authlib-openid", "basic", SERVERS[0].secret, kind="authlib")
@@ -130,10 +135,10 @@ def listening(port, process):
     return False
 
 
-def start_server(server, redirect, folder, *arguments):
+def start_server(server, redirect, folder, *arguments, log=None):
     process = Process(
         [environment(server.kind), str(server.program), redirect, *arguments],
-        folder / f"{server.name}.log",
+        folder / f"{log or server.name}.log",
         stdout=subprocess.PIPE,
         env=quiet_environment(),
     )

@@ -15,10 +15,10 @@ class Client:
 class Endpoints:
     """The addresses of a server, or of the gateway in front of it."""
 
-    def __init__(self, server, base, issuer=None):
+    def __init__(self, server, base, issuer=None, resource=None):
         self.base, self.issuer = base, issuer or base
         self.authorize, self.token = base + server.authorize, base + server.token
-        self.device_authorization, self.resource = base + "/device_authorization", base + "/api/me"
+        self.device_authorization, self.resource = base + "/device_authorization", resource or base + "/api/me"
 
 
 PRIVATE_USE = "com.example.app:/cb"
