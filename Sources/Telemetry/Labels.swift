@@ -111,9 +111,14 @@ public struct FindingLabels: Hashable, Sendable, Comparable {
   ///   of all other details is not limited.
   init(client: String, finding: String) {
     self.client = client
-    let parts = finding.split(separator: ":", maxSplits: 1)
-    self.finding = parts.first.map(String.init) ?? ""
-    rule = self.finding == "would-reject" ? parts.dropFirst().first.map(String.init) ?? "" : ""
+    // Search by bytes: this runs for each request with a finding, and a search by characters takes ten times as long.
+    guard let colon = finding.utf8.firstIndex(of: UInt8(ascii: ":")) else {
+      self.finding = finding
+      rule = ""
+      return
+    }
+    self.finding = String(finding[..<colon])
+    rule = self.finding == "would-reject" ? String(finding[finding.utf8.index(after: colon)...]) : ""
   }
 
   /// Orders by client, finding and rule, so that the lines of the metrics always have the same order.
