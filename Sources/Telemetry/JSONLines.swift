@@ -85,14 +85,10 @@ struct JSONLines: Sendable {
 
   /// Returns true if all characters are ASCII and need no escape. This is so for nearly all values.
   private static func isPlain(_ text: Span<UInt8>) -> Bool {
-    var needsEscape: UInt8 = 0
-    var index = 0
-    while index < text.count {
-      let byte = text[index]
-      needsEscape |= byte < 0x20 || byte >= 0x7f || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? 1 : 0
-      index &+= 1
+    !text.containsAny { bytes in
+      bytes.controlPositions | bytes & 0x8080_8080_8080_8080 | bytes.approximatePositions(of: UInt8(ascii: "\""))
+        | bytes.approximatePositions(of: UInt8(ascii: "\\"))
     }
-    return needsEscape == 0
   }
 
   /// Appends a `\u` escape. The caller passes only code points up to U+FFFF.

@@ -33,14 +33,15 @@ public struct RequestDetails: Sendable {
 
   /// Appends the members that are set.
   func write(to lines: inout JSONLines) {
-    let texts = [
-      ("redirect_uri", redirectURI), ("response_type", responseType), ("grant", grant),
-      ("client_authentication", clientAuthentication), ("pkce", pkce), ("scope", scope), ("flow", flow),
-      ("code", codeDigest),
-    ]
-    for (name, text) in texts {
-      if let text { lines.appendMember(name, RequestDetails.cut(text)) }
-    }
+    // A list of the members would be allocated, and each text retained, for every line.
+    if let redirectURI { lines.appendMember("redirect_uri", RequestDetails.cut(redirectURI)) }
+    if let responseType { lines.appendMember("response_type", RequestDetails.cut(responseType)) }
+    if let grant { lines.appendMember("grant", RequestDetails.cut(grant)) }
+    if let clientAuthentication { lines.appendMember("client_authentication", clientAuthentication) }
+    if let pkce { lines.appendMember("pkce", pkce) }
+    if let scope { lines.appendMember("scope", RequestDetails.cut(scope)) }
+    if let flow { lines.appendMember("flow", flow) }
+    if let codeDigest { lines.appendMember("code", codeDigest) }
     if let isLinked { lines.appendMember("linked", isLinked) }
   }
 
