@@ -22,15 +22,37 @@ enum ResponseEncoder {
     bytes += strictTransport
     for field in headers.fields {
       if !strictTransport.isEmpty, field.name.isEqualIgnoringCase(to: "strict-transport-security") { continue }
-      guard !field.name.isEmpty, isSafe(field.name), isSafe(field.value) else { return nil }
+      guard !field.name.isEmpty, isSafe(field.name) else { return nil }
       bytes.append(field.name)
       bytes.append(0x3a)
       bytes.append(0x20)
-      FieldText.encode(field.value, onto: &bytes)
+      guard append(value: field.value, to: &bytes) else { return nil }
       bytes.append(0x0d)
       bytes.append(0x0a)
     }
     return bytes
+  }
+
+  /// Appends the value of a field. Returns false if it contains a control character.
+  private static func append(value: String, to bytes: inout [UInt8]) -> Bool {
+    let text = value.utf8.span
+    // Nearly all values are ASCII without control characters. One pass over the bytes detects this.
+    guard text.containsAny(at: { $0.controlPositions | $0 & 0x8080_8080_8080_8080 }) else {
+      bytes.append(copying: text)
+      return true
+    }
+    guard isSafe(value) else { return false }
+    FieldText.encode(value, onto: &bytes)
+    return true
+  }
+
+  /// The status lines with the phrases of `ReasonPhrase`, by status.
+  private static let statusLines = (0...599).map { Array("HTTP/1.1 \($0) \(ReasonPhrase.of($0))\r\n".utf8) }
+
+  /// Returns the status line of a response that the gateway creates.
+  static func statusLine(_ status: Int) -> [UInt8] {
+    statusLines.indices.contains(status)
+      ? statusLines[status] : Array("HTTP/1.1 \(status) \(ReasonPhrase.of(status))\r\n".utf8)
   }
 
   /// Returns the status line, with the upstream's reason phrase if there is one; `nil` if the phrase cannot be encoded.
@@ -47,13 +69,8 @@ enum ResponseEncoder {
   /// True if the text contains no control character except tabs.
   static func isSafe(_ text: String) -> Bool {
     let bytes = text.utf8.span
-    var forbidden: UInt8 = 0
-    var index = 0
-    while index < bytes.count {
-      let byte = bytes[index]
-      forbidden |= byte < 0x20 && byte != 0x09 || byte == 0x7f ? 1 : 0
-      index &+= 1
-    }
-    return forbidden == 0
+    guard bytes.containsAny(at: \.controlPositions) else { return true }
+    for index in bytes.indices where bytes[index].isControl && bytes[index] != .tab { return false }
+    return true
   }
 }

@@ -23,7 +23,7 @@ extension ServerConnection {
       buffer.append(fields)
       if !response.headers.contains("Date") { buffer.append(worker.dateLine) }
     } else {
-      buffer.append("HTTP/1.1 \(response.status) \(ReasonPhrase.of(response.status))\r\n")
+      buffer.append(ResponseEncoder.statusLine(response.status))
       buffer.append(worker.dateLine)
       buffer.append(fields)
     }
