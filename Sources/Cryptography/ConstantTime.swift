@@ -12,7 +12,15 @@ public func constantTimeEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 
 /// Returns true if two texts have the same UTF-8 bytes, in a time that depends only on their lengths.
 public func constantTimeEqual(_ left: String, _ right: String) -> Bool {
-  constantTimeEqual(Array(left.utf8), Array(right.utf8))
+  let (left, right) = (left.utf8.span, right.utf8.span)
+  guard left.count == right.count else { return false }
+  return unsafe left.withUnsafeBufferPointer { left in
+    unsafe right.withUnsafeBufferPointer { right in
+      // Both buffers hold `left.count` bytes. An empty one may have no address.
+      guard let first = left.baseAddress, let second = right.baseAddress else { return left.isEmpty }
+      return unsafe CRYPTO_memcmp(first, second, left.count) == 0
+    }
+  }
 }
 
 /// Overwrites the bytes of an array with zeros and then empties the array. The compiler does not optimise this away.

@@ -2,17 +2,22 @@ internal import COpenSSL
 internal import Synchronization
 
 /// Returns the SHA-256 digest of `bytes` (FIPS 180-4): 32 bytes.
-public func sha256(_ bytes: [UInt8]) -> [UInt8] {
+public func sha256(_ bytes: [UInt8]) -> [UInt8] { sha256(bytes.span) }
+
+/// Returns the SHA-256 digest of `bytes` (FIPS 180-4): 32 bytes.
+public func sha256(_ bytes: Span<UInt8>) -> [UInt8] {
   // The output has room for the 32 bytes that SHA-256 writes. OpenSSL keeps no pointer after the call.
-  let digest = unsafe [UInt8](filling: 32) { output, count in
-    guard let context = unsafe SHA256Context.take() else { return }
-    defer { unsafe SHA256Context.giveBack(context) }
-    var length: UInt32 = 0
-    guard unsafe EVP_DigestInit_ex2(context, Algorithms.sha256, nil) == 1,
-      unsafe EVP_DigestUpdate(context, bytes, bytes.count) == 1,
-      unsafe EVP_DigestFinal_ex(context, output.baseAddress, &length) == 1
-    else { return }
-    count = Int(length)
+  let digest = unsafe bytes.withUnsafeBufferPointer { bytes in
+    unsafe [UInt8](filling: 32) { output, count in
+      guard let context = unsafe SHA256Context.take() else { return }
+      defer { unsafe SHA256Context.giveBack(context) }
+      var length: UInt32 = 0
+      guard unsafe EVP_DigestInit_ex2(context, Algorithms.sha256, nil) == 1,
+        unsafe EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1,
+        unsafe EVP_DigestFinal_ex(context, output.baseAddress, &length) == 1
+      else { return }
+      count = Int(length)
+    }
   }
   precondition(digest.count == 32, "SHA-256 failed: out of memory")
   return digest

@@ -34,7 +34,7 @@ public struct CodeChallenge: Hashable, Sendable {
     let verifier = verifier.secret.reveal()
     return switch method {
     case .plain: constantTimeEqual(verifier, text)
-    case .s256: constantTimeEqual(Base64URL.encode(sha256(Array(verifier.utf8))), text)
+    case .s256: constantTimeEqual(Base64URL.encode(sha256(verifier.utf8.span)), text)
     }
   }
 }

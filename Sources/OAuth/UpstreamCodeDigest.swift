@@ -18,9 +18,10 @@ public struct UpstreamCodeDigest: Hashable, Sendable {
 
   /// Computes the identifier of a code.
   public init(of code: Secret) {
-    var text = Array(code.reveal().utf8)
-    defer { wipe(&text) }
-    bytes = Array(sha256(text).prefix(TransactionID.byteCount))
+    let text = code.reveal()
+    var digest = sha256(text.utf8.span)
+    digest.removeLast(digest.count - TransactionID.byteCount)
+    bytes = digest
   }
 }
 
