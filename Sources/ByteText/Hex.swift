@@ -1,13 +1,23 @@
 /// Hexadecimal digits in lower case. (RFC 4648, section 8, uses upper case.)
 public enum Hex {
   /// Returns two lower-case digits for each byte.
-  public static func encode(_ bytes: [UInt8]) -> String {
-    let bytes = bytes.span
-    return String(asciiCount: bytes.count * 2) { output in
+  public static func encode(_ bytes: [UInt8]) -> String { encode(bytes.span) }
+
+  /// Returns two lower-case digits for each byte.
+  public static func encode(_ bytes: Span<UInt8>) -> String {
+    String(asciiCount: bytes.count * 2) { output in
       for index in 0..<bytes.count {
         output[index * 2] = digit(bytes[index] >> 4)
         output[index * 2 + 1] = digit(bytes[index] & 15)
       }
+    }
+  }
+
+  /// Appends two lower-case digits for each byte.
+  public static func encode(_ bytes: Span<UInt8>, onto text: inout [UInt8]) {
+    for index in bytes.indices {
+      text.append(digit(bytes[index] >> 4))
+      text.append(digit(bytes[index] & 15))
     }
   }
 

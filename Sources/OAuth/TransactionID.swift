@@ -32,15 +32,14 @@ public struct TransactionID: Hashable, Sendable, CustomStringConvertible {
   /// identifiers even if the upstream issues the same short code again, and two codes of one transaction begin
   /// different logins. The first half is that of the transaction, so that both have the same ``flow``.
   public init(ofLoginWith code: UpstreamCodeDigest, in transaction: TransactionID) {
-    let half = TransactionID.byteCount / 2
-    bytes =
-      transaction.bytes.prefix(half)
-      + zip(code.bytes, transaction.bytes).dropFirst(half).map { $0 ^ $1 }
+    var bytes = transaction.bytes
+    for index in TransactionID.byteCount / 2..<TransactionID.byteCount { bytes[index] ^= code.bytes[index] }
+    self.bytes = bytes
   }
 
   /// The id that a transaction and the logins that begin in it have in common: the first half, in lower-case
   /// hexadecimal.
-  public var flow: String { Hex.encode(Array(bytes.prefix(TransactionID.byteCount / 2))) }
+  public var flow: String { Hex.encode(bytes.span.extracting(0..<TransactionID.byteCount / 2)) }
 
   /// The identifier in lower-case hexadecimal.
   public var description: String {

@@ -1,5 +1,4 @@
 internal import ByteText
-import Cryptography
 
 /// Creates request ids. All lines of the decision log about the same request have the same id.
 ///
@@ -7,9 +6,8 @@ import Cryptography
 /// the number of requests. An id is computed only when a line is logged. Every other request costs only the increment
 /// of the sequence number. The hash need not be cryptographic, because no protection depends on the ids.
 struct RequestIDGenerator: Sendable {
-  private static let secretLength = 16
-
-  private let secret = randomBytes(RequestIDGenerator.secretLength)
+  /// Two random words.
+  private let secret = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 
   /// Returns the id of a request: 128 bits in base64url.
   ///
@@ -32,7 +30,8 @@ struct RequestIDGenerator: Sendable {
     // The standard library seeds `Hasher` at random in each process, unless the environment variable
     // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
     var keyed = Hasher()
-    keyed.combine(secret)
+    keyed.combine(secret.0)
+    keyed.combine(secret.1)
     keyed.combine(worker)
     keyed.combine(number)
     for index in indices {

@@ -13,7 +13,7 @@ struct TraceContext {
   let state: String?
 
   /// The id of the whole trace: 32 lower-case hexadecimal digits.
-  var traceID: String { String(parent.utf8.dropFirst(3).prefix(32)) ?? "" }
+  var traceID: String { String(validating: parent.utf8.span.extracting(3..<35)) ?? "" }
 
   private static let maximumStateLength = 512
   private static let versionZeroLength = 55
@@ -36,7 +36,14 @@ struct TraceContext {
     // Ids of zeros are invalid (sections 3.2.2.3 and 3.2.2.4).
     bytes[15] |= 1
     bytes[23] |= 1
-    parent = "00-\(Hex.encode(Array(bytes[0..<16])))-\(Hex.encode(Array(bytes[16..<24])))-01"
+    var text: [UInt8] = []
+    text.reserveCapacity(TraceContext.versionZeroLength)
+    text.append("00-")
+    Hex.encode(bytes.span.extracting(0..<16), onto: &text)
+    text.append(.dash)
+    Hex.encode(bytes.span.extracting(16..<24), onto: &text)
+    text.append("-01")
+    parent = String(decoding: text, as: UTF8.self)
     state = nil
   }
 
