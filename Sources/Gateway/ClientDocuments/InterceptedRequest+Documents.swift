@@ -16,7 +16,7 @@ extension InterceptedRequest {
   /// Returns the URL if the id is one of a document that the policy permits, and the policy does not list the id as a
   /// client.
   func documentURL(_ id: String) -> ClientDocumentURL? {
-    guard policy.clients[ClientID(id)] == nil else { return nil }
+    guard listedClient(id) == nil else { return nil }
     return policy.clientDocuments?.url(id)
   }
 

@@ -26,6 +26,8 @@ final class InterceptedRequest {
   private(set) var recordedClient: Client?
   /// The client of the last look-up of an unlisted id; the client is `nil` if the id belongs to none.
   private var lastUnlisted: (id: String, client: Client?)?
+  /// The client of the last look-up of an id that the policy lists. One request looks for the same id about ten times.
+  private var lastListed: Client?
   /// The metadata document of the client, if the `client_id` is the URL of one and its content is known.
   var document: ClientDocumentInUse? {
     didSet { lastUnlisted = nil }
@@ -48,10 +50,18 @@ final class InterceptedRequest {
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
   func session() -> BrowserSession? { gateway.snapshot.cookie.session(of: request, gateway.sealer) }
 
+  /// Returns the client with this id that the policy lists; `nil` if it lists none.
+  func listedClient(_ id: String) -> Client? {
+    if let lastListed, lastListed.id.rawValue == id { return lastListed }
+    guard let client = policy.clients[ClientID(id)] else { return nil }
+    lastListed = client
+    return client
+  }
+
   /// Returns the client with this id that the policy does not list; `nil` if there is none, or if the policy lists the
   /// id. All decisions on a request get the client from here.
   func unlistedClient(_ id: String?) -> Client? {
-    guard let id, policy.clients[ClientID(id)] == nil else { return nil }
+    guard let id, listedClient(id) == nil else { return nil }
     if let lastUnlisted, lastUnlisted.id == id { return lastUnlisted.client }
     let client = gateway.registeredClient(id) ?? documentClient(id)
     lastUnlisted = (id, client)
@@ -71,14 +81,14 @@ final class InterceptedRequest {
 
   /// Returns the client with this id, whether the policy lists it or not.
   func client(_ id: ClientID) -> Client? {
-    policy.client(id, unlisted: unlistedClient(id.rawValue))
+    listedClient(id.rawValue) ?? policy.client(id, unlisted: unlistedClient(id.rawValue))
   }
 
   /// Records the client of the request.
   func recordClient(_ client: Client) {
     recordedClient = client
     // The metrics have a series for each configured client. Unlisted clients have none, because anyone can make one.
-    trail.clientIsConfigured = policy.clients[client.id] != nil
+    trail.clientIsConfigured = listedClient(client.id.rawValue) != nil
     if trail.clientIsConfigured { trail.client = client.id.rawValue }
     trail.mode = client.mode.rawValue
   }
@@ -116,7 +126,7 @@ final class InterceptedRequest {
   /// does not list is charged as its network alone: such ids cost nothing, so one network could otherwise fill a share
   /// of the store with many of them.
   func storeHolder(for id: ClientID?) -> StoreHolder {
-    let listed = id.flatMap { policy.clients[$0]?.id }
+    let listed = id.flatMap { listedClient($0.rawValue)?.id }
     return StoreHolder(
       client: listed, address: request.peer.address, isLoopback: request.peer.isLoopback,
       isUnlisted: id != nil && listed == nil)
@@ -127,7 +137,8 @@ final class InterceptedRequest {
   ///
   /// - Parameter keepingBodyFields: True to keep the fields that describe the body.
   func forwardedHeaders(keepingBodyFields: Bool) -> Headers {
-    var headers = Headers(capacity: request.headers.fields.count)
+    // The id of the request and the two fields of its trace are added.
+    var headers = Headers(capacity: request.headers.fields.count + 3)
     for field in request.headers.fields where !InterceptedRequest.omittedFields.contains(field.name) {
       if InterceptedRequest.bodyFields.contains(field.name) {
         if keepingBodyFields { headers.append(field.name, field.value) }
