@@ -43,23 +43,19 @@ public struct AuthorizationResponse: Sendable, Equatable {
   ///
   /// The query of the redirect URI is kept (RFC 6749, section 3.1.2).
   public var location: String? {
-    let encoded = FormEncoding.serialise(parameters)
     switch mode {
     case .formPost: return nil
-    case .fragment: return redirectURI.text + "#" + encoded
+    case .fragment: return FormEncoding.serialise(parameters, to: redirectURI.text + "#")
     case .query:
-      var location = redirectURI.text
-      // Reserve room for `?` or `&` in front of the parameters and for `#_` after them, so that the text grows once.
-      location.reserveCapacity(location.utf8.count + encoded.utf8.count + 3)
-      if let query = redirectURI.query {
-        if !query.isEmpty, !query.hasSuffix("&") { location += "&" }
-      } else {
-        location += "?"
-      }
-      location += encoded
-      if endsInFragment { location += "#_" }
-      return location
+      let location = FormEncoding.serialise(parameters, to: redirectURI.text + querySeparator)
+      return endsInFragment ? location + "#_" : location
     }
+  }
+
+  /// The text between the redirect URI and the parameters.
+  private var querySeparator: String {
+    guard let query = redirectURI.query else { return "?" }
+    return query.isEmpty || query.hasSuffix("&") ? "" : "&"
   }
 }
 

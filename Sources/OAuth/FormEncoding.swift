@@ -43,23 +43,31 @@ public enum FormEncoding {
 
   /// Encodes entries as `name=value` pairs, separated by ampersands.
   ///
-  /// - Parameter last: An additional entry at the end.
+  /// - Parameters:
+  ///   - last: An additional entry at the end.
+  ///   - prefix: A text to which the pairs are appended, such as an address with its question mark.
   public static func serialise(
-    _ entries: [FormParameters.Entry], appending last: FormParameters.Entry? = nil
+    _ entries: [FormParameters.Entry], appending last: FormParameters.Entry? = nil, to prefix: String = ""
   ) -> String {
     let entries = entries.span
     var encoded: [UInt8] = []
     // An escape needs two additional bytes. 32 bytes are enough for the few escapes of a redirect URI.
-    var size = 32 + (last.map { $0.name.utf8.count + $0.value.utf8.count + 2 } ?? 0)
+    var size = 32 + prefix.utf8.count + (last.map { $0.name.utf8.count + $0.value.utf8.count + 2 } ?? 0)
     for index in entries.indices { size += entries[index].name.utf8.count + entries[index].value.utf8.count + 2 }
     encoded.reserveCapacity(size)
-    for index in entries.indices { append(entries[index], to: &encoded) }
-    if let last { append(last, to: &encoded) }
+    encoded.append(prefix)
+    for index in entries.indices {
+      if index > 0 { encoded.append(UInt8(ascii: "&")) }
+      append(entries[index], to: &encoded)
+    }
+    if let last {
+      if !entries.isEmpty { encoded.append(UInt8(ascii: "&")) }
+      append(last, to: &encoded)
+    }
     return String(decoding: encoded, as: UTF8.self)
   }
 
   private static func append(_ entry: FormParameters.Entry, to encoded: inout [UInt8]) {
-    if !encoded.isEmpty { encoded.append(UInt8(ascii: "&")) }
     // The names of known parameters need no escapes.
     if let parameter = entry.parameter { encoded.append(parameter.text) } else { append(entry.name, to: &encoded) }
     encoded.append(UInt8(ascii: "="))
@@ -85,17 +93,20 @@ public enum FormEncoding {
     let bytes = text.utf8.span
     // Nearly all names and values need no escape, in particular sealed values.
     if isUnreserved(bytes) { return encoded.append(copying: bytes) }
+    // The start of the unreserved characters that have not been copied yet.
+    var start = 0
     var index = 0
     while index < bytes.count {
       let byte = bytes[index]
-      if byte.isUnreserved {
-        encoded.append(byte)
-      } else {
+      if !byte.isUnreserved {
+        encoded.append(copying: bytes.extracting(start..<index))
         encoded.append(UInt8(ascii: "%"))
         encoded.append(UInt8(hexadecimalDigit: byte >> 4))
         encoded.append(UInt8(hexadecimalDigit: byte & 15))
+        start = index &+ 1
       }
       index &+= 1
     }
+    encoded.append(copying: bytes.extracting(start...))
   }
 }

@@ -127,13 +127,14 @@ public final class AuthorizationPermit: Sendable {
   ///   - state: The value of `state` for the upstream.
   ///   - challenge: The challenge of the gateway; `nil` if the upstream does not support PKCE. The challenge of the
   ///     client is never sent upstream.
-  public func upstreamQuery(state: String, challenge: CodeChallenge? = nil) -> String {
+  ///   - prefix: The text in front of the query in the result.
+  public func upstreamQuery(state: String, challenge: CodeChallenge? = nil, after prefix: String = "") -> String {
     var entries = parameters
     if let challenge {
       entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
       entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
     }
-    return FormEncoding.serialise(entries, appending: FormParameters.Entry(.state, state))
+    return FormEncoding.serialise(entries, appending: FormParameters.Entry(.state, state), to: prefix)
   }
 
   /// Returns the content of the sealed state.

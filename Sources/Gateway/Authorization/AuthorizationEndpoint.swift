@@ -185,13 +185,13 @@ struct AuthorizationEndpoint {
   private func forward(_ permit: AuthorizationPermit) async -> Reply {
     let start: TransactionStart
     do throws(StoreError) {
-      start = try await TransactionStart(permit, session, intercepted, id: intercepted.ensureTransactionID())
+      start = try await TransactionStart(
+        permit, session, intercepted, id: intercepted.ensureTransactionID(), path: intercepted.authorizationPath)
     } catch {
       return .response(intercepted.refusal(error, for: permit))
     }
-    let target = intercepted.authorizationPath + "?" + start.query
     let outbound = OutboundRequest(
-      method: intercepted.request.method == "HEAD" ? "HEAD" : "GET", target: target,
+      method: intercepted.request.method == "HEAD" ? "HEAD" : "GET", target: start.target,
       headers: intercepted.forwardedHeaders(keepingBodyFields: false), peer: intercepted.request.peer)
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
@@ -206,7 +206,7 @@ struct AuthorizationEndpoint {
     }
     intercepted.trail.step = .login
     if (200..<300).contains(answer.head.status), intercepted.request.method != "HEAD" {
-      return .response(await redirectToUpstreamRequest(target, start, answer))
+      return .response(await redirectToUpstreamRequest(start, answer))
     }
     let running = RunningTransaction(transaction: start.transaction, state: start.state, isNew: true)
     return await ResponseCompleter(intercepted, session: start.session, running)
@@ -216,10 +216,8 @@ struct AuthorizationEndpoint {
   /// Discards the upstream's login page in `answer`, and redirects the browser to the URL of the request that the
   /// gateway sent upstream. The browser loads the page again from this URL, which contains the sealed state. A form
   /// that posts to the URL of its page then sends the state too, so the post belongs to the transaction.
-  private func redirectToUpstreamRequest(
-    _ target: String, _ start: TransactionStart, _ answer: UpstreamResponse
-  ) async -> Response {
-    var response = intercepted.redirect(to: target)
+  private func redirectToUpstreamRequest(_ start: TransactionStart, _ answer: UpstreamResponse) async -> Response {
+    var response = intercepted.redirect(to: start.target)
     for cookie in intercepted.cookies(of: answer.head) { response.headers.append("Set-Cookie", cookie) }
     response.headers.append("Set-Cookie", start.cookie)
     _ = try? await answer.collect()

@@ -114,9 +114,9 @@ struct ConsentEndpoint {
     _ permit: AuthorizationPermit, _ ticket: ConsentTicket, _ session: BrowserSession
   ) async -> Response {
     do throws(StoreError) {
-      let start = try await TransactionStart(permit, session, intercepted, id: ticket.transaction)
+      let start = try await TransactionStart(permit, session, intercepted, id: ticket.transaction, path: ticket.path)
       intercepted.trail.step = .consent
-      var response = intercepted.redirect(to: ticket.path + "?" + start.query)
+      var response = intercepted.redirect(to: start.target)
       response.headers.append("Set-Cookie", start.cookie)
       return response
     } catch {

@@ -25,11 +25,13 @@ extension InterceptedRequest {
   /// Returns a redirect of the gateway. After a POST its status is 303, so that the browser does not repeat the POST at
   /// the new location (RFC 9700, section 4.12).
   func redirect(to location: String) -> Response {
-    Response(
-      status: request.method == "POST" ? 303 : 302,
-      headers: [
-        "Location": location, "Cache-Control": "no-store", "Pragma": "no-cache", "Referrer-Policy": "no-referrer",
-      ])
+    // Room for these fields, the id of the request and the cookies.
+    var headers = Headers(capacity: 8)
+    headers.append("Location", location)
+    headers.append("Cache-Control", "no-store")
+    headers.append("Pragma", "no-cache")
+    headers.append("Referrer-Policy", "no-referrer")
+    return Response(status: request.method == "POST" ? 303 : 302, headers: headers)
   }
 
   /// Records a refusal and returns the response for the browser. If the redirect URI has been verified and the

@@ -11,8 +11,8 @@ final class TransactionStart {
   let session: BrowserSession
   /// The `state` that the gateway sends upstream: the sealed transaction, or a short handle for it.
   let state: String
-  /// The query of the upstream request.
-  let query: String
+  /// The path and query of the upstream request.
+  let target: String
   /// The `Set-Cookie` value that binds the browser.
   let cookie: String
 
@@ -25,8 +25,10 @@ final class TransactionStart {
   ///   - permit: The permission to send the authorization request upstream.
   ///   - known: The session of the browser; `nil` for a new browser.
   ///   - id: The id of the transaction, which earlier log lines of the sign-in may already have.
+  ///   - path: The path of the upstream request.
   init(
-    _ permit: AuthorizationPermit, _ known: BrowserSession?, _ intercepted: InterceptedRequest, id: TransactionID
+    _ permit: AuthorizationPermit, _ known: BrowserSession?, _ intercepted: InterceptedRequest, id: TransactionID,
+    path: String
   ) async throws(StoreError) {
     let now = intercepted.now
     let expiry = now + AuthorizationEndpoint.transactionLifetime
@@ -38,7 +40,7 @@ final class TransactionStart {
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier,
       document: intercepted.documentToSeal(for: permit), registration: intercepted.registrationToSeal(for: permit))
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
-    query = permit.upstreamQuery(state: state, challenge: verifier?.challenge)
+    target = permit.upstreamQuery(state: state, challenge: verifier?.challenge, after: path + "?")
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)
     intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: transaction.browserSecretHash)
   }

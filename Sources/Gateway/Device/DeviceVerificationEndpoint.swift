@@ -133,8 +133,9 @@ struct DeviceVerificationEndpoint {
       return refuse(.grantNotAllowed)
     }
     do throws(StoreError) {
-      let start = try await TransactionStart(permit, session, intercepted, id: id)
-      var response = intercepted.redirect(to: intercepted.authorizationPath + "?" + start.query)
+      let start = try await TransactionStart(
+        permit, session, intercepted, id: id, path: intercepted.authorizationPath)
+      var response = intercepted.redirect(to: start.target)
       response.headers.append("Set-Cookie", start.cookie)
       return response
     } catch {
