@@ -33,7 +33,11 @@ enum RedirectResolution: Sendable {
   private static func resolve(_ text: String, client: Client) -> RedirectResolution {
     let requested: RedirectURI
     do {
-      requested = try RedirectURI(parsing: text)
+      if let registered = client.registeredURI(equalTo: text) {
+        requested = registered
+      } else {
+        requested = try RedirectURI(parsing: text)
+      }
     } catch {
       return .refused(.redirectURISyntax, .redirectURI(error))
     }
@@ -80,6 +84,12 @@ extension Client {
     case .portless: [.loopbackPort, .omittedLocalhostPort]
     case .anyPort: [.loopbackPort, .localhostPort]
     }
+  }
+
+  /// Returns the registered redirect URI with the same bytes as `text`; `nil` if there is none. It is the value that
+  /// parsing `text` returns, and most requests have such a URI.
+  public func registeredURI(equalTo text: String) -> RedirectURI? {
+    self.redirectURIs.first { $0.text.utf8.span.isEqual(to: text.utf8.span) }
   }
 
   /// True if the URI matches a registered one, except for the permitted differences.

@@ -1,4 +1,6 @@
+import Enforcement
 import OAuth
+import Policy
 import Telemetry
 
 extension RequestDetails {
@@ -21,10 +23,14 @@ extension RequestDetails {
 
   /// Describes a token request.
   ///
-  /// - Parameter authentication: The client authentication; `nil` if it is malformed or missing.
-  init(token parameters: FormParameters, _ authentication: ClientAuthentication?) {
+  /// - Parameters:
+  ///   - authentication: The client authentication; `nil` if it is malformed or missing.
+  ///   - client: The client of the request; `nil` if it is unknown.
+  init(token parameters: FormParameters, _ authentication: ClientAuthentication?, _ client: Client? = nil) {
     self.init()
-    redirectURI = parameters[.redirectURI].map(RequestDetails.logged)
+    redirectURI = parameters[.redirectURI].map {
+      client?.registeredURI(equalTo: $0)?.address ?? RequestDetails.logged($0)
+    }
     scope = parameters[.scope]
     setAuthentication(authentication)
     if parameters[.grantType] == GrantType.authorizationCode.rawValue {

@@ -32,7 +32,7 @@ struct TokenEndpoint {
       request, policy: intercepted.policy, holdsSealedValue: holdsSealedValue, unlisted: unlisted)
     intercepted.trail.record(outcome)
     // Of a request that passes, `recordObserved(_:)` records more.
-    intercepted.trail.details = RequestDetails(token: request.parameters, authentication)
+    intercepted.trail.details = RequestDetails(token: request.parameters, authentication, intercepted.recordedClient)
     switch outcome.decision {
     case .reject(let refusal):
       if refusal.rejection == .clientAuthenticationFailed { intercepted.countFailedCredentials(authentication) }
