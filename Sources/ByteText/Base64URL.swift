@@ -33,7 +33,8 @@ public enum Base64URL {
   /// length is one more than a multiple of four, or if unused bits of the last character are not zero.
   public static func decode(_ text: String) -> [UInt8]? {
     let input = text.utf8.span
-    let values = values.span
+    // The compiler sees that each byte is an index of this table, and omits the bounds checks.
+    let values = values.span.extracting(0..<256)
     guard input.count % 4 != 1 else { return nil }
     let completeLength = input.count & ~3
     // Valid values are below 0x40 and invalid ones are 0xff, so the bitwise OR of all values is 0xff if any character
@@ -44,10 +45,12 @@ public enum Base64URL {
     var index = 0
     var written = 0
     while index < completeLength {
-      let first = values[Int(input[index])]
-      let second = values[Int(input[index &+ 1])]
-      let third = values[Int(input[index &+ 2])]
-      let fourth = values[Int(input[index &+ 3])]
+      // One bounds check for all four characters.
+      let text = input.extracting(index..<index &+ 4)
+      let first = values[Int(text[0])]
+      let second = values[Int(text[1])]
+      let third = values[Int(text[2])]
+      let fourth = values[Int(text[3])]
       combinedValues |= first | second | third | fourth
       output[written] = first << 2 | second >> 4
       output[written &+ 1] = second << 4 | third >> 2

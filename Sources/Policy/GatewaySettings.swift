@@ -12,7 +12,11 @@ public struct GatewaySettings: Sendable {
   public static let devicePath = "/device"
 
   /// The scheme, host and port at which clients reach the gateway, e.g. `https://id.example.com`.
-  public var origin: Origin
+  public var origin: Origin {
+    didSet { rulesURL = GatewaySettings.rulesURL(at: origin) }
+  }
+  /// The URL of the list of rules, a part of each destination of an authorization response.
+  public private(set) var rulesURL: String
   /// The issuer identifier (RFC 8414, section 2), which is sent as `iss` (RFC 9207). It may have a path.
   public var issuer: String
   /// The addresses on which the gateway accepts connections from clients. There is at least one.
@@ -94,14 +98,14 @@ public struct GatewaySettings: Sendable {
   /// Creates settings. Properties that are not arguments have their defaults.
   public init(origin: Origin, issuer: String, listeners: [ListenerSettings], admin: SocketAddress?, replicas: Int = 1) {
     self.origin = origin
+    rulesURL = GatewaySettings.rulesURL(at: origin)
     self.issuer = issuer
     self.listeners = listeners
     self.admin = admin
     self.replicas = replicas
   }
 
-  /// The URL of the list of rules.
-  public var rulesURL: String { origin.description + GatewaySettings.rulesPath }
+  private static func rulesURL(at origin: Origin) -> String { origin.description + rulesPath }
 
   /// The maximum time of a drain, including `drainDelay`. Default: 30 s after the delay.
   public var drainTimeout: Milliseconds { configuredDrainTimeout ?? drainDelay + 30_000 }

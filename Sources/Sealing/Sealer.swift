@@ -43,6 +43,8 @@ public final class Sealer {
   private let extractedKeys: [(id: KeyID, hkdf: HKDFSHA256)]
   /// The extracted key of the key that seals.
   let sealingHKDF: HKDFSHA256
+  /// The beginning of each envelope that is sealed: version, magic bytes and the id of the key that seals.
+  private let sealedPrefix: [UInt8]
   /// The associated data of the last value, without the data of its binding. It is reused for the next value: only the
   /// key id and the purpose differ.
   var associatedDataPrefix: [UInt8]
@@ -62,6 +64,7 @@ public final class Sealer {
     extractedKeys = keyRing.keys.filter { $0.state != .retired }.map { ($0.id, HKDFSHA256(key: $0.secret)) }
     sealingHKDF = Sealer.extractedKey(keyRing.sealingKeyID, in: extractedKeys)
     self.random = random
+    sealedPrefix = [Sealer.version] + Sealer.magic + keyRing.sealingKeyID.bytes
     associatedDataPrefix = [Sealer.version] + [UInt8](repeating: 0, count: KeyID.byteCount + 1) + issuer.utf8
   }
 
@@ -77,18 +80,16 @@ public final class Sealer {
 
   /// Seals `payload` with a salt. The same salt must not be used for two payloads.
   func seal(_ payload: [UInt8], for purpose: Purpose, in binding: SealBinding?, salt: [UInt8]) -> String {
-    let key = keyRing.sealingKey
     var messageKey = messageKey(sealingHKDF, purpose, salt.span, binding)
     defer { wipe(&messageKey) }
     var envelope: [UInt8] = []
     envelope.reserveCapacity(Sealer.minimumEnvelopeLength + payload.count)
-    envelope.append(Sealer.version)
-    envelope.append(copying: Sealer.magic.span)
-    envelope.append(copying: key.id.bytes.span)
+    let prefix = sealedPrefix
+    envelope.append(copying: prefix.span)
     envelope.append(copying: salt.span)
     cipher.seal(
       payload, key: messageKey, nonce: salt.span.extracting(Sealer.nonceRange),
-      authenticating: associatedData(key.id, purpose, binding), onto: &envelope)
+      authenticating: associatedData(keyRing.sealingKeyID, purpose, binding), onto: &envelope)
     return Base64URL.encode(envelope)
   }
 
