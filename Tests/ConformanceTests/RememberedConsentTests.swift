@@ -127,6 +127,30 @@ struct RememberedConsentTests {
     }
   }
 
+  @Test("A user who refuses the client on a later page is asked again, and other clients stay remembered")
+  func denied() async throws {
+    let other = "https://web.example.com/cb?x=1"
+    try await afterApproval { gateway, browser in
+      browser.appRedirectURI = other
+      _ = try await gateway.walk(&browser, "w1", other, adjusting: Self.request("read"))
+      browser.appRedirectURI = Self.claimed
+      let target = gateway.authorizationTarget("n1", Self.claimed, adjusting: Self.request("read admin"))
+      guard case .page(let page) = try await browser.open(gateway.front.at(target)) else {
+        Issue.record("no consent page")
+        return
+      }
+      let form = try #require(page.forms.first)
+      let button = try #require(form.buttons.first { $0.value == "deny" })
+      guard case .app(let delivery) = try await browser.submit(form, on: page, button: button) else {
+        Issue.record("the app has no answer")
+        return
+      }
+      #expect(delivery.parameters["error"] == "access_denied")
+      try await expect(page: true, &browser, gateway)
+      try await expect(page: false, &browser, gateway, "w1", other)
+    }
+  }
+
   @Test("A consent ends with its time, and with a policy in which it is shorter, or not asked for in this way")
   func expiry() async throws {
     try await afterApproval { gateway, browser in

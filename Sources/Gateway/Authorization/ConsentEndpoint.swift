@@ -9,9 +9,9 @@ import Time
 
 /// The gateway's own consent page (`I-consent`; RFC 8252, section 8.6).
 ///
-/// The gateway shows the page before it sends a request upstream, unless it remembers the consent (`RememberedConsents`). The form on the page contains the authorization
-/// request, sealed (encrypted and authenticated) and bound to the browser, so the gateway need not store the request.
-/// When the user has decided, all rules run again.
+/// The gateway shows the page before it sends a request upstream, unless it remembers the consent (`RememberedConsents`).
+/// The form on the page contains the authorization request, sealed (encrypted and authenticated) and bound to the browser,
+/// so the gateway need not store the request. When the user has decided, all rules run again.
 struct ConsentEndpoint {
   private static let path = GatewaySettings.ownPath + "consent"
 
@@ -89,13 +89,26 @@ struct ConsentEndpoint {
     }
     intercepted.trail.recordRedirectKind(of: permit.redirectURI)
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
-      return intercepted.respond(with: permit.errorResponse(for: .consentDenied))
+      return deny(permit, session)
     }
     var approving = session
     if let subject = ConsentSubject(permit, intercepted.gateway.snapshot.cookie, intercepted.policy) {
       approving.consents.add(subject, now: intercepted.now)
     }
     return await startTransaction(permit, ticket, approving)
+  }
+
+  /// Answers that the user has refused. Earlier consents for the client are forgotten, so that it does not get a code
+  /// without the page the next time.
+  private func deny(_ permit: AuthorizationPermit, _ session: BrowserSession) -> Response {
+    var response = intercepted.respond(with: permit.errorResponse(for: .consentDenied))
+    var session = session
+    if session.consents.removeAll(for: permit.client.id) {
+      let snapshot = intercepted.gateway.snapshot
+      response.headers.append(
+        "Set-Cookie", snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer))
+    }
+    return response
   }
 
   /// True if a page on the gateway's origin posted the form. A `SameSite=Lax` cookie is sufficient proof, because

@@ -15,7 +15,7 @@ struct ConsentSubject {
   /// The maximum length of a scope, in bytes. With it, the cookie has at most about 3 KiB; browsers accept 4 KiB.
   static let maximumScopeLength = 480
 
-  /// The first 16 bytes of the SHA-256 digest of all parts but the scope.
+  /// The digest of the client id, then that of all parts but the scope.
   let digest: [UInt8]
   /// The scope of the request; `nil` if it has none.
   let scope: Scope?
@@ -37,8 +37,11 @@ struct ConsentSubject {
       client.application.rawValue, client.consent.rawValue,
     ]
     // Each part follows its length, so that no two lists have the same bytes.
-    digest = Array(
-      sha256(parts.flatMap { Array("\($0.utf8.count):\($0)".utf8) }).prefix(RememberedConsents.digestLength))
+    let beginning = RememberedConsents.digest(of: client.id)
+    digest =
+      beginning
+      + sha256(parts.flatMap { Array("\($0.utf8.count):\($0)".utf8) })
+      .prefix(RememberedConsents.digestLength - beginning.count)
   }
 
   /// True if a request with these parameters may continue without the page. With `prompt`, the app or the server asks the
@@ -55,6 +58,7 @@ struct ConsentSubject {
 /// The consents that a user has given on the consent page in this browser. They are a part of the sealed session in the
 /// gateway's only cookie, so neither the upstream nor another site can write or read them (`I-browser`).
 struct RememberedConsents: Sendable {
+  /// 4 bytes for the client, and 12 for the complete subject.
   static let digestLength = 16
   /// The maximum number of consents. A further one replaces the oldest.
   static let maximumCount = 4
@@ -98,6 +102,16 @@ struct RememberedConsents: Sendable {
     entries.removeAll { $0.expiry <= now || $0.digest == subject.digest && $0.scope == subject.scope }
     entries.append(Entry(digest: subject.digest, scope: subject.scope, approval: now, lifetime: subject.lifetime))
     entries.removeFirst(max(0, entries.count - Self.maximumCount))
+  }
+
+  /// Returns the beginning of the digests of all consents for a client.
+  static func digest(of client: ClientID) -> [UInt8] { Array(sha256(Array(client.rawValue.utf8)).prefix(4)) }
+
+  /// Removes all consents for a client, which the user has just refused. Returns true if there was one.
+  mutating func removeAll(for client: ClientID) -> Bool {
+    let (count, digest) = (entries.count, RememberedConsents.digest(of: client))
+    entries.removeAll { $0.digest.starts(with: digest) }
+    return entries.count < count
   }
 
   init(from payload: inout PayloadReader) throws(PayloadError) {
