@@ -127,6 +127,9 @@ public enum PageText: String, Sendable, CaseIterable {
   case rulesSource = "rules.source"
   case rulesAnswer = "rules.answer"
   case rulesAll = "rules.all"
+  case rulesLanguage = "rules.language"
+  case rulesRedirected = "rules.redirected"
+  case rulesNeverRedirected = "rules.never_redirected"
 }
 
 extension PageText {
@@ -146,6 +149,8 @@ extension PageText {
       ["network"]
     case .deviceStartedMinutes:
       ["minutes", "network"]
+    case .rulesRedirected, .rulesNeverRedirected:
+      ["code", "status"]
     default: []
     }
   }

@@ -40,7 +40,7 @@ struct PageLanguageTests {
       (String(repeating: "xx,", count: 20) + "de", nil), ("-", nil), ("d", nil), ("\u{e4}\u{0},de", 1),
     ])
   func choice(_ accepted: String, _ expected: Int?) {
-    #expect(PageCatalogue.preferred(accepted, among: ["en", "de", "pt-BR"]) == expected)
+    #expect(AcceptLanguage.preferred(accepted, among: ["en", "de", "pt-BR"]) == expected)
   }
 
   @Test("Every page exists in German, says so, and has no English words of the gateway")

@@ -23,7 +23,11 @@ struct RulePageTests {
       #expect(html.contains("<dt>How to fix it</dt>") && !html.contains("`"), "\(rejection)")
       #expect(!html.contains("<script"))
     }
+    let german = String(decoding: pages.preferring("de").rule(.redirectURIMismatch).body, as: UTF8.self)
+    #expect(german.contains("<dt>Abhilfe</dt>") && german.contains("Status 400, nie als Weiterleitung"))
+    #expect(german.contains("Die Regeln sind auf Englisch beschrieben") && !german.contains("never a redirect"))
     let list = String(decoding: pages.ruleList().body, as: UTF8.self)
+    #expect(!list.contains("described in English"))
     #expect(list.contains("href=\"/.proofgate/rules/pkce-required\""))
   }
 

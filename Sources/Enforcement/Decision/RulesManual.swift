@@ -36,7 +36,7 @@ public enum RulesManual {
   }
 
   /// The error code and the way in which it reaches the client.
-  public static func answer(of rejection: Rejection) -> String {
+  private static func answer(of rejection: Rejection) -> String {
     rejection.mayRedirect
       ? "`\(rejection.errorCode.rawValue)`, by redirect where the redirect URI is verified, else status \(rejection.status)"
       : "`\(rejection.errorCode.rawValue)`, status \(rejection.status), never a redirect"

@@ -2,6 +2,7 @@ import HTTP
 import Markup
 import OAuth
 import Policy
+import Proxy
 
 /// The texts of the pages, in the language of the page. All texts and values are escaped.
 extension Pages {
@@ -9,7 +10,7 @@ extension Pages {
   ///
   /// - Parameter acceptLanguage: The text of the `Accept-Language` fields.
   func preferring(_ acceptLanguage: String) -> Pages {
-    guard let index = PageCatalogue.preferred(acceptLanguage, among: catalogues.map(\.language)) else { return self }
+    guard let index = AcceptLanguage.preferred(acceptLanguage, among: catalogues.map(\.language)) else { return self }
     var pages = self
     pages.catalogue = catalogues[index]
     return pages
@@ -17,14 +18,7 @@ extension Pages {
 
   /// Returns a text, with markup in place of its placeholders.
   func text(_ key: PageText, _ values: [String: HTML] = [:]) -> HTML {
-    var pieces: [HTML] = []
-    var rest = catalogue.text(key)[...]
-    while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
-      pieces.append("\(String(rest[..<open]))")
-      if let value = values[String(rest[rest.index(after: open)..<close])] { pieces.append(value) }
-      rest = rest[rest.index(after: close)...]
-    }
-    return "\(pieces)\(String(rest))"
+    HTML(template: catalogue.text(key), values)
   }
 
   /// Returns a text, with other texts in place of its placeholders.
