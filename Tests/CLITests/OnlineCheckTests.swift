@@ -37,7 +37,10 @@ struct OnlineCheckTests {
       port = try #require(Int(line.filter(\.isNumber)))
     }
 
-    deinit { process.terminate() }
+    deinit {
+      // The test process blocks SIGTERM, and its children inherit that.
+      kill(process.processIdentifier, SIGKILL)
+    }
   }
 
   private static func document(_ issuer: String, _ more: String) -> String {

@@ -29,7 +29,10 @@ struct ServiceManagerTests {
       try #require(message() == "listening")
     }
 
-    deinit { process.terminate() }
+    deinit {
+      // The test process blocks SIGTERM, and its children inherit that.
+      kill(process.processIdentifier, SIGKILL)
+    }
 
     /// The next message; `nil` if the service manager has ended, because it received nothing for a minute.
     func message() -> String? {

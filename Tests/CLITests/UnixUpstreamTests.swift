@@ -40,7 +40,10 @@ struct UnixUpstreamTests {
       try #require(said.hasPrefix("listening"))
     }
 
-    deinit { process.terminate() }
+    deinit {
+      // The test process blocks SIGTERM, and its children inherit that.
+      kill(process.processIdentifier, SIGKILL)
+    }
   }
 
   @Test("Requests reach a server at a path and at an abstract name, and the gateway is ready", arguments: ["/", "@"])
