@@ -541,6 +541,12 @@ int32_t cl_signal_next(int32_t fd) {
 
 int32_t cl_process_id(void) { return getpid(); }
 
+int32_t cl_host_name(char *name, size_t capacity) {
+  if (gethostname(name, capacity) < 0) return -errno;
+  name[capacity - 1] = 0;
+  return 0;
+}
+
 int64_t cl_write_descriptor(int32_t fd, const void *bytes, size_t count) {
   for (;;) {
     ssize_t written = write(fd, bytes, count);
@@ -605,6 +611,40 @@ int32_t cl_truncate(int32_t fd, int64_t length) { return result(ftruncate(fd, le
 bool cl_is_writable(int32_t fd, int32_t milliseconds) {
   struct pollfd waiting = {.fd = fd, .events = POLLOUT};
   return poll(&waiting, 1, milliseconds) > 0;
+}
+
+bool cl_is_regular_file(int32_t fd) {
+  struct stat facts;
+  return fstat(fd, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+bool cl_wait_writable(int32_t fd, int32_t event) {
+  for (;;) {
+    struct pollfd waiting[2] = {{.fd = fd, .events = POLLOUT}, {.fd = event, .events = POLLIN}};
+    if (poll(waiting, 2, -1) < 0) {
+      if (errno == EINTR) continue;
+      return true;
+    }
+    if (waiting[1].revents) {
+      cl_eventfd_clear(event);
+      return false;
+    }
+    if (waiting[0].revents) return true;
+  }
+}
+
+int32_t cl_connect_datagram_unix(const char *path) {
+  struct sockaddr_un address;
+  int32_t size = to_unix(path, &address);
+  if (size < 0) return size;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (connect(fd, (struct sockaddr *)&address, (socklen_t)size) < 0) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
 }
 
 const char *cl_error_text(int32_t code) { return strerror(code); }

@@ -1,4 +1,5 @@
 import CLinux
+import Synchronization
 public import Time
 
 /// The destination of log lines: standard output, standard error, or a file that is appended to.
@@ -9,6 +10,9 @@ public final class LogFile {
     case standardError
     case file(String)
   }
+
+  /// Held during a write to standard output, so that the lines of two logs do not mix.
+  static let standardOutput = Mutex(())
 
   private let destination: Destination
   private var descriptor: Int32
@@ -30,6 +34,11 @@ public final class LogFile {
   /// Writes all bytes. Returns false if a write fails, e.g. because the disk is full or no process reads the pipe any
   /// more. In this case, only a part of the bytes may have been written.
   public func write(_ bytes: [UInt8]) -> Bool {
+    guard case .standardOutput = destination else { return writeAll(bytes) }
+    return LogFile.standardOutput.withLock { _ in writeAll(bytes) }
+  }
+
+  private func writeAll(_ bytes: [UInt8]) -> Bool {
     var written = 0
     while written < bytes.count {
       let result = unsafe bytes.withUnsafeBytes { buffer -> Int64 in

@@ -46,6 +46,14 @@ public enum ProcessControl {
   /// The process id.
   public static var identifier: Int { Int(cl_process_id()) }
 
+  /// The name of this machine; empty if it has none.
+  public static var hostName: String {
+    unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { text in
+      guard let base = text.baseAddress, unsafe cl_host_name(base, 256) == 0 else { return "" }
+      return unsafe String(cString: base)
+    }
+  }
+
   /// The arguments of the command line, starting with the program name. Unlike `CommandLine.arguments`, they do not
   /// require `/proc`.
   public static var arguments: [String] {

@@ -6,6 +6,8 @@
 public protocol RecordLayer: AnyObject {
   /// The protocol chosen by ALPN (RFC 7301), e.g. `http/1.1`; `nil` without a choice.
   var applicationProtocol: String? { get }
+  /// The version of the protocol, e.g. `TLSv1.3`.
+  var version: String { get }
   /// The number of bytes that the socket has sent, including the overhead of the layer.
   var written: Int { get }
   /// Like `Socket.receive(into:)`. An end that the peer did not announce is a failure, because the data may be

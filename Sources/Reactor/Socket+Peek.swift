@@ -61,4 +61,10 @@ extension Socket {
   public var acknowledgementUnit: Int {
     descriptor >= 0 && cl_is_unix_socket(descriptor) ? 48 * 1024 : 0
   }
+
+  /// The address of the peer; `nil` for a closed socket. Costs a system call.
+  public var peerAddress: Address? {
+    var found = cl_address()
+    return unsafe cl_peer_address(descriptor, &found) == 0 ? Address(found) : nil
+  }
 }

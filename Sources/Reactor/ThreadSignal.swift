@@ -3,7 +3,7 @@ import Time
 
 /// Wakes one thread that blocks until there is work, e.g. the log writer.
 public final class ThreadSignal: Sendable {
-  private let descriptor: Int32
+  let descriptor: Int32
 
   /// Creates a signal that is not set. Throws if the process is out of descriptors.
   public init() throws(IOError) {

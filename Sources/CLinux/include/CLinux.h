@@ -87,6 +87,8 @@ int32_t cl_send_descriptors_unix(
 int32_t cl_inherit_listener(int32_t fd, cl_address *_Nonnull address, char *_Nonnull path);
 /// Ends the listening of a socket for all processes that have it. Its waiting connections are reset.
 void cl_end_listening(int32_t fd);
+/// Returns a descriptor of a datagram socket that is connected to the Unix socket at `path`. Its sends do not block.
+int32_t cl_connect_datagram_unix(const char *_Nonnull path);
 int32_t cl_local_address(int32_t fd, cl_address *_Nonnull address);
 int32_t cl_peer_address(int32_t fd, cl_address *_Nonnull address);
 /// Returns and clears the pending error of the socket: -errno, or 0 without an error.
@@ -177,6 +179,8 @@ int32_t cl_watch_drain(int32_t fd);
 int32_t cl_file_stamp(const char *_Nonnull path, cl_stamp *_Nonnull stamp);
 
 int32_t cl_process_id(void);
+/// Copies the name of this machine, cut to the capacity, with a zero byte at its end.
+int32_t cl_host_name(char *_Nonnull name, size_t capacity);
 int64_t cl_write_descriptor(int32_t fd, const void *_Nonnull bytes, size_t count);
 /// Opens a log file or FIFO for appending, and creates the file with mode 0640 if it does not exist.
 int32_t cl_open_log(const char *_Nonnull path);
@@ -188,6 +192,10 @@ int64_t cl_write_at(int32_t fd, const void *_Nonnull bytes, size_t count, int64_
 int32_t cl_truncate(int32_t fd, int64_t length);
 // True if a write of at most PIPE_BUF bytes does not wait, or fails at once.
 bool cl_is_writable(int32_t fd, int32_t milliseconds);
+bool cl_is_regular_file(int32_t fd);
+/// Blocks until a write of at most PIPE_BUF bytes does not wait, or fails at once: returns true. Returns false if the
+/// counter `event` was above zero before, and resets the counter.
+bool cl_wait_writable(int32_t fd, int32_t event);
 const char *_Nonnull cl_error_text(int32_t code);
 
 // The arguments of the process, which are also available if /proc is not mounted.
