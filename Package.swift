@@ -98,8 +98,11 @@ let package = Package(
     module("HTTP1", ["ByteText"], settings: dataPath),
     module("HTTP2", ["CNghttp2", "Reactor", "ByteText", "Time"], settings: dataPath),
     module("Telemetry", ["ByteText", "Time"], settings: crossModule),
+    // A line for each request, and the thread that writes the lines.
+    module("AccessLog", ["Reactor", "Telemetry", "ByteText", "Time"], settings: dataPath),
     module(
-      "Proxy", ["Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry", "Time"],
+      "Proxy",
+      ["AccessLog", "Reactor", "TLS", "HTTP", "HTTP1", "HTTP2", "ByteText", "Compression", "Telemetry", "Time"],
       settings: dataPath),
 
     // Fetches client ID metadata documents.
@@ -111,7 +114,7 @@ let package = Package(
     module(
       "Gateway",
       [
-        "ClientDocuments", "JSON", "Markup",
+        "AccessLog", "ClientDocuments", "JSON", "Markup",
         "Enforcement", "PathReading", "Policy", "OAuth", "Sealing", "Stores", "ByteText", "Cryptography", "Proxy",
         "TLS", "HTTP", "HTTP1", "HTTP2", "Reactor", "Telemetry", "Time",
       ],
@@ -155,8 +158,8 @@ let package = Package(
     .executableTarget(
       name: "proofgate",
       dependencies: [
-        "Gateway", "Admin", "Evaluation", "Rollout", "Probe", "Compression", "OAuth", "PolicyFile", "Enforcement",
-        "Demo",
+        "AccessLog", "Gateway", "Admin", "Evaluation", "Rollout", "Probe", "Compression", "OAuth", "PolicyFile",
+        "Enforcement", "Demo",
         "LegacyServer", "ClientDocuments",
         "Proxy", "Reactor",
         "TLS",
@@ -202,6 +205,7 @@ let package = Package(
         "Time",
       ]),
     tests("TelemetryTests", ["Telemetry"]),
+    tests("AccessLogTests", ["AccessLog", "Rollout", "Telemetry", "Reactor", "Time"]),
     tests("ReactorTests", ["Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),

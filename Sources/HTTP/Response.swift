@@ -12,6 +12,8 @@ public struct Response: Sendable {
   public var headers: Headers
   /// The body without its transfer coding.
   public var body: [UInt8]
+  /// The id of the rule by which the gateway refuses the request, for the access log; never sent.
+  public var rule: String?
 
   /// Creates a response.
   public init(status: Int, reason: String? = nil, headers: Headers = Headers(), body: [UInt8] = []) {

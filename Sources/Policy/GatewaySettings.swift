@@ -92,6 +92,8 @@ public struct GatewaySettings: Sendable {
   public var logSpool: String?
   /// The maximum length of that file, in bytes. Default: 64 MiB.
   public var logSpoolSize = 64 << 20
+  /// The access log; `nil` for none.
+  public var accessLog: AccessLogSettings?
   /// The form of the messages on standard error. Default: text.
   public var notices = NoticeForm.text
 
@@ -248,6 +250,12 @@ public struct GatewaySettings: Sendable {
         default: "none"),
       .number(
         "log_spool_size", \.logSpoolSize, .size(1_048_576...1_099_511_627_776), "The maximum size of that file"),
+      .customReader(
+        "access_log", .word("off", or: .section("access_log")),
+        """
+        A line for each request, also for those that pass; see [below](#access_log). A reload applies all of its changes
+        """,
+        default: "`off`"),
       .choice(
         "notices", \.notices,
         """

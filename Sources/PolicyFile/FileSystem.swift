@@ -49,6 +49,24 @@ enum FileSystem {
 
   static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
+  /// Returns the reason why this process cannot append to a file that exists, or create it; `nil` if it can. The text
+  /// follows the name of the file, and says what to do.
+  static func problemOfAppending(to path: String) -> String? {
+    let manager = FileManager.default
+    var isDirectory = false
+    if manager.fileExists(atPath: path, isDirectory: &isDirectory) {
+      if isDirectory { return "is a directory; name a file in it" }
+      return manager.isWritableFile(atPath: path) ? nil : "may not be written by this user; change its owner or mode"
+    }
+    let directory = String(directory(of: path).dropLast())
+    if directory.isEmpty { return nil }
+    guard manager.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory else {
+      return "is in a directory that does not exist; create \(quoted(directory))"
+    }
+    return manager.isWritableFile(atPath: directory)
+      ? nil : "cannot be created by this user; make \(quoted(directory)) writable"
+  }
+
   /// Returns true if all users of the machine may read the file according to its mode. Symbolic links are followed.
   static func isWorldReadable(_ path: String) -> Bool {
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path

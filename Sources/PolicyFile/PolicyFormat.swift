@@ -42,7 +42,8 @@ enum PolicyFormat {
   static let tables = [
     Table(PolicyRoot.table), Table(GatewaySettings.table), Table(ListenerSettings.table), Table(ListenerTLS.table),
     Table(CertificateDraft.table), Table(StrictTransport.table), Table(UpstreamTLSDraft.table), Table(Branding.table),
-    Table(LimitSettings.table), Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
+    Table(LimitSettings.table), Table(AccessLogSettings.table), Table(AccessLogTarget.table),
+    Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
     Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
     Table(ResourceSettings.table), Table(ResourceUpstream.table), Table(ResourceServerDraft.table),
     Table(RegistrationSettings.table), Table(ClientDocumentSettings.table), Table(UnlistedRedirects.table),

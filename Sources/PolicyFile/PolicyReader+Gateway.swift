@@ -29,6 +29,7 @@ private struct GatewayDraft: SectionDraft {
       "sealing_keys": { $2.settings.sealingKeys = $0.file($1) },
       "trusted_proxies": { $2.settings.trustedProxies = $0.trustedProxies($1) },
       "log_spool": { $2.settings.logSpool = $0.path($1) },
+      "access_log": { $2.settings.accessLog = $0.accessLog($1) },
       "scopes_supported": { $2.settings.supportedScopes = $0.scopeTokens($1).map(\.text) },
       "cors_origins": { $2.settings.corsOrigins = $0.corsOrigins($1) },
       "strict_transport_security": { $2.settings.strictTransport = $0.strictTransport($1) },

@@ -19,6 +19,7 @@ public struct SettingChanges {
     compare(
       StrictTransport.table, "gateway.strict_transport_security", old.gateway.strictTransport,
       new.gateway.strictTransport)
+    compare(AccessLogSettings.table, "gateway.access_log", old.gateway.accessLog, new.gateway.accessLog)
     compare(UpstreamSettings.table, "upstream", old.upstream, new.upstream)
     compare(EndpointPaths.table, "upstream.endpoints", old.upstream.endpoints, new.upstream.endpoints)
     compare(PolicyEnforcement.table, "enforcement", old.enforcement, new.enforcement)

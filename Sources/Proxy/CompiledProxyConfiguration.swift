@@ -52,6 +52,8 @@ public struct ProxyConfiguration: Sendable {
   public var trusts: @Sendable (Address) -> Bool = { _ in false }
   /// The TLS of each listener, by its index. A listener without an element, or with `nil`, is plaintext.
   public var listenerTLS: [TLSServer?] = []
+  /// The names of the listeners in the access log, by their indices.
+  public var listenerNames: [String] = []
   /// The TLS of upstream connections; `nil` for plaintext.
   public var upstreamTLS: TLSClient?
   /// The value of `Strict-Transport-Security` in responses over TLS (RFC 6797, section 7.1); empty if the gateway adds

@@ -32,28 +32,42 @@ extension Exchange {
   ///
   /// - Parameter limit: the limit to count in the metrics, if the client or the upstream has exceeded one.
   private func end(_ head: RequestHead, with failure: ProxyFailure?, limit: LimitKind?) async {
-    // Chosen first, because `clear()` discards the kept head. Not used if the response has begun.
-    let form = clientConnection.state.hasStartedResponse ? .page() : errorForm(head)
+    // Read first, because `clear()` and the next lines discard the head.
+    let request = failure == nil ? nil : failedRequest(head)
     if let limit { metrics.recordLimit(limit) }
     clear()
     dropUnsentBody()
+    if state.isHeadInBuffer { fromClient.consume(head.length) }
+    dropKeptHead()
     if clientConnection.state.hasStartedResponse {
       clientConnection.state.cutResponse()
       metrics.requestFinished(
         .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
+      if let failure, let request { clientConnection.report(failure.reason(limit), status: 0, request.description) }
       return
     }
-    if state.isHeadInBuffer { fromClient.consume(head.length) }
-    guard let failure else { return }
+    guard let failure, let request else { return }
     await clientConnection.answer(
-      worker.handler.failure(failure, as: form, request: clientConnection.reference), to: head.method,
+      clientConnection.failure(failure, as: request.form, limit: limit, request.description), to: head.method,
       minorVersion: head.minorVersion, began: began, .refused)
   }
 
-  /// Returns the form of the error response that the request asks for; a page if the request head is no longer
-  /// available (the head of an intercepted request is not kept).
-  private func errorForm(_ head: RequestHead) -> ErrorForm {
-    state.isHeadInBuffer || !heldRequest.head.isEmpty ? ErrorForm(request(head).headers) : .page()
+  /// Returns the request for a message to the operator, and the form of the error response that it asks for: a page if
+  /// the head is no longer available.
+  private func failedRequest(_ head: RequestHead) -> (description: FailedRequest, form: ErrorForm) {
+    if let intercepted = clientConnection.interceptedRequest { return (FailedRequest(intercepted), .page()) }
+    guard state.isHeadInBuffer || keptHead > 0 || !heldRequest.head.isEmpty else {
+      return (FailedRequest(peer: clientConnection.peer.host), .page())
+    }
+    let request = request(head)
+    return (FailedRequest(request), ErrorForm(request.headers))
+  }
+
+  /// Drops the head of the request from the receive buffer when the response has ended, or must not keep the buffer.
+  func dropKeptHead() {
+    guard keptHead > 0 else { return }
+    fromClient.consume(keptHead)
+    keptHead = 0
   }
 
   // MARK: Withheld responses
@@ -91,7 +105,7 @@ extension Exchange {
   /// the first time.
   private func request(_ head: RequestHead) -> Request {
     let kept = heldRequest.head
-    var request = state.isHeadInBuffer ? fromClient.withSpan { parseAgain(head, $0) } : parseAgain(head, kept.span)
+    var request = kept.isEmpty ? fromClient.withSpan { parseAgain(head, $0) } : parseAgain(head, kept.span)
     request.body = heldRequest.body
     return request
   }

@@ -87,7 +87,9 @@ extension Exchange {
         if !upstream.input.isEmpty, download.directCount == 0 { try encodeDownload(upstream) }
         if !toClient.isEmpty || download.directCount > 0 {
           switch sendToClient(upstream) {
-          case .moved: continue
+          case .moved(let count):
+            sent &+= count
+            continue
           case .wouldBlock:
             if !state.isTunnel, download.moveRest(from: upstream.input, to: toClient) { return .received }
             return .download(.waiting(.client))
@@ -112,7 +114,7 @@ extension Exchange {
   func stepDelivery() -> ExchangeState.Event {
     while !toClient.isEmpty {
       switch clientConnection.socket.send(toClient) {
-      case .moved: continue
+      case .moved(let count): sent &+= count
       case .wouldBlock: return .download(.waiting(.client))
       case .ended, .failed: return .clientGone
       }

@@ -1,3 +1,4 @@
+import AccessLog
 import HTTP
 import HTTP1
 import Reactor
@@ -17,7 +18,9 @@ extension Exchange {
       throw .upstream(error)
     }
     guard let parsed else { return nil }
-    metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
+    let duration = SystemClock.monotonicNanoseconds() - began
+    metrics.upstreamAnswered(nanoseconds: duration)
+    if let entry = clientConnection.accessEntry { entry.upstreamFirstByte = duration }
     let input = upstream.input
     if state.isUploading { dropUnsentRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
@@ -83,9 +86,10 @@ extension Exchange {
     } else {
       write(to: toClient)
     }
+    sent = -toClient.count
     input.consume(parsed.length)
     download = framing.pump
-    dropHead(head)
+    keepHead(head)
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
@@ -147,7 +151,8 @@ extension Exchange {
     ResponseRewriter.appendEnd(
       framing.field, status: response.status, keepsAlive: recordStart(framing), minorVersion: head.minorVersion,
       to: toClient)
-    dropHead(head)
+    sent = -toClient.count
+    keepHead(head)
     let isBodyless = head.method == .head || response.status == 204 || response.status == 304
     if isBodyless, parsed.body != .none {
       // The response to the client has no body, but the upstream's has one: the handler sent another method than the
@@ -159,8 +164,8 @@ extension Exchange {
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
-  private func dropHead(_ head: RequestHead) {
-    if state.isHeadInBuffer { fromClient.consume(head.length) }
+  private func keepHead(_ head: RequestHead) {
+    if state.isHeadInBuffer { keptHead = head.length }
   }
 
   /// Records that the response begins. Returns true if the client's connection stays open after it.
@@ -188,7 +193,7 @@ extension Exchange {
   private func beginTunnel(_ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead) -> ExchangeState.Event {
     status = 101
     // Bytes that the client has sent after the head belong to the new protocol.
-    dropHead(head)
+    if state.isHeadInBuffer { fromClient.consume(head.length) }
     toClient.append("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\n")
     input.withSpan { bytes in
       for field in responseFields where !field.isNamedByConnection {
@@ -201,6 +206,7 @@ extension Exchange {
       }
     }
     toClient.append("\r\n")
+    sent = -toClient.count
     input.consume(parsed.length)
     clientConnection.state.refuseFurtherRequests()
     clientConnection.state.startedResponse()

@@ -1,3 +1,4 @@
+import AccessLog
 import HTTP
 import HTTP1
 import Reactor
@@ -59,6 +60,11 @@ final class Exchange {
   var status = 0
   /// The number of bytes received from the client since the exchange began.
   var uploaded = 0
+  /// The number of bytes sent to the client after the head of the response; negative until the head is sent.
+  var sent = 0
+  /// The length of the request head if it is still at the front of the receive buffer although the response has begun.
+  /// It stays there until the response ends, so that a message about a failure can name the request. Otherwise 0.
+  var keptHead = 0
   /// The time at which the request head was complete, in monotonic nanoseconds.
   private(set) var began: UInt64 = 0
 
@@ -98,6 +104,7 @@ final class Exchange {
     if !requestIDLine.isEmpty { requestIDLine = [] }
     status = 0
     uploaded = 0
+    sent = 0
   }
 
   /// Forwards the request whose head is at the front of the connection's input.
@@ -130,6 +137,7 @@ final class Exchange {
         } else {
           upstream = try await connect(mayUseIdle: mayUseIdle)
         }
+        if let entry = clientConnection.accessEntry { entry.upstream = upstream.name }
         upstream.holder = clientConnection.limitedAddress
         let outcome = try await transfer(connected(upstream, head), upstream, head)
         if outcome == .released { try await deliver() }
@@ -198,7 +206,9 @@ final class Exchange {
 
   private func connect(mayUseIdle: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      return try await pool.take(mayUseIdle: mayUseIdle, mayRepeat: state.mayRepeat, for: clientConnection)
+      let upstream = try await pool.take(mayUseIdle: mayUseIdle, mayRepeat: state.mayRepeat, for: clientConnection)
+      if !upstream.isReused { clientConnection.accessEntry?.upstreamConnected(at: SystemClock.monotonicNanoseconds()) }
+      return upstream
     } catch {
       if case .clientGone = error { throw .state(.clientGone) }
       throw .upstream(error)
@@ -266,6 +276,7 @@ final class Exchange {
   private func deliver() async throws(Failure) {
     // A client that accepts nothing keeps only the block with the rest of its response.
     buffers.giveBack(toUpstream)
+    dropKeptHead()
     clientConnection.releaseInput()
     heldRequest.clear(buffers)
     var action = state.step(.download(.waiting(.client)))
@@ -317,6 +328,7 @@ final class Exchange {
   }
 
   private func finish() {
+    dropKeptHead()
     clientConnection.state.finishedResponse()
     metrics.requestFinished(
       .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)

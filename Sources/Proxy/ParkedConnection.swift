@@ -9,6 +9,7 @@ import Telemetry
 final class ParkedConnection: TimerEntry, SocketObserver {
   /// True until the connection is passed to a `ServerConnection`.
   private var isParked = true
+  let listener: UInt16
   let socket: Socket
   let worker: ProxyWorker
   // The state from which the next `ServerConnection` continues.
@@ -20,12 +21,12 @@ final class ParkedConnection: TimerEntry, SocketObserver {
   let idleDeadline: Deadline
 
   init(
-    _ socket: Socket, _ worker: ProxyWorker, socketPeer: Address, proxiedClient: ProxyHeader.Client?,
-    _ admission: Admission,
-    _ state: ConnectionState, idleDeadline: Deadline
+    _ socket: Socket, _ worker: ProxyWorker, listener: UInt16, socketPeer: Address,
+    proxiedClient: ProxyHeader.Client?, _ admission: Admission, _ state: ConnectionState, idleDeadline: Deadline
   ) {
     self.socket = socket
     self.worker = worker
+    self.listener = listener
     self.socketPeer = socketPeer
     self.proxiedClient = proxiedClient
     self.admission = admission

@@ -1,3 +1,4 @@
+public import AccessLog
 import HTTP
 import HTTP1
 public import Reactor
@@ -17,6 +18,8 @@ public final class ProxyWorker {
   public private(set) var settings: CompiledProxyConfiguration
   /// The current handler, replaced together with the settings.
   public private(set) var handler: any RequestHandler
+  /// The access log of the worker; `nil` while it is off. Replaced together with the settings.
+  private(set) var accessLog: AccessChannel?
   /// The fields of the request head and of the response head that are being processed. One index of each kind serves
   /// all connections, because a head is parsed and rewritten without a wait in between.
   let requestFields = HeadIndex()
@@ -58,11 +61,13 @@ public final class ProxyWorker {
   ///   - permits: the places for upstream connections, shared by all workers of a process; `nil` if this worker has
   ///     places of its own.
   ///   - worker: the worker that keeps this object; needed with `permits`.
+  ///   - accessLog: the access log of the worker; `nil` for none.
   public init(
     poller: Poller, upstream: ServerLocation, settings: CompiledProxyConfiguration, handler: any RequestHandler,
     metrics: any ProxyMetrics, connections: ConnectionLimits = ConnectionLimits(), permits: UpstreamPermits? = nil,
-    on worker: Worker? = nil
+    on worker: Worker? = nil, accessLog: AccessChannel? = nil
   ) {
+    self.accessLog = accessLog
     self.poller = poller
     self.settings = settings
     self.handler = handler
@@ -85,7 +90,12 @@ public final class ProxyWorker {
   }
 
   /// Uses new settings and a new handler for all requests that begin afterwards.
-  public func adopt(_ settings: CompiledProxyConfiguration, _ handler: any RequestHandler) {
+  ///
+  /// - Parameter accessLog: the access log of the worker from now on; `nil` for none.
+  public func adopt(
+    _ settings: CompiledProxyConfiguration, _ handler: any RequestHandler, accessLog: AccessChannel? = nil
+  ) {
+    self.accessLog = accessLog
     let old = self.settings.configuration.upstreamTLS
     self.settings = settings
     self.handler = handler
@@ -103,7 +113,9 @@ public final class ProxyWorker {
   public func serve(_ socket: Socket, peer: Address, listener: Int = 0, speaksProxyProtocol: Bool = false) {
     let listenerTLS = settings.configuration.listenerTLS
     let tls = listener < listenerTLS.count ? listenerTLS[listener] : nil
-    poller.start(ServerConnection(socket, peer: peer, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
+    poller.start(
+      ServerConnection(
+        socket, peer: peer, listener: listener, tls: tls, speaksProxyProtocol: speaksProxyProtocol, self))
   }
 
   /// Returns a permit to send an error response to a refused client; `nil` if too many permits are in use.

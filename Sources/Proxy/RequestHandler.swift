@@ -56,8 +56,11 @@ public protocol RequestHandler: AnyObject {
   /// details for programs.
   func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response
 
-  /// Returns the id of a request for the `X-Request-ID` field of passing requests and their responses. Called only if
-  /// `ProxyConfiguration.addsRequestIDs` is true.
+  /// Informs the operator of a request that the gateway answered with an error, or whose response was cut.
+  func failed(_ report: FailureReport)
+
+  /// Returns the id of a request, for the `X-Request-ID` field of passing requests and their responses if
+  /// `ProxyConfiguration.addsRequestIDs` is true, and for the access log.
   func requestID(_ request: RequestReference) -> String
 }
 
@@ -69,6 +72,9 @@ extension RequestHandler {
 
   /// Returns false. For handlers that ignore links.
   public func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool { false }
+
+  /// Does nothing. For handlers without an operator.
+  public func failed(_ report: FailureReport) {}
 
   /// Returns an empty id. For handlers whose configuration adds no ids.
   public func requestID(_ request: RequestReference) -> String { "" }
@@ -112,6 +118,14 @@ public enum Route {
   case answer(Response)
   /// Answers without the upstream, because the request is not allowed.
   case refuse(Response)
+
+  /// True if the request is forwarded, or may be.
+  var mayPass: Bool {
+    switch self {
+    case .pass, .inspect: true
+    case .intercept, .answer, .refuse: false
+    }
+  }
 }
 
 /// The answer to an intercepted request.

@@ -1,3 +1,4 @@
+import AccessLog
 import HTTP
 import HTTP1
 import Reactor
@@ -50,6 +51,11 @@ extension ServerConnection {
     }
     poller.buffers.wipeAndGiveBack(buffer)
     if isCut { state.cutResponse() } else { state.finishedResponse() }
+    if let accessEntry {
+      accessEntry.status = response.status
+      if let rule = given.rule { accessEntry.reason = rule }
+      accessEntry.bytesOut = position
+    }
     let duration = began == 0 ? 0 : SystemClock.monotonicNanoseconds() - began
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: duration)
   }
@@ -61,8 +67,9 @@ extension ServerConnection {
     if let fields = ResponseEncoder.fields(response.headers, strictTransport: strictTransport), fields.count <= room {
       return (response, fields)
     }
-    let failure = worker.handler.failure(
-      .upstream(.malformed("a head that cannot be written")), as: .page(), request: reference)
+    let failure = failure(
+      .upstream(.malformed("a head that cannot be written")), as: .page(), limit: nil,
+      interceptedRequest.map { FailedRequest($0) } ?? FailedRequest(peer: peer.host))
     if let fields = ResponseEncoder.fields(failure.headers, strictTransport: strictTransport), fields.count <= room {
       return (failure, fields)
     }
@@ -105,8 +112,11 @@ extension ServerConnection {
     if hasSentPreface() { return await refuseHTTP2() }
     // The `Accept` field is unknown here.
     beginUnreadRequest()
-    await answer(
-      worker.handler.failure(failure, as: .page(), request: reference), to: .get, minorVersion: 1, began: 0, .refused)
+    if let log = worker.accessLog { beginUnreadEntry(log) }
+    let response = self.failure(
+      failure, as: .page(), limit: failure.limit(at: .awaitingHead), FailedRequest(peer: peer.host))
+    await answer(response, to: .get, minorVersion: 1, began: 0, .refused)
+    if let accessEntry { end(accessEntry) }
     await finish()
   }
 

@@ -18,14 +18,18 @@ extension ServerConnection {
       return RequestReader.read(head, bytes, requestFields, identity, settings, number: requestNumber)
     }
     input.consume(head.length)
-    defer { releaseCharge() }
+    interceptedRequest = request
+    defer {
+      interceptedRequest = nil
+      releaseCharge()
+    }
     do throws(UnreadBody) {
       request.body = try await readBody(head, limit: bodyLimit)
     } catch {
       if let limit = error.limit { worker.metrics.recordLimit(limit) }
       return await answer(
-        worker.handler.failure(error.failure, as: ErrorForm(request.headers), request: reference), to: head.method,
-        minorVersion: head.minorVersion, began: began, .refused)
+        failure(error.failure, as: ErrorForm(request.headers), limit: error.limit, FailedRequest(request)),
+        to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     }
     let upstream = Upstream(self)
     switch await handler.respond(to: request, routeTag: routeTag, upstream: upstream) {
@@ -193,18 +197,18 @@ extension ServerConnection {
         try await receiveBody(&reading)
       } catch {
         if let limit = error.limit { worker.metrics.recordLimit(limit) }
-        return .answer(worker.handler.failure(error.failure, as: errorForm(head), request: reference))
+        return .answer(failure(error.failure, ofInspected: head, limit: error.limit))
       }
     }
   }
 
-  /// Returns the form of an error response to the request at the front of the input.
-  private func errorForm(_ head: RequestHead) -> ErrorForm {
+  /// Returns the error response to the request at the front of the input, and informs the operator.
+  private func failure(_ error: ProxyFailure, ofInspected head: RequestHead, limit: LimitKind?) -> Response {
     let limits = settings.configuration.limits.head
     return input.withSpan { bytes in
       // Other connections have used `requestFields` during the wait.
       _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
-      return ErrorForm(bytes, requestFields)
+      return failure(error, head, bytes, requestFields, limit: limit)
     }
   }
 

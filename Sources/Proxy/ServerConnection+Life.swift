@@ -115,7 +115,9 @@ extension ServerConnection {
   func receive() -> Transfer {
     poller.buffers.ensureBlock(in: input)
     if input.receiveRoom == 0 { input.compact() }
-    return socket.receive(into: input)
+    let result = socket.receive(into: input)
+    if case .moved(let count) = result { received &+= count }
+    return result
   }
 
   /// Releases the receive buffer if it is empty.
@@ -135,8 +137,8 @@ extension ServerConnection {
     stage = .parked
     // The socket keeps the object alive as its observer.
     _ = ParkedConnection(
-      socket, worker, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state, idleDeadline: idleDeadline
-    )
+      socket, worker, listener: listener, socketPeer: socketPeer, proxiedClient: proxiedClient, admission, state,
+      idleDeadline: idleDeadline)
   }
 
   // MARK: The end

@@ -1,3 +1,4 @@
+import AccessLog
 import HTTP
 import HTTP1
 import HTTP2
@@ -71,6 +72,14 @@ final class ServerConnection: Activity {
   let requestFields: HeadIndex
   /// True if `input` has held an intercepted request. Then `releaseInput` wipes the block.
   var holdsSecrets = false
+  /// The index of the listener that accepted the connection.
+  let listener: UInt16
+  /// The facts for the line of the current request in the access log; `nil` until a request has one.
+  var accessEntry: AccessEntry?
+  /// The intercepted request that the handler answers; `nil` for other requests.
+  var interceptedRequest: Request?
+  /// The number of bytes that `receive` has put into `input` since the connection began or resumed.
+  var received = 0
   /// The number of pipelined requests after which the task lets others run.
   private static let yieldAfter = 16
   let waiter: Waiter
@@ -80,8 +89,11 @@ final class ServerConnection: Activity {
   /// The number that the worker has given to the current or last request.
   var requestNumber: UInt64 { reference.number }
 
-  init(_ socket: Socket, peer: Address, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker) {
+  init(
+    _ socket: Socket, peer: Address, listener: Int, tls: TLSServer?, speaksProxyProtocol: Bool, _ worker: ProxyWorker
+  ) {
     self.socket = socket
+    self.listener = UInt16(clamping: listener)
     carrier = socket
     self.worker = worker
     requestFields = worker.requestFields
@@ -104,6 +116,7 @@ final class ServerConnection: Activity {
     worker = parked.worker
     requestFields = worker.requestFields
     socketPeer = parked.socketPeer
+    listener = parked.listener
     // The TLS handshake was done before the connection parked.
     tls = nil
     identitySettings = parked.worker.settings
@@ -123,6 +136,7 @@ final class ServerConnection: Activity {
   init(streamsOf connection: ServerConnection) {
     socket = Socket(connection.poller)
     carrier = connection.socket
+    listener = connection.listener
     worker = connection.worker
     requestFields = worker.requestFields
     identity = connection.identity.overHTTP2
@@ -204,6 +218,8 @@ final class ServerConnection: Activity {
   }
   var poller: Poller { worker.poller }
   var settings: CompiledProxyConfiguration { worker.settings }
+  /// The version of TLS between the client and the gateway; `nil` without TLS.
+  var tlsVersion: String? { carrier.layer?.version }
   /// The `Strict-Transport-Security` line for responses over TLS, which replaces the upstream's; otherwise empty.
   var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
 
@@ -222,7 +238,7 @@ final class ServerConnection: Activity {
       switch await nextHead() {
       case .head(let head):
         let began = SystemClock.monotonicNanoseconds()
-        var route = route(head)
+        var route = route(head, began)
         if case .inspect = route { route = await inspect(head) }
         switch route {
         case .pass, .inspect: await currentExchange().forward(head, began: began)
@@ -235,6 +251,7 @@ final class ServerConnection: Activity {
         case .intercept(let bodyLimit, let tag):
           await intercept(head, bodyLimit: bodyLimit, routeTag: tag, began: began)
         }
+        if let accessEntry { end(accessEntry) }
         if state.next != .readHead {
           await finish()
           return
@@ -261,7 +278,7 @@ final class ServerConnection: Activity {
   }
 
   /// Decides the handling of the request whose head is at the front of the input.
-  private func route(_ head: RequestHead) -> Route {
+  private func route(_ head: RequestHead, _ began: UInt64) -> Route {
     let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.drainsSoon || poller.isDraining { state.refuseFurtherRequests() }
@@ -278,13 +295,17 @@ final class ServerConnection: Activity {
       let client = identity.facts(bytes, fields, requestNumber: number)
       reference = client.reference
       if RequestRewriter.isLoop(bytes, fields, settings) {
-        return .refuse(worker.handler.failure(.loop, as: ErrorForm(bytes, fields), request: reference))
+        if let log = worker.accessLog { begin(log, head, bytes, fields, client, began, isEndpoint: false) }
+        return .refuse(failure(.loop, head, bytes, fields))
       }
       let route = worker.handler.route(head, bytes, fields, client: client)
+      if let log = worker.accessLog {
+        begin(log, head, bytes, fields, client, began, isEndpoint: !route.mayPass)
+      }
       if case .pass = route, fields.has(.contentType), GRPC.isCall(bytes, fields) {
         worker.metrics.grpcRefused()
         if identity.isHTTP2 { return .answer(GRPC.unimplemented) }
-        return .answer(worker.handler.failure(.request(GRPC.refusal), as: ErrorForm(bytes, fields), request: reference))
+        return .answer(failure(.request(GRPC.refusal), head, bytes, fields))
       }
       return route
     }

@@ -1,3 +1,4 @@
+internal import AccessLog
 internal import ByteText
 import HTTP
 import HTTP1
@@ -48,6 +49,10 @@ public final class Upstream {
         throw error
       }
       let wasReused = upstream.isReused
+      if let entry = connection.accessEntry {
+        entry.upstream = upstream.name
+        if !wasReused { entry.upstreamConnected(at: SystemClock.monotonicNanoseconds()) }
+      }
       do throws(UpstreamFailure) {
         let wasSentCompletely = try await send(head, request, to: upstream, client)
         return try await readHead(
@@ -69,7 +74,9 @@ public final class Upstream {
   private func recordFailure(_ failure: UpstreamFailure) {
     if case .clientGone = failure { return }
     worker.metrics.upstreamFailed(failure)
-    if let limit = ProxyFailure.upstream(failure).limit(at: .afterHead) { worker.metrics.recordLimit(limit) }
+    let limit = ProxyFailure.upstream(failure).limit(at: .afterHead)
+    if let limit { worker.metrics.recordLimit(limit) }
+    connection.reportUpstreamFailure(failure, limit)
   }
 
   /// Returns the encoded head. Throws `unsendable` if it cannot be encoded safely.
@@ -198,7 +205,9 @@ public final class Upstream {
     while true {
       // An early response is already in the input.
       if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
-        worker.metrics.upstreamAnswered(nanoseconds: SystemClock.monotonicNanoseconds() - began)
+        let now = SystemClock.monotonicNanoseconds()
+        worker.metrics.upstreamAnswered(nanoseconds: now - began)
+        if let entry = connection.accessEntry { entry.upstreamFirstByte = now - entry.began }
         let response = worker.response(from: head, upstream.input)
         upstream.input.consume(head.length)
         return UpstreamResponse(

@@ -18,6 +18,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   var holder: UInt64?
   private let timer = Timer()
   private var isIdle = false
+  /// The address of the server, for the access log.
+  private(set) lazy var name = pool.name(of: socket)
   /// The time at which the last exchange ended.
   private(set) var idleSince: MonotonicTime = 0
 

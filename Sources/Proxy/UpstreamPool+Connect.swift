@@ -91,6 +91,14 @@ extension UpstreamPool {
     }
   }
 
+  /// Returns the address of the server at the other end of a connection.
+  func name(of socket: Socket) -> String {
+    switch location {
+    case .unixSocket(let path): "unix:\(path)"
+    case .name: socket.peerAddress?.description ?? ""
+    }
+  }
+
   /// Returns the upstream's addresses. The look-up counts against the deadline of the connect.
   private func addresses(
     _ resolver: Resolver, for client: ServerConnection, until deadline: Deadline

@@ -89,6 +89,7 @@ public final class UpstreamResponse {
     } catch {
       worker.pool.retire(connection)
       worker.metrics.upstreamFailed(error)
+      clientConnection.reportUpstreamFailure(error, nil)
       throw error
     }
     releaseBuffer()
@@ -118,6 +119,7 @@ public final class UpstreamResponse {
     } catch {
       let failure = UpstreamFailure.malformed(error.description)
       clientConnection.worker.metrics.upstreamFailed(failure)
+      clientConnection.reportUpstreamFailure(failure, nil)
       throw failure
     }
   }

@@ -4,45 +4,61 @@ internal import ByteText
 ///
 /// Control characters, including the delete character, and the line and paragraph separators of Unicode are escaped. So
 /// no value can end a line and add another (RFC 6749, section 10.14).
-struct JSONLines: Sendable {
-  private(set) var bytes: [UInt8] = []
+package struct JSONLines: Sendable {
+  package private(set) var bytes: [UInt8] = []
   private var isFirstMember = true
 
+  /// Creates an empty buffer.
+  package init() {}
+
   /// Begins a line.
-  mutating func beginLine() {
+  package mutating func beginLine() {
     bytes.append(UInt8(ascii: "{"))
     isFirstMember = true
   }
 
   /// Ends a line.
-  mutating func endLine() {
+  package mutating func endLine() {
     bytes.append("}\n")
   }
 
   /// Removes all lines and keeps the storage.
-  mutating func clear() {
+  package mutating func clear() {
     bytes.removeAll(keepingCapacity: true)
   }
 
   /// Appends a member to the line.
   ///
   /// - Parameter name: Must be ASCII letters, digits and `_`, because it is not escaped.
-  mutating func appendMember(_ name: String, _ value: String) {
+  package mutating func appendMember(_ name: String, _ value: String) {
     appendName(name)
     appendString(value)
   }
 
-  mutating func appendMember(_ name: String, _ value: Int) {
+  /// Appends a member whose value is UTF-8 text. Invalid parts become the replacement character.
+  ///
+  /// - Parameter name: As above.
+  package mutating func appendMember(_ name: String, _ value: Span<UInt8>) {
+    appendName(name)
+    guard JSONLines.isPlain(value) else {
+      return appendString(String(decoding: [UInt8](copying: value), as: UTF8.self))
+    }
+    bytes.append(UInt8(ascii: "\""))
+    bytes.append(copying: value)
+    bytes.append(UInt8(ascii: "\""))
+  }
+
+  package mutating func appendMember(_ name: String, _ value: Int) {
     appendName(name)
     bytes.append(String(value))
   }
 
-  mutating func appendMember(_ name: String, _ value: Bool) {
+  package mutating func appendMember(_ name: String, _ value: Bool) {
     appendName(name)
     bytes.append(value ? "true" : "false")
   }
 
-  mutating func appendMember(_ name: String, _ values: [String]) {
+  package mutating func appendMember(_ name: String, _ values: [String]) {
     appendName(name)
     bytes.append(UInt8(ascii: "["))
     for (index, value) in values.enumerated() {

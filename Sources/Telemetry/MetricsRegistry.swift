@@ -18,6 +18,7 @@ public final class MetricsRegistry: Sendable {
   private let measureStoreActivity = Mutex<@Sendable () -> StoreActivitySeries?>({ nil })
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
+  private let accessLinesDropped = Atomic<UInt64>(0)
 
   /// Creates the metrics of `count` workers.
   public init(workers count: Int, policyVersion: String) {
@@ -72,6 +73,8 @@ public final class MetricsRegistry: Sendable {
   }
 
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
+  /// Counts lines of the access log that were dropped. May be called on any thread.
+  public func accessLinesDropped(_ count: UInt64) { accessLinesDropped.add(count, ordering: .relaxed) }
   func logWriteFailed() { writeFailures.add(1, ordering: .relaxed) }
 
   /// Returns the current values of all metrics. May be called on any thread.
@@ -90,6 +93,7 @@ public final class MetricsRegistry: Sendable {
     snapshot.certificates = certificates.withLock { $0 }
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)
     snapshot.logWriteFailures = writeFailures.load(ordering: .relaxed)
+    snapshot.accessLinesDropped = accessLinesDropped.load(ordering: .relaxed)
     return snapshot
   }
 

@@ -74,4 +74,6 @@ public struct MetricsSnapshot: Equatable, Sendable {
   public internal(set) var logLinesDropped: UInt64 = 0
   /// The number of writes to the decision log that failed.
   public internal(set) var logWriteFailures: UInt64 = 0
+  /// The number of access-log lines that were dropped.
+  public internal(set) var accessLinesDropped: UInt64 = 0
 }

@@ -216,6 +216,10 @@ public struct PrometheusText: Sendable {
     writeSample("proofgate_log_lines_dropped_total", [], snapshot.logLinesDropped)
     writeMetric("proofgate_log_write_failures_total", "counter", "Writes to the decision log that failed.")
     writeSample("proofgate_log_write_failures_total", [], snapshot.logWriteFailures)
+    writeMetric(
+      "proofgate_access_log_lines_dropped_total", "counter",
+      "Access-log lines that were dropped, because the log could not be written fast enough or not at all.")
+    writeSample("proofgate_access_log_lines_dropped_total", [], snapshot.accessLinesDropped)
   }
 
   private mutating func writeProcess(_ facts: ProcessFacts, version: String, startTime: Timestamp) {

@@ -1,3 +1,4 @@
+import AccessLog
 import Admin
 import ArgumentParser
 import DiskStore
@@ -43,6 +44,7 @@ final class Service {
     let metrics: MetricsRegistry
     let writer: LogWriter
     let upstreamWatch: UpstreamWatch
+    let accessLog: AccessLog
     let store: ConfiguredStore
     let kept: KeptListeners
   }
@@ -149,6 +151,13 @@ final class Service {
       store: store.store, startStore: store.start, metrics: metrics, log: writer.log,
       isEpochStrict: policy.gateway.storeEpochRule == .strict, bufferMemory: memory.defaultValue,
       notice: { Console.warn($0) })
+    if let log = policy.gateway.accessLog {
+      do throws(IOError) {
+        try resources.accessLog.use(try log.open())
+      } catch {
+        throw StartFailure(text: Service.accessLogProblem(error))
+      }
+    }
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources,
       inherited: inherited)
@@ -156,7 +165,7 @@ final class Service {
     status.beginServing(gateway.server.group.workers.map(\.loop))
     return Parts(
       gateway: gateway, admin: admin, status: status, metrics: metrics, writer: writer,
-      upstreamWatch: resources.upstreamWatch, store: store,
+      upstreamWatch: resources.upstreamWatch, accessLog: resources.accessLog, store: store,
       kept: KeptListeners(manager, gateway.listeners + (admin?.listeners ?? [])))
   }
 
@@ -167,6 +176,10 @@ final class Service {
     } catch {
       throw StartFailure(text: "the file \(path) of `log_spool` cannot be used: \(error)")
     }
+  }
+
+  private static func accessLogProblem(_ error: IOError) -> String {
+    "the access log cannot be opened: \(error); name another destination in `gateway.access_log`"
   }
 
   private struct StartFailure: Error {
@@ -213,9 +226,11 @@ final class Service {
     switch signal {
     case .hangup:
       parts.writer.log.reopen()
+      parts.accessLog.reopen()
       wantedReload = .signal
     case .user1:
       parts.writer.log.reopen()
+      parts.accessLog.reopen()
     case .terminate, .interrupt:
       if isEnding {
         ProcessControl.exitNow(Int((signal == .terminate ? ExitCode.terminated : ExitCode.interrupted).rawValue))
@@ -305,11 +320,19 @@ final class Service {
       let line = "proofgate: error: the TLS settings cannot be used: \(error)"
       return refuseReload(.errors, reason, next.warnings + [line], parts)
     }
+    do throws(IOError) {
+      if let log = next.policy.gateway.accessLog { try parts.accessLog.use(try log.open()) }
+    } catch {
+      let line = "proofgate: error: \(Service.accessLogProblem(error))"
+      return refuseReload(.errors, reason, next.warnings + [line], parts)
+    }
     Console.use(next.policy.gateway.notices)
     for line in next.warnings { Console.writeLine(line) }
     if let warning = changes.warning { Console.warn(warning) }
     let previous = parts.gateway.certificates
     await parts.gateway.reload(loaded.snapshot, tls: tls)
+    // Only now no worker appends lines any more. Nothing is opened, so this cannot fail.
+    if next.policy.gateway.accessLog == nil { try? parts.accessLog.use(nil) }
     let certificates = CertificateReport(parts.gateway.certificates, previous: previous)
     parts.metrics.setCertificates(parts.gateway.certificates.map(\.expiry))
     upstreamTLS.client.withLock { $0 = tls.upstream }
@@ -393,6 +416,9 @@ final class Service {
       clock: poller.waitClock)
     await parts.gateway.stopChecks(leaving: kept)
     await parts.writer.stop(poller.waitClock)
+    if !(await parts.accessLog.stop(poller.waitClock)) {
+      Console.warn("the end of the access log could not be written within 5 s")
+    }
     await parts.admin?.stop(leaving: kept)
     await parts.store.close(poller.waitClock)
     Console.inform(closedCount == 0 ? "ended" : "ended; \(Service.counted(closedCount, "connection")) had to be cut")

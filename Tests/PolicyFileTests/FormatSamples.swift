@@ -22,6 +22,7 @@ enum FormatSamples {
       "origin: https://id.example.com", "sealing_keys: { file: keys }", "store: redis://127.0.0.1:6379/0",
       "trusted_proxies: 10.0.0.0/8",
     ],
+    "access_log": ["to: stdout"],
     "listener": ["address: 127.0.0.1:8443"],
     "tls": ["certificate: gateway.pem", "private_key: gateway.key", "client_ca: client-ca.pem"],
     "upstream": ["url: http://127.0.0.1:9000", "max_connections: 1000000", "callback_risk: accepted"],
@@ -43,6 +44,7 @@ enum FormatSamples {
       + samples(ListenerSettings.table) { $0.gateway.listeners.first }
       + samples(ListenerTLS.table) { $0.gateway.listeners.first?.tls }
       + samples(Branding.table) { $0.gateway.branding }
+      + samples(AccessLogSettings.table) { $0.gateway.accessLog }
       + samples(StrictTransport.table) { $0.gateway.strictTransport }
       + samples(UpstreamSettings.table) { $0.upstream } + samples(EndpointPaths.table) { $0.upstream.endpoints }
       + samples(PolicyEnforcement.table) { $0.enforcement }
@@ -113,6 +115,7 @@ enum FormatSamples {
     return "version: 1\n" + registration + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n"
       + mapping("listener", 6)
       + part("tls", "tls", 6) + part("limits", "limits", 2) + part("branding", "branding", 2)
+      + part("access_log", "access_log", 2)
       + part("strict_transport_security", "strict_transport_security", 2) + "upstream:\n" + mapping("upstream", 2)
       + part("endpoints", "endpoints", 2) + part("enforcement", "enforcement", 0) + "clients:\n  -\n"
       + mapping("client", 4) + part("client_upstream", "upstream", 4)

@@ -72,6 +72,7 @@ struct FormatTests {
     #expect(Self.unchanged(GatewaySettings(), policies.map(\.gateway)) == [])
     let tls = policies.compactMap(\.gateway.listeners.last?.tls)
     #expect(Self.unchanged(ListenerTLS(certificates: []), tls) == [])
+    #expect(Self.unchanged(AccessLogSettings(), policies.compactMap(\.gateway.accessLog)) == [])
     #expect(Self.unchanged(StrictTransport(), policies.compactMap(\.gateway.strictTransport)) == [])
     #expect(Self.unchanged(LimitSettings(), policies.map(\.gateway.limits)) == [])
     #expect(Self.unchanged(UpstreamSettings(), policies.map(\.upstream)) == [])

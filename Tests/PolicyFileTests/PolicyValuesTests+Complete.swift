@@ -40,6 +40,10 @@ extension PolicyValuesTests {
       log_spool: lines.spool
       scopes_supported: [profile, mail]
       cors_origins: https://app.example.com
+      access_log:
+        to: { syslog: /dev/log, facility: local3, severity: notice }
+        fields: [time, status]
+        sample: 10
       strict_transport_security: { max_age: 24h, include_subdomains: true }
       limits:
         header_bytes: 8KiB

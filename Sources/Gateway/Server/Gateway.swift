@@ -230,7 +230,8 @@ public final class Gateway: RequestHandler {
     trail.recordRefusal(rejection)
     let page = ErrorPage(rejection, detail: detail)
     let pages = pages.naming(request: trail.requestID)
-    let response = pages.marked(show?(pages, page) ?? pages.error(page, as: form))
+    var response = pages.marked(show?(pages, page) ?? pages.error(page, as: form))
+    response.rule = rejection.ruleID
     record(trail, status: response.status, peer: client.peer, began: SystemClock.monotonicNanoseconds())
     return .refuse(response)
   }
@@ -287,7 +288,10 @@ public final class Gateway: RequestHandler {
     }
     if marksResponse(trail) { reply.edit { $0.headers.set(RequestReference.fieldName, trail.requestID) } }
     record(trail, status: reply.status, peer: request.peer, began: began)
-    if trail.decision == .reject, case .response(let response) = reply { return .refusal(response) }
+    if trail.decision == .reject, case .response(var response) = reply {
+      response.rule = trail.rejection?.ruleID
+      return .refusal(response)
+    }
     return reply
   }
 
@@ -364,6 +368,12 @@ public final class Gateway: RequestHandler {
         status: addressDetail == nil ? 503 : 429, section: addressDetail == nil ? nil : "RFC 6585, section 4",
         detail: addressDetail ?? "the gateway has reached a limit",
         retryAfter: ErrorPage.retryDelay), as: form)
+  }
+
+  /// Informs the operator of a request that the proxy could not handle, and of the reason.
+  public func failed(_ report: FailureReport) {
+    let id = requestID(report.reference)
+    resources.failures.report(report, id: id)
   }
 
   /// Returns the error page or problem details for a request that the proxy could not handle.

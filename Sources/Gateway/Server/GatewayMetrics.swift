@@ -42,10 +42,6 @@ final class GatewayMetrics: ProxyMetrics {
       }
     metrics.upstreamFailed(kind)
     upstreamWatch.recordFailure(failure)
-    // Only the operator can repair the upstream, and the status 502 does not tell the operator the reason.
-    if case .malformed(let reason) = failure {
-      notices.report("an answer of the upstream was refused with 502: \(reason)")
-    }
   }
 
   func grpcRefused() {

@@ -1,3 +1,4 @@
+public import AccessLog
 internal import ClientDocuments
 public import Policy
 public import Reactor
@@ -20,6 +21,8 @@ public struct GatewayResources: Sendable {
   let refreshFamilies: RefreshLedger
   let metrics: MetricsRegistry
   let log: DecisionLog
+  /// The access log of the proxies; it has no destination unless the policy names one.
+  public let accessLog: AccessLog
   /// Returns the current time. Codes, tokens and transactions expire according to this time.
   let now: @Sendable () -> UnixTime
   /// The code challenges of recent authorization requests, to find a challenge that several browsers send.
@@ -46,6 +49,7 @@ public struct GatewayResources: Sendable {
   /// Counts the user codes that this process has issued and that have not expired.
   let liveUserCodes = LiveUserCodes()
   let notices: OperatorNotices
+  let failures: FailureNotices
   /// Informs the operator when the upstream stops and starts to accept connections.
   public let upstreamWatch: UpstreamWatch
   /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
@@ -84,6 +88,7 @@ public struct GatewayResources: Sendable {
     self.now = now
     let notices = OperatorNotices(notice)
     self.notices = notices
+    failures = FailureNotices(notices)
     upstreamWatch = UpstreamWatch(notices)
     store.reportShortages { usage in
       let kind = usage.kind.properties
@@ -116,6 +121,7 @@ public struct GatewayResources: Sendable {
     }
     self.metrics = metrics
     self.log = log
+    accessLog = AccessLog(workers: metrics.workers.count, metrics: metrics) { notices.report($0) }
     redemptions = RedemptionLedger(store: store)
     codes = CodeLedger(store: store)
     refreshFamilies = RefreshLedger(store: store, isStrict: isEpochStrict)

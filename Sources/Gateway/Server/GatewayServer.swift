@@ -59,7 +59,8 @@ public final class GatewayServer: Sendable {
         poller: worker.poller, upstream: upstream, settings: settings,
         handler: Gateway(snapshot, resources, worker: worker.index),
         metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstreamWatch),
-        connections: connections, permits: permits, on: worker)
+        connections: connections, permits: permits, on: worker,
+        accessLog: resources.accessChannel(worker: worker.index, policy))
     }
     checks = try await GatewayServer.checkListeners(
       snapshot, resources,
@@ -121,7 +122,9 @@ public final class GatewayServer: Sendable {
       workers: workers, tlsServers: tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resources = resources
     await server.perform { worker in
-      worker.resident(ProxyWorker.self)?.adopt(settings, Gateway(snapshot, resources, worker: worker.index))
+      worker.resident(ProxyWorker.self)?.adopt(
+        settings, Gateway(snapshot, resources, worker: worker.index),
+        accessLog: resources.accessChannel(worker: worker.index, snapshot.policy))
     }
     let checkSettings = snapshot.proxySettings(
       workers: workers, tlsServers: [], upstream: tls.upstream, bufferMemory: resources.bufferMemory)

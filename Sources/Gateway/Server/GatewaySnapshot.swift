@@ -124,6 +124,7 @@ public final class GatewaySnapshot: Sendable {
         return trusted.contains { $0.contains(address) }
       }
     }
+    settings.listenerNames = gateway.listeners.map(\.address.description)
     settings.listenerTLS = tlsServers
     settings.upstreamTLS = client
     return CompiledProxyConfiguration(settings)

@@ -22,8 +22,8 @@ public final class UpstreamWatch: Sendable {
     switch failure {
     case .unreachable: text = "the upstream does not accept connections, or its name has no address; clients get 503"
     case .connectTimeout: text = "the upstream accepts no connection within `connect_timeout`; clients get 504"
-    // `GatewayMetrics` reports `malformed` and `insecure` with their reasons. The other failures do not show that the
-    // upstream refuses connections.
+    // `GatewayMetrics` reports `insecure` with its reason. The other failures do not show that the upstream refuses
+    // connections.
     case .insecure, .poolExhausted, .responseTimeout, .reset, .malformed, .unsendable, .clientGone: return
     }
     isUnreachable.store(true, ordering: .relaxed)

@@ -1,0 +1,92 @@
+import Testing
+
+@testable import AccessLog
+
+/// Secrets in URLs.
+@Suite("Secrets in the access log")
+struct RedactionTests {
+  private static func redacted(query: String, isEndpoint: Bool = false) -> String {
+    var bytes: [UInt8] = []
+    SecretRedaction.append(query: query.utf8.span, isEndpoint: isEndpoint, to: &bytes)
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  @Test(
+    "The value of a parameter with the name of a secret is replaced on every path",
+    arguments: [
+      "code", "state", "token", "access_token", "refresh_token", "id_token", "id_token_hint", "client_secret",
+      "password", "assertion", "client_assertion", "code_verifier", "code_challenge", "request", "request_uri",
+      "SAMLResponse", "RelayState", "nonce", "session_state", "jsessionid", "api_key", "X-CSRF-Token", "user_code", "device_code",
+      "login[password]", "user.password", "passwd", "sid", "ticket", "CODE", "c%6fde", "%63ode", "co%2564e", "otp",
+    ])
+  func secret(name: String) {
+    #expect(Self.redacted(query: "\(name)=abc123") == "\(name)=***")
+    #expect(Self.redacted(query: "a=1&\(name)=abc123&b=2") == "a=1&\(name)=***&b=2")
+    #expect(Self.redacted(query: "a=1;\(name)=abc123") == "a=1;\(name)=***")
+    #expect(Self.redacted(query: "\(name)=abc=123") == "\(name)=***")
+    #expect(Self.redacted(query: "return_to=/cb?\(name)=abc123") == "return_to=***")
+    #expect(!Self.redacted(query: "next=%2Fcb%3Fx%3D1%26\(name)%3Dabc123").contains("abc123"))
+    #expect(!Self.redacted(query: "next=%252Fcb%253F\(name)%253Dabc123").contains("abc123"))
+    #expect(!Self.redacted(query: "x&\(name)%3Dabc123").contains("abc123"))
+  }
+
+  @Test(
+    "Other parameters stay as they are",
+    arguments: [
+      "page=2&sort=name", "q=a+b%20c", "x", "x&y", "", "=", "a=",
+      "client_id=web&redirect_uri=https%3A%2F%2Fa.example%2Fcb",
+      "scope=openid+profile", "lang=de;theme=dark", "next=%2Fhome%3Ftab%3D1",
+    ])
+  func plain(query: String) {
+    #expect(Self.redacted(query: query) == query)
+  }
+
+  @Test("At an OAuth endpoint, only values of parameters that are known not to be secrets stay")
+  func endpoint() {
+    #expect(
+      Self.redacted(
+        query: "client_id=web&response_type=code&state=s&code_challenge=c&code_challenge_method=S256&scope=openid&"
+          + "login_hint=alice&Client_ID=x&bare&c%6Cient_id=y", isEndpoint: true)
+        == "client_id=web&response_type=code&state=***&code_challenge=***&code_challenge_method=S256&scope=openid&"
+        + "login_hint=***&Client_ID=***&***&c%6Cient_id=***")
+    #expect(
+      Self.redacted(query: "redirect_uri=https%3A%2F%2Fa.example%2Fcb%3Ftoken%3Dabc", isEndpoint: true)
+        == "redirect_uri=***")
+  }
+
+  @Test("A JSON Web Token is replaced, whatever the name of its parameter")
+  func webToken() {
+    #expect(Self.redacted(query: "x=eyJhbGciOiJub25lIn0.e30.") == "x=***")
+    #expect(Self.redacted(query: "x=%65yJhbGciOiJub25lIn0.e30.") == "x=***")
+    #expect(Self.redacted(query: "eyJhbGciOiJub25lIn0.e30.") == "***")
+  }
+
+  @Test(
+    "A `Referer` has no user information, no values and no fragment",
+    arguments: [
+      ("https://app.example/page", "https://app.example/page"),
+      ("https://id.example/cb?code=abc&state=xyz", "https://id.example/cb?code=***&state=***"),
+      ("https://id.example/cb?x=1&abc", "https://id.example/cb?x=***&***"),
+      ("https://user:pass@app.example/a@b", "app.example/a@b"),
+      ("https://app.example/a#token=abc", "https://app.example/a"),
+      ("https://app.example/a#b?c=abc", "https://app.example/a"),
+      ("https://app.example/a;jsessionid=abc", "https://app.example/a;jsessionid=***"),
+    ])
+  func referer(text: String, expected: String) {
+    var bytes: [UInt8] = []
+    SecretRedaction.append(referer: text.utf8.span, to: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self) == expected)
+  }
+
+  @Test(
+    "Parameters of a path are treated like those of a query",
+    arguments: [
+      ("/login;jsessionid=abc/x", "/login;jsessionid=***/x"), ("/a;v=1", "/a;v=1"), ("/a%3Fcode%3Dabc", "/***"),
+      ("/a%20b", "/a%20b"), ("/plain", "/plain"), ("/code=abc", "/code=***"),
+    ])
+  func path(text: String, expected: String) {
+    var bytes: [UInt8] = []
+    SecretRedaction.append(path: text.utf8.span, to: &bytes)
+    #expect(String(decoding: bytes, as: UTF8.self) == expected)
+  }
+}
