@@ -16,7 +16,8 @@ struct RedactionTests {
     arguments: [
       "code", "state", "token", "access_token", "refresh_token", "id_token", "id_token_hint", "client_secret",
       "password", "assertion", "client_assertion", "code_verifier", "code_challenge", "request", "request_uri",
-      "SAMLResponse", "RelayState", "nonce", "session_state", "jsessionid", "api_key", "X-CSRF-Token", "user_code", "device_code",
+      "SAMLResponse", "RelayState", "nonce", "session_state", "jsessionid", "api_key", "X-CSRF-Token", "user_code",
+      "device_code",
       "login[password]", "user.password", "passwd", "sid", "ticket", "CODE", "c%6fde", "%63ode", "co%2564e", "otp",
     ])
   func secret(name: String) {
