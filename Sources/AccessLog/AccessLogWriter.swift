@@ -94,9 +94,14 @@ final class AccessLogWriter: Sendable {
     var delivery = LineDelivery(output)
     while true {
       waitForWork(hasRest: delivery.hasRest)
-      let request = control.withLock { control in
+      var request = control.withLock { control in
         defer { control = Control() }
         return control
+      }
+      // Without an old destination, all lines belong to the new one.
+      if delivery.isOff, let output = request.output {
+        request.output = nil
+        countDropped(delivery.replace(output))
       }
       // A change of the destination must not wait for the reader of the old one.
       let mayWait = !request.reopens && request.output == nil

@@ -23,6 +23,8 @@ struct LineDelivery {
     self.output = output
   }
 
+  /// True if there is no destination.
+  var isOff: Bool { output == nil }
   /// True if a destination has not accepted all lines.
   var hasRest: Bool { position < bytes.count }
 
