@@ -11,13 +11,13 @@ public final class AdminServer: Sendable {
   ///
   /// - Parameters:
   ///   - status: The state of the process, which the listener shows.
-  ///   - upstream: The location of the upstream, for the readiness check.
+  ///   - upstream: The servers of the upstream, for the readiness check.
   ///   - inherited: The sockets from the service manager.
   ///   - upstreamTLS: Returns the current TLS settings of the upstream; `nil` for plaintext.
   ///
   /// Throws `ServerError` if the address cannot be bound.
   public init(
-    address: Address, status: ProcessStatus, upstream: ServerLocation,
+    address: Address, status: ProcessStatus, upstream: UpstreamServers,
     inherited: InheritedListeners = InheritedListeners(),
     upstreamTLS: @escaping @Sendable () -> TLSClient? = { nil }
   ) async throws(ServerError) {
@@ -25,7 +25,7 @@ public final class AdminServer: Sendable {
       workers: 1, addresses: [address], inherited: inherited, descriptorReserve: AdminServer.descriptorReserve,
       threadName: "admin"
     ) { worker in
-      // The worker forwards no request, so only the probe uses the location.
+      // The worker forwards no request, so only the probe uses the servers.
       ProxyWorker(
         poller: worker.poller, upstream: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(

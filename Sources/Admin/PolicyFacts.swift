@@ -26,7 +26,7 @@ struct PolicyFacts: Sendable {
   init(_ policy: Policy) {
     version = policy.version
     issuer = policy.gateway.issuer
-    upstream = policy.upstream.url
+    upstream = policy.upstream.urls
     mode = policy.mode
     unknownClients = policy.unknownClients
     clientCount = policy.clients.count

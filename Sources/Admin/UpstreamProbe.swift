@@ -3,8 +3,8 @@ public import Reactor
 public import TLS
 import Time
 
-/// Tests whether the upstream accepts connections and, if it uses TLS, completes TLS handshakes. A test begins only
-/// when `findProblem` is called, so that an idle process never wakes up.
+/// Tests whether the addresses of the upstream accept connections and, if it uses TLS, complete TLS handshakes. A test
+/// begins only when `test` or `findProblem` is called, so that an idle process never wakes up.
 ///
 /// Used only on the thread of its poller.
 public final class UpstreamProbe {
@@ -16,33 +16,36 @@ public final class UpstreamProbe {
   private static let timeout: Milliseconds = 900
 
   private let poller: Poller
-  private let location: ServerLocation
+  let servers: UpstreamServers
   private let tls: @Sendable () -> TLSClient?
   private let handshakes: HandshakeGate
-  /// The result of the latest complete test and the time of its end; `nil` before the first one. `problem` is `nil` if
-  /// the test succeeded.
-  private var latestResult: (problem: String?, time: MonotonicTime)?
+  /// The result of the latest complete test and the time of its end; `nil` before the first one.
+  private var latestResult: (result: UpstreamProbeResult, time: MonotonicTime)?
   /// True while a test runs.
   private var isRunning = false
-  /// The latest look-up of the upstream's name, complete or not; `nil` before the first one.
-  private var lookUp: NameLookUp?
+  /// The latest look-up of each name of the upstream, complete or not, by its number; `nil` before the first one.
+  private var lookUps: [NameLookUp?]
   /// The waiters of the callers that wait for the result of the running test.
   private var waiters: [Waiter] = []
 
-  /// Creates a probe of the upstream at `location`.
+  /// Creates a probe of the upstream.
   ///
   /// - Parameter tls: Returns the current TLS settings of the upstream; `nil` for plaintext.
-  public init(_ poller: Poller, _ location: ServerLocation, tls: @escaping @Sendable () -> TLSClient?) {
+  public init(_ poller: Poller, _ servers: UpstreamServers, tls: @escaping @Sendable () -> TLSClient?) {
     self.poller = poller
     self.tls = tls
     handshakes = HandshakeGate(poller)
-    self.location = location
+    self.servers = servers
+    lookUps = Array(repeating: nil, count: servers.locations.count)
   }
 
-  /// Returns the reason why the upstream does not accept connections or handshakes; `nil` if it does.
-  public func findProblem() async -> String? {
+  /// Returns the reason why no address of the upstream accepts connections or handshakes; `nil` if one does.
+  public func findProblem() async -> String? { await test().problem }
+
+  /// Tests all addresses at the same time, or returns a result that is not older than two seconds.
+  public func test() async -> UpstreamProbeResult {
     if let latestResult, poller.now - latestResult.time < UpstreamProbe.maximumResultAge {
-      return latestResult.problem
+      return latestResult.result
     }
     if isRunning {
       let waiter = Waiter(poller)
@@ -53,92 +56,183 @@ public final class UpstreamProbe {
       waiter.cancelDeadline()
       // After a timeout, `latestResult` is the result of an earlier test and must not be used.
       guard wake == .ready, let latestResult else {
-        return "no answer within \(UpstreamProbe.timeout.count * 2) ms"
+        return UpstreamProbeResult(problem: "no answer within \(UpstreamProbe.timeout.count * 2) ms")
       }
-      return latestResult.problem
+      return latestResult.result
     }
     isRunning = true
-    let problem = await testConnection()
+    let result = await testAddresses()
     isRunning = false
-    latestResult = (problem, poller.now)
+    latestResult = (result, poller.now)
     for waiter in waiters { waiter.resume(.ready) }
     waiters = []
-    return problem
+    return result
   }
 
-  private func testConnection() async -> String? {
+  private func testAddresses() async -> UpstreamProbeResult {
     let deadline = poller.deadline(after: UpstreamProbe.timeout)
     let waiter = Waiter(poller)
     defer { waiter.cancelDeadline() }
-    let resolver: Resolver
-    switch location {
-    case .unixSocket(let path): return await testUnixSocket(path, waiter, deadline)
-    case .name(let name): resolver = name
+    let nameProblem = await lookUpNames(waiter, until: deadline)
+    let addresses = servers.refresh(now: poller.now).addresses
+    guard !addresses.isEmpty else { return UpstreamProbeResult(problem: nameProblem ?? "no address") }
+    let tests = addresses.map {
+      AddressTest($0, poller, tls(), handshakes, until: deadline, timeout: UpstreamProbe.timeout, caller: waiter)
     }
-    let addresses: [Address]
-    switch await lookUpAddresses(resolver, waiter, until: deadline) {
-    case .success(let found)?: addresses = found
-    case .failure(let error)?: return error.description
-    case nil: return "no answer to the look-up of `\(resolver.host)` within \(UpstreamProbe.timeout.count) ms"
+    for test in tests { poller.start(test) }
+    // Each test ends at the deadline. The longer deadline only ends the wait if a test does not.
+    let limit = poller.deadline(after: UpstreamProbe.timeout * 2)
+    while tests.contains(where: { $0.outcome == nil }), poller.now < limit { _ = await waiter.sleep(until: limit) }
+    return UpstreamProbeResult(
+      tests.map { test in
+        let problem: String? =
+          switch test.outcome {
+          case .success?: nil
+          case .failure(let failure)?: failure.text
+          case nil: "no answer"
+          }
+        return UpstreamProbeResult.AddressState(
+          name: test.address.name, problem: problem, isOutOfService: test.address.isOut)
+      })
+  }
+
+  /// Waits until each name has an answer, or the deadline. Returns the reason why a name has none. A look-up continues
+  /// after the deadline, because the system's resolver has no deadline, and the next test waits for the same look-up.
+  private func lookUpNames(_ waiter: Waiter, until deadline: Deadline) async -> String? {
+    var running: [(name: String, lookUp: NameLookUp)] = []
+    for (index, location) in servers.locations.enumerated() {
+      guard case .name(let resolver) = location, resolver.cachedAddresses(now: poller.now) == nil else { continue }
+      if let lookUp = lookUps[index], lookUp.outcome == nil {
+        running.append((resolver.host, lookUp))
+      } else {
+        let lookUp = NameLookUp(resolver, poller)
+        lookUps[index] = lookUp
+        poller.start(lookUp)
+        running.append((resolver.host, lookUp))
+      }
     }
-    var problem = "no address"
-    for address in addresses {
-      do throws(ConnectError) {
-        let socket = try await poller.connect(to: address, with: waiter, until: deadline)
+    // The poller starts a look-up after this function has suspended, so the waiter cannot miss the result.
+    for (_, lookUp) in running { lookUp.add(waiter) }
+    while running.contains(where: { $0.lookUp.outcome == nil }), poller.now < deadline {
+      _ = await waiter.sleep(until: deadline)
+    }
+    for (_, lookUp) in running { lookUp.remove(waiter) }
+    for (name, lookUp) in running {
+      switch lookUp.outcome {
+      case .success?: continue
+      case .failure(let error)?: return error.description
+      case nil: return "no answer to the look-up of `\(name)` within \(UpstreamProbe.timeout.count) ms"
+      }
+    }
+    return nil
+  }
+}
+
+/// The result of a test of all addresses of the upstream.
+public struct UpstreamProbeResult: Sendable {
+  /// The result for one address.
+  public struct AddressState: Equatable, Sendable {
+    /// The address as text.
+    public let name: String
+    /// The reason why the address does not accept connections or handshakes; `nil` if it does.
+    public let problem: String?
+    /// True if requests avoid the address, because it has failed.
+    public let isOutOfService: Bool
+  }
+
+  /// The addresses; empty if no name could be resolved.
+  public let addresses: [AddressState]
+  /// The reason why no address can be used; `nil` if one can.
+  public let problem: String?
+
+  init(problem: String) {
+    addresses = []
+    self.problem = problem
+  }
+
+  init(_ addresses: [AddressState]) {
+    self.addresses = addresses
+    problem =
+      addresses.contains { $0.problem == nil }
+      ? nil : addresses.map { "\($0.name): \($0.problem ?? "")" }.joined(separator: "; ")
+  }
+}
+
+/// The test of one address.
+private final class AddressTest: Activity {
+  struct Failure: Error {
+    let text: String
+  }
+
+  let address: UpstreamAddress
+  /// `nil` while the test runs.
+  private(set) var outcome: Result<Void, Failure>?
+  private let poller: Poller
+  private let tls: TLSClient?
+  private let handshakes: HandshakeGate
+  private let deadline: Deadline
+  private let timeout: Milliseconds
+  /// The waiter of the task that waits for the outcome.
+  private let caller: Waiter
+
+  init(
+    _ address: UpstreamAddress, _ poller: Poller, _ tls: TLSClient?, _ handshakes: HandshakeGate,
+    until deadline: Deadline, timeout: Milliseconds, caller: Waiter
+  ) {
+    self.address = address
+    self.poller = poller
+    self.tls = tls
+    self.handshakes = handshakes
+    self.deadline = deadline
+    self.timeout = timeout
+    self.caller = caller
+  }
+
+  func run() async {
+    let waiter = Waiter(poller)
+    defer { waiter.cancelDeadline() }
+    do throws(Failure) {
+      if let socket = try await connect(waiter) {
         defer { socket.close() }
-        return await handshake(socket, waiter, deadline).map { "\(address): \($0)" }
+        try await handshake(socket, waiter)
+      }
+      outcome = .success(())
+    } catch {
+      outcome = .failure(error)
+    }
+    caller.resume(.ready)
+  }
+
+  /// Returns a connection; `nil` if a server listens on a Unix socket, but its queue is full: it is busy.
+  private func connect(_ waiter: Waiter) async throws(Failure) -> Socket? {
+    switch address.place {
+    case .unixSocket(let path):
+      do throws(IOError) {
+        return try poller.connect(toUnixSocket: path)
+      } catch {
+        if error == .wouldBlock { return nil }
+        throw Failure(text: error.description)
+      }
+    case .socket(let address):
+      do throws(ConnectError) {
+        return try await poller.connect(to: address, with: waiter, until: deadline)
       } catch {
         switch error {
-        case .timedOut: return "no answer from \(address) within \(UpstreamProbe.timeout.count) ms"
+        case .timedOut: throw Failure(text: "no answer within \(timeout.count) ms")
         // Does not occur: `connect` throws this error only if its caller passes a client, and the probe has none.
-        case .clientDisconnected: return "the probe was cancelled"
-        case .failed(let error): problem = "\(address): \(error)"
+        case .clientDisconnected: throw Failure(text: "the probe was cancelled")
+        case .failed(let error): throw Failure(text: error.description)
         }
       }
     }
-    return problem
   }
 
-  private func testUnixSocket(_ path: String, _ waiter: Waiter, _ deadline: Deadline) async -> String? {
-    do throws(IOError) {
-      let socket = try poller.connect(toUnixSocket: path)
-      defer { socket.close() }
-      return await handshake(socket, waiter, deadline).map { "\(path): \($0)" }
-    } catch {
-      // The server listens, and its queue is full: it is busy.
-      return error == .wouldBlock ? nil : "\(path): \(error)"
-    }
-  }
-
-  /// Returns the upstream's addresses; `nil` if the look-up is not complete at `deadline`. The look-up then continues,
-  /// because the system's resolver has no deadline, and the next test waits for the same look-up.
-  private func lookUpAddresses(
-    _ resolver: Resolver, _ waiter: Waiter, until deadline: Deadline
-  ) async -> Result<[Address], ResolveError>? {
-    if let known = resolver.cachedAddresses(now: poller.now) { return .success(known) }
-    let current: NameLookUp
-    if let lookUp, lookUp.outcome == nil {
-      current = lookUp
-    } else {
-      current = NameLookUp(resolver, poller)
-      lookUp = current
-      poller.start(current)
-    }
-    // The poller starts the look-up after this function has suspended, so the waiter cannot miss the result.
-    current.add(waiter)
-    if current.outcome == nil { _ = await waiter.sleep(until: deadline) }
-    current.remove(waiter)
-    return current.outcome
-  }
-
-  /// Returns the reason why the TLS handshake failed; `nil` if it succeeded or the upstream does not use TLS.
-  private func handshake(_ socket: Socket, _ waiter: Waiter, _ deadline: Deadline) async -> TLSFailure? {
-    guard let client = tls() else { return nil }
+  private func handshake(_ socket: Socket, _ waiter: Waiter) async throws(Failure) {
+    guard let tls else { return }
     do throws(TLSFailure) {
-      try await client.connect(socket, with: waiter, gate: handshakes, until: deadline)
-      return nil
+      try await tls.connect(socket, with: waiter, gate: handshakes, until: deadline)
     } catch {
-      return error
+      throw Failure(text: "\(error)")
     }
   }
 }

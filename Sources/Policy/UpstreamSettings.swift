@@ -8,6 +8,12 @@ public struct UpstreamSettings: Sendable {
   /// The Unix-domain socket on which the server listens: an absolute path, or `@` and a name in the abstract namespace;
   /// `nil` if the server has an IP address.
   public var unixSocket: String?
+  /// The other servers of `urls`, in their order. They have the scheme of `origin`, and the gateway sends them the same
+  /// `Host`.
+  public var otherServers: [UpstreamServer] = []
+  /// The rule by which the gateway chooses one of several addresses; `nil` (default) for the first that accepts
+  /// connections. Not `nil` if there are several servers.
+  public var affinity: AddressAffinity?
   /// The paths of its OAuth endpoints.
   public var endpoints: EndpointPaths
   /// The place where the gateway replaces the code of an authorization response with a sealed code. Default: in the
@@ -49,6 +55,14 @@ public struct UpstreamSettings: Sendable {
   public var maxConnections = 1_024
   /// The `reserved_connections` of the policy; `nil` if the policy does not set it. Use `reservedConnections` instead.
   public var configuredReservedConnections: Int?
+  /// The maximum age of a connection. After its current request, an older connection is closed. Default: 1 hour.
+  public var connectionAge: Milliseconds = 3_600_000
+  /// The maximum number of requests on a connection. Default: 1,000.
+  public var connectionRequests = 1_000
+  /// The statuses of responses that count as failures of the address.
+  public var failureStatuses = [502, 503, 504]
+  /// The number of failures in succession that take an address out of service, unless it is the last. Default: 5.
+  public var failureCount = 5
   /// The maximum time for opening a connection, including the DNS lookup. Default: 5 s.
   public var connectTimeout: Milliseconds = 5_000
   /// The maximum time from the last byte of a request to the response head. Default: 60 s.
@@ -75,8 +89,17 @@ public struct UpstreamSettings: Sendable {
     self.parameters = parameters
   }
 
-  /// The `url` of the policy.
-  public var url: String { unixSocket.map { "unix:\($0)" } ?? origin.description }
+  /// The maximum number of servers, and of the addresses that are used.
+  public static let maximumServers = 16
+
+  /// The first server.
+  public var firstServer: UpstreamServer { unixSocket.map { .unixSocket($0) } ?? .origin(origin) }
+  /// The servers, in their order.
+  public var servers: [UpstreamServer] { [firstServer] + otherServers }
+  /// The `url` of the policy, or the first of its `urls`.
+  public var url: String { firstServer.url }
+  /// The `urls` of the policy, or its `url`, as one text.
+  public var urls: String { servers.map(\.url).joined(separator: ", ") }
 
   /// The number of the `maxConnections` that are reserved for requests to the OAuth endpoints, so that other requests
   /// cannot use all connections. Default: an eighth.
@@ -87,17 +110,32 @@ public struct UpstreamSettings: Sendable {
 
   /// The settings of `upstream:`.
   public static let table = SettingTable<UpstreamSettings>(
-    "upstream", "The legacy authorization server.", alternativeRequiredKeys: [["kind"], ["endpoints"]],
+    "upstream", "The legacy authorization server.",
+    alternativeRequiredKeys: [["kind", "url"], ["kind", "urls"], ["endpoints", "url"], ["endpoints", "urls"]],
     [
       .customReader(
-        "url",
-        .text(
-          "https or http URL without a path, or `unix:` and a path", pattern: "^(https?://[^/?#@]+/?|unix:[/@].+)$"),
+        "url", urlForm,
         """
         Scheme, host and port of the server, or the Unix socket on which it listens, such as `unix:/run/legacy.sock`; a \
         name after `unix:@` is in the abstract namespace of Linux
         """,
-        adviceIfMissing: "its URL"),
+        default: "required without `urls`"),
+      .customReader(
+        "urls", .list(urlForm, minimumCount: 1),
+        """
+        The URLs of several servers that share their accounts and codes, all http or all https, in place of `url`. All \
+        get the host of the first as `Host`, and with https its name as the server name; at most 16 addresses are used
+        """,
+        default: "`url` alone"),
+      .customReader(
+        "affinity",
+        .any([.choice(["none", "address"]), .text("the name of a cookie", pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")]),
+        """
+        The choice of one of several addresses. `none`: that with the fewest requests in progress; `address`: one that \
+        follows from the client's address; any other word, such as `JSESSIONID`: the address that set the cookie with \
+        this name, for servers that keep sessions in memory
+        """,
+        default: "required with several `urls`; otherwise the first address that accepts connections"),
       .customReader(
         "kind", .choice(ServerPreset.all.map(\.kind)),
         "The server: the values of its [preset](servers.md) are the defaults of `upstream`",
@@ -171,8 +209,28 @@ public struct UpstreamSettings: Sendable {
         """,
         default: "an eighth of them"),
       .duration(
+        "connection_age", \.connectionAge, 1_000...604_800_000,
+        "The age after which a connection is closed at the end of its current request"),
+      .number(
+        "connection_requests", \.connectionRequests, .number(1...1_000_000),
+        "The number of requests after which a connection is closed"),
+      .customReader(
+        "failure_statuses", .list(.number(500...599), allowsSingleValue: true),
+        """
+        Statuses of responses that count as failures of the server's address; an empty list if none does. A connection \
+        that ends before a response, and a response that does not arrive in time, always count
+        """,
+        default: "`502`, `503`, `504`"),
+      .number(
+        "failure_count", \.failureCount, .number(1...1_000),
+        """
+        The number of failures in succession after which an address is out of service for a while, unless it is the last \
+        one in service
+        """
+      ),
+      .duration(
         "connect_timeout", \.connectTimeout, 10...600_000,
-        "The longest time to open a connection, including the DNS lookup"),
+        "The longest time to open a connection, including the DNS lookup, for all addresses together"),
       .duration(
         "response_timeout", \.responseTimeout, 10...86_400_000,
         "The longest time from the last request byte to the response head"),
@@ -193,6 +251,9 @@ public struct UpstreamSettings: Sendable {
         default: "verified with the machine's authorities"),
     ]
   ) { UpstreamSettings() }
+
+  private static let urlForm = SettingForm.text(
+    "https or http URL without a path, or `unix:` and a path", pattern: "^(https?://[^/?#@]+/?|unix:[/@].+)$")
 
   private static let headerPattern = "^[A-Za-z0-9!#$%&'*+.^_`|~-]{2,}$"
 

@@ -24,12 +24,15 @@ extension PolicyReader {
 
   /// Returns true if connections to the upstream would reach the listener.
   private func isUpstream(_ listener: ListenerAddress) -> Bool {
-    guard let upstream else { return false }
-    if let path = upstream.unixSocket { return listener == .unixSocket(path: path) }
-    let origin = upstream.origin
-    guard origin.isLoopback else { return false }
-    return Self.collide(
-      listener, SocketAddress(host: origin.host == "localhost" ? "127.0.0.1" : origin.host, port: origin.port))
+    (upstream?.servers ?? []).contains { server in
+      switch server {
+      case .unixSocket(let path): return listener == .unixSocket(path: path)
+      case .origin(let origin):
+        guard origin.isLoopback else { return false }
+        return Self.collide(
+          listener, SocketAddress(host: origin.host == "localhost" ? "127.0.0.1" : origin.host, port: origin.port))
+      }
+    }
   }
 
   /// Returns true if a socket that listens on one of the addresses also gets connections to the other address, or if

@@ -1,23 +1,23 @@
 import Policy
 import YAML
 
-/// The value of `url:` in `upstream:`.
-private enum UpstreamPlace {
-  case origin(Origin)
-  case unixSocket(String)
-}
-
 /// The mapping `upstream:`, before its settings are compared with each other.
 private struct UpstreamDraft: SectionDraft {
   var settings = UpstreamSettings()
-  var place: UpstreamPlace?
+  /// The value of `url`.
+  var server: UpstreamServer?
+  /// The values of `urls`.
+  var servers: [UpstreamServer]?
   var tls: (draft: UpstreamTLSDraft, field: Field)?
 
   /// The parser of the mapping. In each function, `$0` is the policy reader, `$1` the field, and `$2` the draft.
   static let section = Section<UpstreamDraft>(
     UpstreamSettings.table,
     [
-      "url": { $2.place = $0.upstreamPlace($1) },
+      "url": { $2.server = $0.upstreamServer($1) },
+      "urls": { $2.servers = $0.upstreamServers($1) },
+      "affinity": { $2.settings.affinity = $0.addressAffinity($1) },
+      "failure_statuses": { $2.settings.failureStatuses = $0.failureStatuses($1) },
       "kind": { reader, field, _ in reader.checkKind(field) },
       "endpoints": { $2.settings.endpoints = $0.endpoints($1, $2.settings.endpoints) },
       "scopes": { $2.settings.scopes = $0.scopes($1) },
@@ -35,6 +35,7 @@ extension PolicyReader {
     if let preset = preset(in: field.node) { draft.settings = preset.settings }
     guard let fields = read(field.node, UpstreamDraft.section, into: &draft) else { return }
     requireSettings(of: UpstreamDraft.section, in: fields, field.key, named: "`upstream`")
+    checkServers(fields, draft.servers?.count, field.key)
     if fields["endpoints"] == nil {
       if let kind = fields["kind"] {
         // The reader has reported a `kind` without a preset.
@@ -45,14 +46,15 @@ extension PolicyReader {
     }
     var upstream = draft.settings
     lint(upstream, fields)
-    guard let place = draft.place, let url = fields["url"] else { return }
+    guard let url = fields["url"] ?? fields["urls"], let server = draft.server ?? draft.servers?.first else { return }
     upstreamURLLocation = SourceLocation(url.node)
-    switch place {
+    switch server {
     case .origin(let origin): upstream.origin = origin
     case .unixSocket(let path):
       upstream.unixSocket = path
       upstream.origin = originOfUnixSocket(draft.tls)
     }
+    upstream.otherServers = Array((draft.servers ?? []).dropFirst())
     upstream.tls = finishUpstreamTLS(draft.tls, upstream.origin, url)
     if upstream.passPrefixes.isEmpty { missingPassLocation = SourceLocation(field.key) }
     if let field = fields["not_endpoints"] { checkNotEndpoints(field, upstream) }
@@ -104,13 +106,6 @@ extension PolicyReader {
     }
   }
 
-  fileprivate func upstreamPlace(_ field: Field) -> UpstreamPlace? {
-    if let text = field.node.text, text.hasPrefix("unix:") {
-      return unixSocketPath(text.dropFirst(5), field, example: "legacy").map { .unixSocket($0) }
-    }
-    return upstreamOrigin(field).map { .origin($0) }
-  }
-
   /// Returns the origin of a server on a Unix socket, which has no host of its own.
   private func originOfUnixSocket(_ tls: (draft: UpstreamTLSDraft, field: Field)?) -> Origin {
     guard let tls else { return Origin(scheme: .http, host: "localhost") }
@@ -118,26 +113,6 @@ extension PolicyReader {
       reportMissing("server_name", tls.field.key, in: "`tls`", "the name in the server's certificate")
     }
     return Origin(scheme: .https, host: tls.draft.serverName ?? "localhost")
-  }
-
-  private func upstreamOrigin(_ field: Field) -> Origin? {
-    guard let url = url(field) else { return nil }
-    guard url.path.isEmpty || url.path == "/" else {
-      error(
-        .invalidValue, field.node,
-        "`url` cannot have a path; use `\(url.origin)` and put the path into `endpoints`")
-      return nil
-    }
-    switch url.origin.scheme {
-    case .http where !url.origin.isLoopback:
-      warn(
-        .plaintextUpstream, field.node,
-        "codes and secrets travel to `\(url.origin.host)` in the clear; use https, or run the gateway on the machine "
-          + "of the upstream")
-    case .http, .https:
-      break
-    }
-    return url.origin
   }
 
   fileprivate func parameters(_ field: Field) -> Set<String> {

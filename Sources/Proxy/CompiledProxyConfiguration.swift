@@ -28,6 +28,16 @@ public struct ProxyConfiguration: Sendable {
   public var upstreamIdleTimeout: Milliseconds = 30_000
   /// The maximum idle time of an upstream connection that a request may use if the request must not be sent twice.
   public var maximumIdleTimeIfNotRepeatable: Milliseconds = 1_000
+  /// The maximum age of an upstream connection. Afterwards it begins no request.
+  public var upstreamConnectionAge: Milliseconds = 3_600_000
+  /// The maximum number of requests on an upstream connection.
+  public var requestsPerUpstreamConnection = 1_000
+  /// The rule by which one of several upstream addresses is chosen.
+  public var affinity = UpstreamAffinity.first
+  /// The statuses of responses that count as failures of the address.
+  public var failureStatuses: Set<Int> = [502, 503, 504]
+  /// The number of failures in succession that take an address out of service.
+  public var failureLimit = 5
   /// The maximum number of upstream connections of all workers that share their places (`UpstreamPermits`).
   public var upstreamConnections = 512
   /// The maximum time that a request waits for an upstream connection if all are in use.

@@ -16,6 +16,17 @@ enum CookieFilter {
     return false
   }
 
+  /// Returns the range of the value of the first pair with this name in a `Cookie` value; `nil` without one.
+  static func value(of name: String, _ bytes: Span<UInt8>, _ value: Range<Int>) -> Range<Int>? {
+    var position = value.lowerBound
+    while position < value.upperBound {
+      let pair = nextPair(bytes, &position, value.upperBound)
+      guard isNamed(name, bytes, pair), let equals = pair.first(where: { bytes[$0] == 0x3d }) else { continue }
+      return equals + 1..<pair.upperBound
+    }
+    return nil
+  }
+
   /// Appends a `Cookie` field with all pairs except those of this name, or no field if no other pair is left.
   ///
   /// The appended field is never longer than the original, because a space follows a semicolon only where the original

@@ -96,7 +96,8 @@ extension Exchange {
     dropUnsentBody()
     if state.isHeadInBuffer { fromClient.consume(head.length) }
     let withheld = WithheldResponse(response: response, request: request, isComplete: isComplete)
-    let answer = await worker.handler.respond(to: withheld, upstream: Upstream(clientConnection))
+    let answer = await worker.handler.respond(
+      to: withheld, upstream: Upstream(clientConnection, answeringAddress: answeringAddress))
     await clientConnection.answer(
       answer, to: head.method, minorVersion: head.minorVersion, began: began, .handlerResponse)
   }

@@ -18,12 +18,18 @@ extension Exchange {
       throw .upstream(error)
     }
     guard let parsed else { return nil }
+    if parsed.status >= 500 || upstream.target.address.hasFailures { pool.noteStatus(parsed.status, upstream) }
     let duration = SystemClock.monotonicNanoseconds() - began
     metrics.upstreamAnswered(nanoseconds: duration)
     if let entry = clientConnection.accessEntry { entry.upstreamFirstByte = duration }
     let input = upstream.input
     if state.isUploading { dropUnsentRequest() }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
+    var cookies: [[UInt8]] = []
+    if pool.targets.count > 1 {
+      answeringAddress = upstream.target.address.id
+      cookies = worker.addressCookies(input, of: upstream)
+    }
     // The handler may edit the response to a request with its own cookie (`editPassing`), and needs a value for this.
     if requestHasHandlerCookie {
       var edited = worker.response(from: parsed, input)
@@ -41,25 +47,27 @@ extension Exchange {
         throw .withheld(worker.response(from: parsed, input))
       }
       worker.handler.editPassing(&edited)
+      for cookie in cookies { edited.headers.append("Set-Cookie", FieldText.decode(cookie)) }
       if worker.settings.configuration.addsRequestIDs {
         edited.headers.set(RequestReference.fieldName, worker.handler.requestID(clientConnection.reference))
       }
       input.consume(parsed.length)
       return try beginFromValue(edited, parsed, head)
     } else {
-      return try beginFromBytes(parsed, input, head)
+      return try beginFromBytes(parsed, input, head, cookies)
     }
   }
 
   /// Begins a response by rewriting the bytes of its head, without a `Response` value, which would cost time.
   private func beginFromBytes(
-    _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead
+    _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead, _ cookies: [[UInt8]]
   ) throws(Failure) -> ExchangeState.Event {
     let fields = responseFields
     let replacements =
       fields.hasLocationOrLink
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
-    let added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings, requestID: requestIDLine)
+    var added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings, requestID: requestIDLine)
+    for cookie in cookies { added += cookie.count + "Set-Cookie: \r\n".utf8.count }
     // 256 bytes are enough for the `Date`, framing and `Connection` fields.
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
@@ -76,7 +84,7 @@ extension Exchange {
       input.withSpan { bytes in
         ResponseRewriter.write(
           parsed, bytes, fields, framingField, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-          date: date, strictTransport: strictTransport, requestID: requestID, settings, to: sink)
+          date: date, strictTransport: strictTransport, requestID: requestID, cookies: cookies, settings, to: sink)
       }
     }
     if let stream = clientConnection.stream {

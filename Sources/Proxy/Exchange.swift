@@ -56,6 +56,10 @@ final class Exchange {
   private(set) var requestHasHandlerCookie = false
   /// The `X-Request-ID` line for the upstream and for the client; empty unless the configuration adds such lines.
   private(set) var requestIDLine: [UInt8] = []
+  /// The id of the address that sent the response; `nil` if the upstream has one address.
+  var answeringAddress: UInt16?
+  /// The upstream address that suits the request.
+  private var preference = AddressPreference.none
   /// The status of the response.
   var status = 0
   /// The number of bytes received from the client since the exchange began.
@@ -111,6 +115,8 @@ final class Exchange {
   func forward(_ head: RequestHead, began: UInt64) async {
     begin(ExchangeState(.body(asksForClose: !head.method.serversReadContent)), began)
     let asksForSwitch = rewrite(head)
+    // Before the first look-up, the number of addresses is not known.
+    preference = pool.targets.count == 1 ? .none : preferredAddress()
     var body = head.body
     if body == .none {
       state = ExchangeState(.head(isIdempotent: head.method.isIdempotent, asksForSwitch: asksForSwitch))
@@ -201,12 +207,13 @@ final class Exchange {
   }
 
   private func idleConnection() -> UpstreamConnection? {
-    pool.takeIdle(mayRepeat: state.mayRepeat, mayUseReserved: false)
+    pool.takeIdle(mayRepeat: state.mayRepeat, mayUseReserved: false, preferring: preference)
   }
 
   private func connect(mayUseIdle: Bool) async throws(Failure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
-      let upstream = try await pool.take(mayUseIdle: mayUseIdle, mayRepeat: state.mayRepeat, for: clientConnection)
+      let upstream = try await pool.take(
+        mayUseIdle: mayUseIdle, mayRepeat: state.mayRepeat, preferring: preference, for: clientConnection)
       if !upstream.isReused { clientConnection.accessEntry?.upstreamConnected(at: SystemClock.monotonicNanoseconds()) }
       return upstream
     } catch {
@@ -266,6 +273,7 @@ final class Exchange {
         }
       }
     } catch {
+      noteLostRequest(error, upstream)
       pool.retire(upstream)
       throw error
     }

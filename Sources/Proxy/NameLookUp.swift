@@ -15,6 +15,11 @@ public final class NameLookUp: Activity {
     self.poller = poller
   }
 
+  /// True if the look-up has ended with an answer.
+  var hasAddresses: Bool {
+    if case .success = outcome { true } else { false }
+  }
+
   /// Wakes `waiter` when the look-up ends.
   public func add(_ waiter: Waiter) { waiting.append(waiter) }
 

@@ -13,7 +13,7 @@ public struct OutboundRequest {
   public var body: [UInt8]
   /// True if body or headers contain secrets, so that the buffers are wiped afterwards.
   public var isSecret: Bool
-  /// The client, for the forwarding fields.
+  /// The client, for the forwarding fields and the choice of an address.
   public var peer: Peer
   /// The time at which the response must be complete, for handlers that allow less time than the policy. The wait for a
   /// connection has its own limit.

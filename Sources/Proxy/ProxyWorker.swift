@@ -57,13 +57,14 @@ public final class ProxyWorker {
   /// Creates the proxy of the worker that owns `poller`.
   ///
   /// - Parameters:
+  ///   - upstream: the servers, shared by all workers of a process.
   ///   - connections: the counts shared by all workers of a server.
   ///   - permits: the places for upstream connections, shared by all workers of a process; `nil` if this worker has
   ///     places of its own.
   ///   - worker: the worker that keeps this object; needed with `permits`.
   ///   - accessLog: the access log of the worker; `nil` for none.
   public init(
-    poller: Poller, upstream: ServerLocation, settings: CompiledProxyConfiguration, handler: any RequestHandler,
+    poller: Poller, upstream: UpstreamServers, settings: CompiledProxyConfiguration, handler: any RequestHandler,
     metrics: any ProxyMetrics, connections: ConnectionLimits = ConnectionLimits(), permits: UpstreamPermits? = nil,
     on worker: Worker? = nil, accessLog: AccessChannel? = nil
   ) {
@@ -79,8 +80,18 @@ public final class ProxyWorker {
       worker?.post { $0.resident(ProxyWorker.self)?.pool.examinePlaces() }
     }
     pool = UpstreamPool(
-      poller, location: upstream, settings: settings, handshakes: handshakes, metrics: metrics, places: places)
+      poller, servers: upstream, settings: settings, handshakes: handshakes, metrics: metrics, places: places)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
+  }
+
+  /// Creates the proxy of a worker that shares no state of the upstream, which has one location.
+  public convenience init(
+    poller: Poller, upstream: ServerLocation, settings: CompiledProxyConfiguration, handler: any RequestHandler,
+    metrics: any ProxyMetrics, connections: ConnectionLimits = ConnectionLimits()
+  ) {
+    self.init(
+      poller: poller, upstream: UpstreamServers([upstream]), settings: settings, handler: handler, metrics: metrics,
+      connections: connections)
   }
 
   /// Returns the number of the next request of this worker, starting at 1.

@@ -91,10 +91,12 @@ enum ResponseRewriter {
   ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; if empty, the
   ///     upstream's is kept.
   ///   - requestID: the `X-Request-ID` line that replaces the upstream's; empty to keep the upstream's.
+  ///   - cookies: values of `Set-Cookie` fields to add.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
-    requestID: [UInt8] = [], _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
+    requestID: [UInt8] = [], cookies: [[UInt8]] = [], _ settings: CompiledProxyConfiguration,
+    to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
     for index in 0..<fields.count where !fields[index].isNamedByConnection {
@@ -117,6 +119,7 @@ enum ResponseRewriter {
     if let location = replacements.location { sink.appendField("Location", FieldText.encode(location)) }
     if let location = replacements.contentLocation { sink.appendField("Content-Location", FieldText.encode(location)) }
     if let refresh = replacements.refresh { sink.appendField("Refresh", FieldText.encode(refresh)) }
+    for cookie in cookies { sink.appendField("Set-Cookie", cookie) }
     sink.appendLine(date)
     sink.appendLine(strictTransport)
     if !requestID.isEmpty { sink.appendLine(requestID) }

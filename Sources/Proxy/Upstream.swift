@@ -10,14 +10,22 @@ import Telemetry
 public final class Upstream {
   private let connection: ServerConnection
   private var waiter: Waiter { connection.waiter }
-  private var worker: ProxyWorker { connection.worker }
+  var worker: ProxyWorker { connection.worker }
   /// The poller of the worker that answers the request, for the handler's own waits.
   public var poller: Poller { connection.poller }
   /// The limit on the TLS handshakes of the worker, for the handler's own connections.
   public var handshakes: HandshakeGate { worker.handshakes }
 
-  init(_ connection: ServerConnection) {
+  /// The id of the address that the requests prefer; `nil` for the choice by the configuration. Has no effect if the
+  /// upstream has one address.
+  public var preferredAddress: UInt16?
+  /// The id of the address that sent the latest response; `nil` without one, or if the upstream has one address.
+  public private(set) var answeringAddress: UInt16?
+
+  /// - Parameter answeringAddress: the id of the address whose response was withheld, if any.
+  init(_ connection: ServerConnection, answeringAddress: UInt16? = nil) {
     self.connection = connection
+    self.answeringAddress = answeringAddress
   }
 
   /// Sends a request and waits for the head of the response, whose body is then collected, relayed or discarded.
@@ -43,7 +51,9 @@ public final class Upstream {
       let upstream: UpstreamConnection
       do throws(UpstreamFailure) {
         upstream = try await worker.pool.take(
-          mayUseIdle: mayUseIdle, mayRepeat: isIdempotent, mayUseReserved: true, for: connection)
+          mayUseIdle: mayUseIdle, mayRepeat: isIdempotent, mayUseReserved: true,
+          preferring: preference(headers: request.headers, peer: request.peer),
+          for: connection)
       } catch {
         recordFailure(error)
         throw error
@@ -60,6 +70,9 @@ public final class Upstream {
           requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), until: request.deadline, client)
       } catch {
         let hasAnswer = !upstream.input.isEmpty
+        if error == .reset || error == .responseTimeout {
+          worker.pool.noteLostRequest(upstream, isEnd: error == .reset)
+        }
         worker.pool.retire(upstream)
         if error == .reset, wasReused, isIdempotent, mayUseIdle, !hasAnswer {
           mayUseIdle = false
@@ -205,10 +218,17 @@ public final class Upstream {
     while true {
       // An early response is already in the input.
       if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
+        if head.status >= 500 || upstream.target.address.hasFailures { worker.pool.noteStatus(head.status, upstream) }
         let now = SystemClock.monotonicNanoseconds()
         worker.metrics.upstreamAnswered(nanoseconds: now - began)
         if let entry = connection.accessEntry { entry.upstreamFirstByte = now - entry.began }
-        let response = worker.response(from: head, upstream.input)
+        var response = worker.response(from: head, upstream.input)
+        if worker.pool.targets.count > 1 {
+          answeringAddress = upstream.target.address.id
+          for cookie in worker.addressCookies(upstream.input, of: upstream) {
+            response.headers.append("Set-Cookie", FieldText.decode(cookie))
+          }
+        }
         upstream.input.consume(head.length)
         return UpstreamResponse(
           response, upstream, head, requestAllowsReuse: requestAllowsReuse, until: limit, connection)

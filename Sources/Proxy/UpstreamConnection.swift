@@ -7,6 +7,12 @@ import Time
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
+  /// The address to which the connection leads.
+  let target: UpstreamTarget
+  /// The number of requests that the connection may still begin, including the current one.
+  private var remainingRequests: Int
+  /// The time after which the connection begins no request.
+  private let endOfUse: MonotonicTime
   /// The version of the upstream's TLS settings with which the connection was opened.
   let epoch: Int
   /// Received bytes that are not yet consumed; without a block while empty.
@@ -19,15 +25,26 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   private let timer = Timer()
   private var isIdle = false
   /// The address of the server, for the access log.
-  private(set) lazy var name = pool.name(of: socket)
+  var name: String { target.address.name }
   /// The time at which the last exchange ended.
   private(set) var idleSince: MonotonicTime = 0
 
-  init(_ socket: Socket, _ pool: UpstreamPool, epoch: Int) {
+  init(_ socket: Socket, _ pool: UpstreamPool, _ target: UpstreamTarget, epoch: Int) {
     self.socket = socket
     self.pool = pool
+    self.target = target
     self.epoch = epoch
+    let configuration = pool.settings.configuration
+    remainingRequests = configuration.requestsPerUpstreamConnection
+    endOfUse = pool.poller.now + configuration.upstreamConnectionAge
+    target.open += 1
+    target.counters.countOpened()
+    target.counters.countRequest()
   }
+
+  /// True if the connection may serve another request: it has not reached its maximum age and number of requests, and
+  /// the server still has its address.
+  func mayServeMore(now: MonotonicTime) -> Bool { remainingRequests > 1 && now < endOfUse && !target.isGone }
 
   /// Prepares the connection for the pool. While it is idle, input means that the upstream has closed the connection or
   /// sent unexpected bytes.
@@ -45,6 +62,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   func unpark() {
     isIdle = false
     isReused = true
+    remainingRequests -= 1
+    target.counters.countRequest()
   }
 
   /// Receives into `input`.

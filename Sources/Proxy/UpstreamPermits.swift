@@ -68,7 +68,8 @@ public final class UpstreamPermits: Sendable {
   /// The part of one worker, used on this worker only.
   final class Member {
     private let permits: UpstreamPermits
-    private let index: Int
+    /// The position of the worker among those that share the places.
+    let index: Int
     private let own: Published
     /// The requests of this worker that wait, which are a part of `permits.waiting`.
     private var ownWaiting = 0

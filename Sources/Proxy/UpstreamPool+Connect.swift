@@ -2,24 +2,21 @@ import Reactor
 import TLS
 import Time
 
-/// The ways to a new connection: look-up of the name, connect and TLS handshake.
+/// The ways to a new connection: look-up of the names, connect and TLS handshake.
 extension UpstreamPool {
-  /// The time between two attempts to connect to a Unix socket whose queue is full.
-  private static let queuePause: Milliseconds = 5
-
   /// Opens a connection with a place that the caller has taken. After a failure, the place goes to the request that is
   /// next.
-  func connect(_ client: ServerConnection) async throws(UpstreamFailure) -> UpstreamConnection {
-    let epoch = epoch
+  func connect(
+    _ client: ServerConnection, _ preference: AddressPreference
+  ) async throws(UpstreamFailure) -> UpstreamConnection {
     do throws(UpstreamFailure) {
       let deadline = poller.deadline(after: settings.configuration.connectTimeout)
-      let socket = try await socket(for: client, until: deadline)
-      try await secure(socket, for: client, until: deadline)
-      opened += 1
-      metrics.upstreamConnectionOpened()
-      let connection = UpstreamConnection(socket, self, epoch: epoch)
-      established[ObjectIdentifier(connection)] = connection
-      return connection
+      if targets.isEmpty { try await findAddresses(for: client, until: deadline) }
+      let targets = order(preference)
+      nextChoice &+= 1
+      targets.first?.connecting += 1
+      defer { targets.first?.connecting -= 1 }
+      return try await connect(to: targets, for: client, until: deadline)
     } catch {
       returnPlace()
       passOnPlace()
@@ -27,51 +24,45 @@ extension UpstreamPool {
     }
   }
 
-  private func socket(for client: ServerConnection, until deadline: Deadline) async throws(UpstreamFailure) -> Socket {
-    switch location {
-    case .unixSocket(let path): return try await unixSocket(path, for: client, until: deadline)
-    case .name(let resolver): return try await socket(resolver, for: client, until: deadline)
-    }
-  }
-
-  /// Connects to a Unix socket. If the server's queue of connections is full, the kernel refuses the connection
-  /// immediately instead of letting it wait, so this function waits and tries again until the deadline.
-  private func unixSocket(
-    _ path: String, for client: ServerConnection, until deadline: Deadline
-  ) async throws(UpstreamFailure) -> Socket {
+  private func connect(
+    to targets: [UpstreamTarget], for client: ServerConnection, until deadline: Deadline
+  ) async throws(UpstreamFailure) -> UpstreamConnection {
+    let race = ConnectRace(self, targets, for: client, until: deadline)
+    defer { race.close() }
+    var handshakeFailure: UpstreamFailure?
     while true {
-      do throws(IOError) {
-        return try poller.connect(toUnixSocket: path)
+      let epoch = epoch
+      let socket: Socket
+      let target: UpstreamTarget
+      do throws(UpstreamFailure) {
+        (socket, target) = try await race.next()
       } catch {
-        guard error == .wouldBlock else { throw .unreachable }
+        if case .clientGone = error { throw error }
+        throw handshakeFailure ?? error
       }
-      let pause = poller.deadline(after: UpstreamPool.queuePause)
-      _ = await client.waiter.wait(client.socket, client.abandonment, until: min(pause, deadline))
-      if client.isAbandoned { throw .clientGone(afterSending: false) }
-      if poller.now >= deadline { throw .connectTimeout }
+      do throws(UpstreamFailure) {
+        try await secure(socket, for: client, until: race.handshakeDeadline)
+        if target.address.isOut { target.address.putBack(now: poller.now) }
+        return establish(socket, target, epoch: epoch)
+      } catch {
+        if case .clientGone = error { throw error }
+        noteConnectFailure(target)
+        guard race.hasMore else { throw error }
+        handshakeFailure = error
+      }
     }
   }
 
-  private func socket(
-    _ resolver: Resolver, for client: ServerConnection, until deadline: Deadline
-  ) async throws(UpstreamFailure) -> Socket {
-    for address in try await addresses(resolver, for: client, until: deadline) {
-      do throws(ConnectError) {
-        return try await poller.connect(
-          to: address, with: client.waiter, until: deadline, abandonedBy: client.socket)
-      } catch {
-        switch error {
-        case .timedOut: throw .connectTimeout
-        case .clientDisconnected: throw .clientGone(afterSending: false)
-        case .failed: continue
-        }
-      }
-    }
-    throw .unreachable
+  /// Adds an established connection, for which a place was taken, as one in use.
+  func establish(_ socket: Socket, _ target: UpstreamTarget, epoch: Int) -> UpstreamConnection {
+    opened += 1
+    metrics.upstreamConnectionOpened()
+    let connection = UpstreamConnection(socket, self, target, epoch: epoch)
+    established[ObjectIdentifier(connection)] = connection
+    return connection
   }
 
-  /// Performs the TLS handshake: no request is sent before the server has proven its identity. If the handshake fails,
-  /// the other addresses are not tried, because they belong to the same name.
+  /// Performs the TLS handshake: no request is sent before the server has proven its identity.
   private func secure(
     _ socket: Socket, for client: ServerConnection, until deadline: Deadline
   ) async throws(UpstreamFailure) {
@@ -91,35 +82,33 @@ extension UpstreamPool {
     }
   }
 
-  /// Returns the address of the server at the other end of a connection.
-  func name(of socket: Socket) -> String {
-    switch location {
-    case .unixSocket(let path): "unix:\(path)"
-    case .name: socket.peerAddress?.description ?? ""
+  // MARK: Names
+
+  /// Waits until a name of the upstream has an address. The look-up counts against the deadline of the connect.
+  private func findAddresses(for client: ServerConnection, until deadline: Deadline) async throws(UpstreamFailure) {
+    refreshTargets()
+    while targets.isEmpty {
+      let running = lookUps.compactMap { $0 }
+      for lookUp in running { lookUp.add(client.waiter) }
+      let wake = await client.waiter.wait(client.socket, client.abandonment, until: deadline)
+      for lookUp in running { lookUp.remove(client.waiter) }
+      if client.isAbandoned { throw .clientGone(afterSending: false) }
+      let allFailed = running.allSatisfy { $0.outcome != nil }
+      if running.contains(where: { $0.hasAddresses }) { refreshTargets() }
+      if !targets.isEmpty { return }
+      if allFailed { throw .unreachable }
+      if wake == .timedOut { throw .connectTimeout }
     }
   }
 
-  /// Returns the upstream's addresses. The look-up counts against the deadline of the connect.
-  private func addresses(
-    _ resolver: Resolver, for client: ServerConnection, until deadline: Deadline
-  ) async throws(UpstreamFailure) -> [Address] {
-    if let known = resolver.cachedAddresses(now: poller.now) { return known }
-    let current: NameLookUp
-    if let lookUp, lookUp.outcome == nil {
-      current = lookUp
-    } else {
-      current = NameLookUp(resolver, poller)
-      lookUp = current
-      poller.start(current)
-    }
-    current.add(client.waiter)
-    let wake = await client.waiter.wait(client.socket, client.abandonment, until: deadline)
-    current.remove(client.waiter)
-    if client.isAbandoned { throw .clientGone(afterSending: false) }
-    switch current.outcome {
-    case .success(let addresses)?: return addresses
-    case .failure?: throw .unreachable
-    case nil: throw wake == .timedOut ? .connectTimeout : .unreachable
+  /// Starts a look-up for each name without an answer, unless one runs.
+  func lookUpMissingNames() {
+    for (index, location) in servers.locations.enumerated() {
+      guard case .name(let resolver) = location, resolver.cachedAddresses(now: poller.now) == nil else { continue }
+      if let lookUp = lookUps[index], lookUp.outcome == nil { continue }
+      let lookUp = NameLookUp(resolver, poller)
+      lookUps[index] = lookUp
+      poller.start(lookUp)
     }
   }
 }

@@ -94,7 +94,9 @@ extension UpstreamPool {
     // Free places are not subtracted: they may be those of requests that were woken and have not taken them yet.
     var missing = places.waitingElsewhere
     while missing > 0, !idle.isEmpty, let next = places.next(hasConnection: true) {
-      close(idle.removeFirst())
+      let oldest = idle[0]
+      removeIdle(at: 0)
+      close(oldest)
       next.send()
       missing -= 1
     }

@@ -6,7 +6,7 @@ import Time
 /// all connections are in use. The workers of a process share the maximum number of connections (`UpstreamPermits`).
 public final class UpstreamPool {
   let poller: Poller
-  let location: ServerLocation
+  let servers: UpstreamServers
   let handshakes: HandshakeGate
   let metrics: any ProxyMetrics
   /// The part of this worker in the places for connections.
@@ -30,24 +30,35 @@ public final class UpstreamPool {
   var queue: [Waiter] = []
   /// The intercepted requests that wait for a connection; some connections are reserved for them.
   var reservedQueue: [Waiter] = []
-  /// The current or latest look-up of the upstream's name.
-  var lookUp: NameLookUp?
+  /// The addresses of the upstream; empty while no name was resolved.
+  var targets: [UpstreamTarget] = []
+  /// The version of `targets` (`UpstreamServers.refresh`).
+  var targetsVersion = -1
+  /// The time at which the next request asks for changed addresses.
+  var nextRefresh: MonotonicTime = 0
+  /// Incremented when a request gets one of several addresses, so that addresses with equal load take turns.
+  var nextChoice: Int
+  /// The current or latest look-up of each name of the upstream, in the order of `UpstreamServers.locations`.
+  var lookUps: [NameLookUp?]
   /// The maximum number of idle connections that keep their buffer for the next response.
   private static let bufferedIdleLimit = 64
   /// The number of connections opened since the start.
   public internal(set) var opened: UInt64 = 0
 
   init(
-    _ poller: Poller, location: ServerLocation, settings: CompiledProxyConfiguration, handshakes: HandshakeGate,
+    _ poller: Poller, servers: UpstreamServers, settings: CompiledProxyConfiguration, handshakes: HandshakeGate,
     metrics: any ProxyMetrics, places: UpstreamPermits.Member
   ) {
     self.poller = poller
     self.handshakes = handshakes
     self.metrics = metrics
-    self.location = location
+    self.servers = servers
     self.settings = settings
     self.places = places
     passingLimits = PassingLimits(settings)
+    lookUps = Array(repeating: nil, count: servers.locations.count)
+    // Workers begin with different addresses.
+    nextChoice = places.index
   }
 
   struct PassingLimits {
@@ -80,23 +91,42 @@ public final class UpstreamPool {
   /// - Parameters:
   ///   - mayRepeat: false if the request must not be sent twice.
   ///   - mayUseReserved: true if the request is an intercepted one, which may use the reserved connections.
-  func takeIdle(mayRepeat: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
+  ///   - preference: the address that suits the request; has no effect if there is only one.
+  func takeIdle(
+    mayRepeat: Bool, mayUseReserved: Bool, preferring preference: AddressPreference = .none
+  ) -> UpstreamConnection? {
+    if poller.now >= nextRefresh { refreshTargets() }
     guard mayUseConnection(mayUseReserved: mayUseReserved) else { return nil }
+    if targets.count > 1 {
+      return takeIdleOfSeveral(mayRepeat: mayRepeat, mayUseReserved: mayUseReserved, preference)
+    }
     while let connection = idle.popLast() {
       // The last connection was used most recently. If it has been idle for too long, so have all others.
-      if !mayRepeat, poller.now - connection.idleSince > settings.configuration.maximumIdleTimeIfNotRepeatable {
+      if !mayRepeat, isIdleForTooLong(connection) {
         idle.append(connection)
         return nil
       }
-      if mayUseReserved || !mayRepeat, connection.socket.inputHasArrived() {
-        retire(connection)
-        continue
-      }
-      places.publish(inUse: inUse)
-      connection.unpark()
-      return connection
+      connection.target.idle -= 1
+      if let usable = use(connection, mayRepeat: mayRepeat, mayUseReserved: mayUseReserved) { return usable }
     }
     return nil
+  }
+
+  /// True if a request that must not be sent twice may not use the connection.
+  func isIdleForTooLong(_ connection: UpstreamConnection) -> Bool {
+    poller.now - connection.idleSince > settings.configuration.maximumIdleTimeIfNotRepeatable
+  }
+
+  /// Returns a connection that was removed from `idle`, in use; closes it and returns `nil` if it has unread input.
+  @inline(__always)
+  func use(_ connection: UpstreamConnection, mayRepeat: Bool, mayUseReserved: Bool) -> UpstreamConnection? {
+    if mayUseReserved || !mayRepeat, connection.socket.inputHasArrived() {
+      retire(connection)
+      return nil
+    }
+    places.publish(inUse: inUse)
+    connection.unpark()
+    return connection
   }
 
   /// The number of connections of this worker that are in use or being established.
@@ -134,29 +164,34 @@ public final class UpstreamPool {
   ///   - mayUseIdle: false to open a new connection in any case.
   ///   - mayRepeat: false if the request must not be sent twice.
   ///   - mayUseReserved: true if the request may use the reserved connections.
+  ///   - preference: the address that suits the request; has no effect if there is only one.
   func take(
-    mayUseIdle: Bool, mayRepeat: Bool, mayUseReserved: Bool = false, for client: ServerConnection
+    mayUseIdle: Bool, mayRepeat: Bool, mayUseReserved: Bool = false, preferring preference: AddressPreference,
+    for client: ServerConnection
   ) async throws(UpstreamFailure) -> UpstreamConnection {
     let queueDeadline = poller.deadline(after: settings.configuration.queueTimeout)
     while true {
       if mayUseConnection(mayUseReserved: mayUseReserved) {
-        if mayUseIdle, let connection = takeIdle(mayRepeat: mayRepeat, mayUseReserved: mayUseReserved) {
+        if mayUseIdle,
+          let connection = takeIdle(
+            mayRepeat: mayRepeat, mayUseReserved: mayUseReserved, preferring: preference)
+        {
           return connection
         }
         if takePlace(mayUseReserved: mayUseReserved) { break }
         if let oldest = idle.first {
           // The maximum number of connections is open. One is idle but does not suit this request: replace it.
-          idle.removeFirst()
+          removeIdle(at: 0)
           close(oldest)
           continue
         }
       }
       try await waitInQueue(client, mayUseReserved, until: queueDeadline)
     }
-    guard !mayUseReserved, let address = client.limitedAddress else { return try await connect(client) }
+    guard !mayUseReserved, let address = client.limitedAddress else { return try await connect(client, preference) }
     connecting.append(address)
     defer { if let index = connecting.firstIndex(of: address) { connecting.remove(at: index) } }
-    let connection = try await connect(client)
+    let connection = try await connect(client, preference)
     connection.holder = address
     return connection
   }
@@ -165,9 +200,9 @@ public final class UpstreamPool {
   func giveBack(_ connection: UpstreamConnection) {
     // Close a connection that has bytes after the response or that the upstream has closed: the next request must not
     // use it.
-    guard connection.input.isEmpty, connection.epoch == epoch, !connection.socket.hasInput(), !poller.isDraining else {
-      return retire(connection)
-    }
+    guard connection.input.isEmpty, connection.epoch == epoch, connection.mayServeMore(now: poller.now),
+      !connection.socket.hasInput(), !poller.isDraining
+    else { return retire(connection) }
     if places.othersWait, let next = places.next(hasConnection: true) {
       return giveBack(connection, to: next)
     }
@@ -191,6 +226,7 @@ public final class UpstreamPool {
     if idle.count >= UpstreamPool.bufferedIdleLimit { connection.releaseInput() }
     connection.park(now: poller.now, timeout: settings.configuration.upstreamIdleTimeout)
     idle.append(connection)
+    connection.target.idle += 1
     places.publish(inUse: inUse)
   }
 
@@ -204,14 +240,21 @@ public final class UpstreamPool {
   /// Closes an idle connection.
   func discard(_ connection: UpstreamConnection) {
     guard let index = idle.firstIndex(where: { $0 === connection }) else { return }
-    idle.remove(at: index)
+    removeIdle(at: index)
     retire(connection)
+  }
+
+  /// Removes a connection from `idle`.
+  func removeIdle(at index: Int) {
+    idle.remove(at: index).target.idle -= 1
   }
 
   /// Closes a connection that is not in `idle`, and gives its place back.
   func close(_ connection: UpstreamConnection) {
     connection.close()
     established[ObjectIdentifier(connection)] = nil
+    connection.target.open -= 1
+    connection.target.counters.countClosed()
     metrics.upstreamConnectionClosed()
     returnPlace()
   }
@@ -224,6 +267,9 @@ public final class UpstreamPool {
 
   /// Closes all idle connections.
   public func closeIdle() {
-    while let connection = idle.popLast() { retire(connection) }
+    while let connection = idle.last {
+      removeIdle(at: idle.count - 1)
+      retire(connection)
+    }
   }
 }

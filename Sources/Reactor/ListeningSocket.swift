@@ -28,7 +28,11 @@ public struct ListeningSocket: Sendable {
   /// kernel could share the connections between the two users of the address.
   ///
   /// Throws: the error of the first call that fails, e.g. EADDRINUSE or EACCES.
-  public static func bind(_ address: Address, count: Int, id: Int) throws(IOError) -> [ListeningSocket] {
+  ///
+  /// - Parameter backlog: the length of the queue of connections that were not accepted yet.
+  public static func bind(
+    _ address: Address, count: Int, id: Int, backlog: Int32 = 4096
+  ) throws(IOError) -> [ListeningSocket] {
     var sockets: [ListeningSocket] = []
     var bound = address
     do throws(IOError) {
@@ -38,7 +42,7 @@ public struct ListeningSocket: Sendable {
         bound = socket.address
         sockets.append(socket)
       }
-      for socket in sockets { _ = try IOError.check(cl_listen(socket.descriptor, 4096)) }
+      for socket in sockets { _ = try IOError.check(cl_listen(socket.descriptor, backlog)) }
     } catch {
       for socket in sockets { cl_close(socket.descriptor) }
       throw error

@@ -89,16 +89,7 @@ import Time
   {
     let socket: Socket
     do throws(IOError) {
-      let descriptor = try IOError.check(cl_socket(address.system.family))
-      _ = cl_set_no_delay(descriptor)
-      _ = cl_set_urgent_inline(descriptor)
-      var system = address.system
-      let result = unsafe cl_connect(descriptor, &system)
-      if result < 0, IOError(code: -result) != .inProgress {
-        cl_close(descriptor)
-        throw IOError(code: -result)
-      }
-      socket = try register(descriptor)
+      socket = try beginConnect(to: address)
     } catch {
       throw .failed(error)
     }
@@ -119,6 +110,23 @@ import Time
     }
     socket.close()
     throw .timedOut
+  }
+
+  /// Begins to open a connection. The socket is ready for writing, or broken, when the attempt has ended;
+  /// `Socket.connectError` then returns the outcome.
+  ///
+  /// Throws: the error of a system call, or of an attempt that failed at once.
+  public func beginConnect(to address: Address) throws(IOError) -> Socket {
+    let descriptor = try IOError.check(cl_socket(address.system.family))
+    _ = cl_set_no_delay(descriptor)
+    _ = cl_set_urgent_inline(descriptor)
+    var system = address.system
+    let result = unsafe cl_connect(descriptor, &system)
+    if result < 0, IOError(code: -result) != .inProgress {
+      cl_close(descriptor)
+      throw IOError(code: -result)
+    }
+    return try register(descriptor)
   }
 
   /// Opens a connection to the Unix socket at `path`, which succeeds or fails immediately.

@@ -7,7 +7,8 @@ import Time
 /// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. If a look-up
 /// fails, the last good answer stays in use. Without queries no look-up runs.
 public final class Resolver: Sendable {
-  /// The time for which an answer is used without a new look-up.
+  /// The usual time for which an answer is used without a new look-up. The system's resolver does not return the time
+  /// to live of its answer.
   public static let freshness: Milliseconds = 30_000
 
   private struct State {
@@ -26,6 +27,8 @@ public final class Resolver: Sendable {
   public let host: String
   /// The TCP port of the returned addresses.
   public let port: Int
+  /// The time for which an answer of this resolver is used without a new look-up.
+  public let freshness: Milliseconds
   private let lookUpFunction: LookUp
   private let literal: Address?
   private let state = Mutex(State())
@@ -35,12 +38,18 @@ public final class Resolver: Sendable {
     self.init(host: host, port: port) { Resolver.lookUp($0, $1) }
   }
 
-  package init(host: String, port: Int, lookUp: @escaping LookUp) {
+  package init(
+    host: String, port: Int, freshness: Milliseconds = Resolver.freshness, lookUp: @escaping LookUp
+  ) {
     self.host = host
     self.port = port
+    self.freshness = freshness
     lookUpFunction = lookUp
     literal = Address(literal: host, port: port)
   }
+
+  /// True if the host is an address literal, whose answer never changes.
+  public var isLiteral: Bool { literal != nil }
 
   /// Returns the address if the host is a literal, otherwise the cached answer; `nil` if there is no answer yet.
   ///
@@ -50,7 +59,7 @@ public final class Resolver: Sendable {
     let (addresses, startsLookUp) = state.withLock { state -> ([Address], Bool) in
       // Without a cached answer, `resolve` starts the look-up.
       let startsLookUp =
-        !state.addresses.isEmpty && !state.lookUpIsRunning && now > state.resolvedAt + Resolver.freshness
+        !state.addresses.isEmpty && !state.lookUpIsRunning && now > state.resolvedAt + freshness
       if startsLookUp { state.lookUpIsRunning = true }
       return (state.addresses, startsLookUp)
     }

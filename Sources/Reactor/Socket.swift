@@ -259,7 +259,7 @@ import CLinux
   }
 
   /// Returns the error of a connect that was in progress; `nil` if it succeeded.
-  func connectError() -> IOError? {
+  public func connectError() -> IOError? {
     let code = cl_socket_error(descriptor)
     return code < 0 ? IOError(code: -code) : nil
   }

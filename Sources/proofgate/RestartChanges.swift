@@ -11,8 +11,8 @@ struct RestartChanges {
   init(from old: Policy, to new: Policy) {
     // The workers' connections lead to the old upstream, so the new policy would not apply to all requests.
     refusal =
-      old.upstream.url == new.upstream.url
-      ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.url)"
+      old.upstream.urls == new.upstream.urls
+      ? nil : "`upstream.url` cannot change while the gateway runs; restart it to reach \(new.upstream.urls)"
     var settings: [String] = []
     if old.gateway.listeners.map(\.address) != new.gateway.listeners.map(\.address)
       || old.gateway.listeners.map(\.unixSocket) != new.gateway.listeners.map(\.unixSocket)

@@ -136,11 +136,11 @@ final class Service {
     let status = ProcessStatus(
       version: Version.number, libraries: Version.libraries, metrics: metrics, policy: policy,
       startTime: SystemClock.timestamp())
+    let upstream = UpstreamServers(policy.upstream.locations)
     var admin: AdminServer?
     if let address = policy.gateway.admin {
       admin = try await AdminServer(
-        address: try Service.ipAddress(address), status: status, upstream: policy.upstream.location,
-        inherited: inherited
+        address: try Service.ipAddress(address), status: status, upstream: upstream, inherited: inherited
       ) { [upstreamTLS] in upstreamTLS.client.withLock { $0 } }
     }
     let memory = BufferMemory(
@@ -160,7 +160,7 @@ final class Service {
     }
     let gateway = try await GatewayServer(
       policy: policy, keyRing: configuration.keyRing, tls: tls, workers: workers, resources: resources,
-      inherited: inherited)
+      upstream: upstream, inherited: inherited)
     metrics.setCertificates(gateway.certificates.map(\.expiry))
     status.beginServing(gateway.server.group.workers.map(\.loop))
     return Parts(

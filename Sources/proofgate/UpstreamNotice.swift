@@ -1,6 +1,7 @@
 import Admin
 import Gateway
 import Policy
+import Proxy
 import Reactor
 import TLS
 
@@ -13,9 +14,9 @@ final class UpstreamNotice: Activity {
   private let watch: UpstreamWatch
 
   init(_ poller: Poller, _ upstream: UpstreamSettings, _ tls: TLSClient?, _ watch: UpstreamWatch) {
-    url = upstream.url
+    url = upstream.urls
     self.watch = watch
-    probe = UpstreamProbe(poller, upstream.location) { tls }
+    probe = UpstreamProbe(poller, UpstreamServers(upstream.locations)) { tls }
   }
 
   func run() async {

@@ -22,7 +22,7 @@ struct AdminFixture {
       version: "0.0.1", libraries: ["zlib 1.2"], metrics: metrics, policy: policy, startTime: 0)
     server = try await AdminServer(
       address: try #require(Address(literal: "127.0.0.1", port: 0)), status: status,
-      upstream: .host("127.0.0.1", port: policy.upstream.origin.port))
+      upstream: UpstreamServers([.host("127.0.0.1", port: policy.upstream.origin.port)]))
   }
 
   var port: Int { server.address?.port ?? 0 }

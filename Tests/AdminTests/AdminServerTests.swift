@@ -90,7 +90,7 @@ struct AdminServerTests {
     try worker.start(name: "probes")
     let problems = Mutex<[String?]>([])
     await worker.perform { worker in
-      let probe = UpstreamProbe(worker.poller, .name(resolver)) { nil }
+      let probe = UpstreamProbe(worker.poller, UpstreamServers([.name(resolver)])) { nil }
       for _ in 0..<3 { worker.run(ProbeTask(probe) { problem in problems.withLock { $0.append(problem) } }) }
     }
     for _ in 0..<2_500 where problems.withLock({ $0.count }) < 3 { try await Task.sleep(for: .milliseconds(10)) }
@@ -139,10 +139,10 @@ struct AdminServerTests {
       // The queue has room for one connection.
       let first = try? poller.connect(toUnixSocket: path)
       #expect(throws: IOError.wouldBlock) { try poller.connect(toUnixSocket: path) }
-      let busy = await UpstreamProbe(poller, .unixSocket(path: path)) { nil }.findProblem()
+      let busy = await UpstreamProbe(poller, UpstreamServers([.unixSocket(path: path)])) { nil }.findProblem()
       first?.close()
       Glibc.close(server)
-      done([busy, await UpstreamProbe(poller, .unixSocket(path: path)) { nil }.findProblem()])
+      done([busy, await UpstreamProbe(poller, UpstreamServers([.unixSocket(path: path)])) { nil }.findProblem()])
     }
   }
 

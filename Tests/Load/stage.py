@@ -79,7 +79,7 @@ class Gateway(peers.Program):
     """`proofgate serve` with a plaintext and a TLS listener."""
 
     def __init__(self, folder, program, upstream, name="proofgate", origin=None, workers=1, gateway="", limits="",
-                 legacy_uri=None, core=None, clients=0):
+                 legacy_uri=None, core=None, clients=0, servers=None):
         self.name = name
         super().__init__(folder)
         if core:
@@ -88,6 +88,7 @@ class Gateway(peers.Program):
         self.tls_port, self.admin = peers.free_port(), peers.free_port()
         self.origin = origin or f"http://127.0.0.1:{self.port}"
         self.workers, self.extra, self.limits = workers, gateway, limits
+        self.servers = servers or f"  url: http://127.0.0.1:{upstream}"
         self.title, self.clients = "Load", clients
         self.install("gateway")
 
@@ -129,7 +130,7 @@ gateway:
 {self.extra}
   limits: {{ {self.limits} }}
 upstream:
-  url: http://127.0.0.1:{self.upstream}
+{self.servers}
   endpoints: {{ authorization: /authorize, token: /token, revocation: /revoke }}
 clients:
   - id: demo-app

@@ -68,6 +68,7 @@ struct FormatTests {
     var policies = try FormatSamples.all.get().compactMap(\.policy)
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.complete).policy))
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.onUnixSocket).policy))
+    policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.withSeveralServers("none")).policy))
     let clients = policies.flatMap(\.clients.values).map(\.settings)
     #expect(Self.unchanged(GatewaySettings(), policies.map(\.gateway)) == [])
     let tls = policies.compactMap(\.gateway.listeners.last?.tls)

@@ -4,6 +4,14 @@ extension PolicyValuesTests {
     "url: http://127.0.0.1:9000",
     with: "url: unix:/run/legacy.sock\n  tls: { server_name: legacy.example.com, ca: server-ca.pem }")
 
+  /// A policy with three servers.
+  static func withSeveralServers(_ affinity: String) -> String {
+    onUnixSocket.replacing(
+      "url: unix:/run/legacy.sock",
+      with: "urls: ['https://a.example.com', 'unix:/run/legacy.sock', 'https://b.example.com:8443']\n"
+        + "  affinity: \(affinity)\n  failure_statuses: []\n  failure_count: 9")
+  }
+
   /// A value for every setting that is not plain, and for many others.
   static let complete = """
     version: 1

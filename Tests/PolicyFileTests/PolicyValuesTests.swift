@@ -133,6 +133,23 @@ struct PolicyValuesTests {
     #expect(upstream.tls?.serverName == "legacy.example.com")
   }
 
+  @Test("Several servers and their affinity reach the policy", arguments: ["none", "address", "JSESSIONID"])
+  func severalServers(_ word: String) throws {
+    let upstream = try #require(try Self.load(Self.withSeveralServers(word)).policy).upstream
+    #expect(upstream.origin == Origin(scheme: .https, host: "a.example.com"))
+    #expect(upstream.unixSocket == nil)
+    #expect(
+      upstream.otherServers == [
+        .unixSocket("/run/legacy.sock"), .origin(Origin(scheme: .https, host: "b.example.com", port: 8_443)),
+      ])
+    #expect(upstream.urls == "https://a.example.com, unix:/run/legacy.sock, https://b.example.com:8443")
+    let expected: [String: AddressAffinity] = [
+      "none": AddressAffinity.none, "address": .clientAddress, "JSESSIONID": .cookie("JSESSIONID"),
+    ]
+    #expect(upstream.affinity == expected[word])
+    #expect(upstream.failureStatuses.isEmpty && upstream.failureCount == 9)
+  }
+
   @Test("Every limit reaches the policy")
   func limits() throws {
     let policy = try #require(try Self.load(Self.complete).policy)

@@ -11,6 +11,69 @@ struct ValueFindings {
 
   static let cases: [FindingCase] = [
     FindingCase(
+      .conflict,
+      "One URL and several",
+      edits: [("  url: http://127.0.0.1:9000\n", "  url: http://127.0.0.1:9000\n  urls: [http://127.0.0.1:9001]\n")],
+      expected: """
+        policy.yaml:7:3: error: `url` and `urls` exclude each other; move the URL into `urls`
+        """),
+    FindingCase(
+      .missingKey,
+      "Several servers without an affinity",
+      edits: [("url: http://127.0.0.1:9000\n", "urls: [http://127.0.0.1:9000, 'unix:/run/legacy.sock']\n")],
+      expected: """
+        policy.yaml:6:1: error: `upstream` has no `affinity`; add the name of the servers' session cookie, such as \
+        `JSESSIONID`; `address`; or `none` if any server can serve any request
+        """),
+    FindingCase(
+      .conflict,
+      "Servers with different schemes",
+      edits: [
+        ("url: http://127.0.0.1:9000\n", "urls: [http://127.0.0.1:9000, https://b.example.com]\n  affinity: none\n")
+      ],
+      expected: """
+        policy.yaml:7:33: error: `urls` cannot have http and https URLs; use one scheme for all servers
+        """),
+    FindingCase(
+      .duplicateValue,
+      "The same server and the same status twice",
+      edits: [
+        (
+          "url: http://127.0.0.1:9000\n",
+          "urls: [http://127.0.0.1:9000, http://127.0.0.1:9000/]\n  failure_statuses: [503, 503]\n"
+        )
+      ],
+      expected: """
+        policy.yaml:7:33: error: `http://127.0.0.1:9000` occurs twice in `urls`; keep one
+        policy.yaml:8:27: error: `503` occurs twice in `failure_statuses`; keep one
+        """),
+    FindingCase(
+      .invalidValue,
+      "An affinity that is no cookie name, and too many servers",
+      edits: [
+        (
+          "url: http://127.0.0.1:9000\n",
+          "urls: [\((1...17).map { "http://127.0.0.1:\(9000 + $0)" }.joined(separator: ", "))]\n"
+            + "  affinity: my cookie\n  failure_statuses: 404\n"
+        )
+      ],
+      expected: """
+        policy.yaml:7:9: error: `urls` has 17 URLs; use at most 16
+        policy.yaml:8:13: error: `affinity` cannot be `my cookie`; use `none`, `address` or the name of a cookie of at \
+        most 64 characters
+        policy.yaml:9:21: error: `failure_statuses` cannot be `404`; use a whole number from 500 to 599
+        """),
+    FindingCase(
+      .conflict,
+      "A second server that is the gateway itself",
+      edits: [
+        ("url: http://127.0.0.1:9000\n", "urls: [http://127.0.0.1:9000, http://127.0.0.1:8080]\n  affinity: address\n")
+      ],
+      expected: """
+        policy.yaml:7:9: error: `url` is the gateway's own listener in line 4, so requests would loop; use the address \
+        of the server
+        """),
+    FindingCase(
       .invalidValue,
       "A header glob that matches what OAuth needs",
       edits: [

@@ -38,6 +38,8 @@ final class Bench {
     var upstreamTLS: TLSServer?
     var configure: @Sendable (inout ProxyConfiguration) -> Void = { _ in }
     var metrics: @Sendable () -> any ProxyMetrics = { CountedLimits() }
+    /// The places of the proxy's servers, made from the address of the upstream; nil for this address alone.
+    var servers: (@Sendable (Address) -> [ServerLocation])?
 
     /// Runs `body` on a worker for the peers. Afterwards the proxy must have nothing open or in use.
     func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
@@ -69,13 +71,15 @@ final class Bench {
       let resolver =
         setup.name.map { Resolver(host: $0.host, port: address.port, lookUp: $0.ask) }
         ?? Resolver(host: address.host, port: address.port)
+      let servers = UpstreamServers(
+        setup.servers.map { $0(address) } ?? [.name(resolver)])
       let connections = ConnectionLimits()
       let permits = UpstreamPermits(workers: setup.workers)
       let server = try await ProxyServer(
         workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
       ) { worker in
         ProxyWorker(
-          poller: worker.poller, upstream: .name(resolver), settings: settings, handler: TestHandler(),
+          poller: worker.poller, upstream: servers, settings: settings, handler: TestHandler(),
           metrics: setup.metrics(), connections: connections, permits: permits, on: worker)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)

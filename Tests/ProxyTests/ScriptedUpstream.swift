@@ -19,8 +19,11 @@ final class ScriptedUpstream {
   var connections: Int { peers.count }
 
   /// Runs the script for each accepted connection.
-  init(on worker: isolated Worker, tls: TLSServer? = nil, _ script: @escaping Script) throws {
-    guard let any = Address(literal: "127.0.0.1", port: 0),
+  init(
+    on worker: isolated Worker, host: String = "127.0.0.1", port: Int = 0, tls: TLSServer? = nil,
+    _ script: @escaping Script
+  ) throws {
+    guard let any = Address(literal: host, port: port),
       let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
     else { throw IOError.invalidArgument }
     address = listener.address

@@ -8,7 +8,7 @@ extension DocumentFetcher {
     guard let settings = policy.clientDocuments, let authorities = settings.authorities else { return nil }
     var origins = [policy.gateway.origin]
     // An upstream on a Unix socket has no address.
-    if policy.upstream.unixSocket == nil { origins.append(policy.upstream.origin) }
+    for case .origin(let origin) in policy.upstream.servers { origins.append(origin) }
     self.init(
       authorities: authorities, ownNames: origins.map { Resolver(host: $0.host, port: $0.port) },
       ownAddresses: policy.gateway.listeners.compactMap(\.address.socketAddress).compactMap {

@@ -16,13 +16,13 @@ final class CheckListener: Sendable {
   /// Binds the address and accepts connections. Throws `ServerError` if the address cannot be bound.
   init?(
     _ resource: Resource, number: Int, _ snapshot: GatewaySnapshot, _ resources: GatewayResources,
-    settings: CompiledProxyConfiguration, permits: UpstreamPermits, inherited: InheritedListeners
+    settings: CompiledProxyConfiguration, permits: UpstreamPermits, upstream: UpstreamServers,
+    inherited: InheritedListeners
   ) async throws(ServerError) {
     guard let address = resource.check, let literal = Address(literal: address.host, port: address.port) else {
       return nil
     }
     let name = resource.uri.text
-    let upstream = snapshot.policy.upstream.location
     self.resource = name
     self.address = address
     self.number = number

@@ -29,12 +29,14 @@ public final class GatewayServer: Sendable {
 
   /// Opens the policy's listeners, starts the workers and accepts connections.
   ///
-  /// - Parameter inherited: The sockets from the service manager.
+  /// - Parameters:
+  ///   - upstream: The servers of the policy, if other parts of the process use them too.
+  ///   - inherited: The sockets from the service manager.
   ///
   /// Throws `ServerError` if an address cannot be bound.
   public init(
     policy: Policy, keyRing: KeyRing, tls: GatewayTLS, workers: Int, resources: GatewayResources,
-    inherited: InheritedListeners = InheritedListeners()
+    upstream: UpstreamServers? = nil, inherited: InheritedListeners = InheritedListeners()
   ) async throws(ServerError) {
     self.resources = resources
     self.workers = workers
@@ -43,7 +45,7 @@ public final class GatewayServer: Sendable {
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
     let settings = snapshot.proxySettings(
       workers: workers, tlsServers: tls.tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
-    let upstream = policy.upstream.location
+    let upstream = upstream ?? UpstreamServers(policy.upstream.locations)
     var listeners: [ListenerLocation] = []
     for listener in policy.gateway.listeners { listeners.append(try listener.location()) }
     let connections = ConnectionLimits()
@@ -66,20 +68,20 @@ public final class GatewayServer: Sendable {
       snapshot, resources,
       settings: snapshot.proxySettings(
         workers: workers, tlsServers: [], upstream: tls.upstream, bufferMemory: resources.bufferMemory),
-      permits, server, inherited)
+      permits, upstream, server, inherited)
   }
 
   /// Opens the listeners at which proxies check tokens. If an address cannot be bound, closes all listeners and throws.
   private static func checkListeners(
     _ snapshot: GatewaySnapshot, _ resources: GatewayResources, settings: CompiledProxyConfiguration,
-    _ permits: UpstreamPermits, _ server: ProxyServer, _ inherited: InheritedListeners
+    _ permits: UpstreamPermits, _ upstream: UpstreamServers, _ server: ProxyServer, _ inherited: InheritedListeners
   ) async throws(ServerError) -> [CheckListener] {
     var checks: [CheckListener] = []
     do throws(ServerError) {
       for resource in snapshot.policy.resources.all {
         if let check = try await CheckListener(
           resource, number: checks.count, snapshot, resources, settings: settings, permits: permits,
-          inherited: inherited)
+          upstream: upstream, inherited: inherited)
         {
           checks.append(check)
         }

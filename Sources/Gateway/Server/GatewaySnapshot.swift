@@ -106,6 +106,17 @@ public final class GatewaySnapshot: Sendable {
       settings.http2 = http2
     }
     settings.upstreamConnections = upstream.maxConnections
+    settings.upstreamConnectionAge = upstream.connectionAge
+    settings.requestsPerUpstreamConnection = upstream.connectionRequests
+    settings.failureStatuses = Set(upstream.failureStatuses)
+    settings.failureLimit = upstream.failureCount
+    settings.affinity =
+      switch upstream.affinity {
+      case .cookie(let name)?: .cookie(name)
+      case .clientAddress?: .clientAddress
+      case AddressAffinity.none?: .leastOutstanding
+      case nil: .first
+      }
     settings.limits.reservedUpstreamConnections = min(upstream.reservedConnections, upstream.maxConnections - 1)
     settings.limits.bufferMemory = (limits.maxBufferMemory ?? bufferMemory) / workers
     // These settings change responses, which must stay the same if the policy enforces no client (`I-observe`).

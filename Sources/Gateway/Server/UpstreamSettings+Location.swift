@@ -2,8 +2,13 @@ public import Policy
 public import Proxy
 
 extension UpstreamSettings {
-  /// The place at which the server accepts connections.
-  public var location: ServerLocation {
-    unixSocket.map { .unixSocket(path: $0) } ?? .host(origin.host, port: origin.port)
+  /// The places at which the servers accept connections.
+  public var locations: [ServerLocation] {
+    servers.map { server in
+      switch server {
+      case .origin(let origin): .host(origin.host, port: origin.port)
+      case .unixSocket(let path): .unixSocket(path: path)
+      }
+    }
   }
 }

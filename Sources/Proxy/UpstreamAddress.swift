@@ -1,0 +1,177 @@
+public import Reactor
+import Synchronization
+import Time
+
+/// One address of the upstream, and its state, shared by all workers of a process.
+///
+/// An address that failed is out of service for a while: it is used only if all addresses are. Then one connection
+/// tests it, and it returns to service if the connection is established (docs/adr/0042).
+public final class UpstreamAddress: Sendable {
+  /// The place of the server.
+  public enum Place: Hashable, Sendable {
+    /// An IP address and port.
+    case socket(Address)
+    /// The path of a Unix-domain socket, as in `ServerLocation`.
+    case unixSocket(path: String)
+
+    /// The address as text, such as `127.0.0.1:9000` or `unix:/run/legacy.sock`.
+    public var name: String {
+      switch self {
+      case .socket(let address): address.description
+      case .unixSocket(let path): "unix:\(path)"
+      }
+    }
+  }
+
+  /// The time for which an address is out of service after its first failure. Each further failure doubles it.
+  static let firstOutage: Milliseconds = 10_000
+  /// The maximum of this time: a server that returns gets requests again after at most five minutes.
+  static let longestOutage: Milliseconds = 300_000
+
+  private struct Outage {
+    /// The number of outages in succession, without a time of service between them that was as long as the outage.
+    var count = 0
+    var duration: Milliseconds = 0
+    /// The time at which the address returned to service.
+    var end: MonotonicTime = 0
+  }
+
+  /// The place of the server.
+  public let place: Place
+  /// The address as text.
+  public var name: String { place.name }
+  /// A short id of the address for cookies and sealed values. It follows from the address, so that all replicas give an
+  /// address the same id. It is too short to reveal the address.
+  public let id: UInt16
+  /// A hash of the address, the same in each process.
+  let hash: UInt64
+  /// The time at which the address may return to service; 0 in service.
+  private let outUntil = Atomic<UInt64>(0)
+  /// The number of failures since the last success that do not take the address out of service by themselves.
+  private let failures = Atomic<Int>(0)
+  private let outage = Mutex(Outage())
+  private let counters = Mutex<[UpstreamAddressCounters]>([])
+
+  init(_ place: Place, id: UInt16) {
+    self.place = place
+    self.id = id
+    hash = UpstreamAddress.hash(place.name.utf8)
+  }
+
+  /// Returns a hash of the bytes that is the same in each process and version (FNV-1a with 64 bits).
+  static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
+    bytes.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  // MARK: State
+
+  /// True while the address is out of service.
+  public var isOut: Bool { outUntil.load(ordering: .relaxed) != 0 }
+
+  /// The time at which the address may return to service.
+  var returnTime: UInt64 { outUntil.load(ordering: .relaxed) }
+
+  /// True after failures that did not take the address out of service.
+  var hasFailures: Bool { failures.load(ordering: .relaxed) != 0 }
+
+  /// Takes the address out of service. Does nothing if it is: several requests may notice the same failure.
+  func takeOut(now: MonotonicTime) {
+    outage.withLock { outage in
+      guard !isOut else { return }
+      beginOutage(&outage, now)
+    }
+  }
+
+  /// Prolongs the outage, because the address has failed a test.
+  func stayOut(now: MonotonicTime) {
+    outage.withLock { beginOutage(&$0, now) }
+  }
+
+  private func beginOutage(_ outage: inout Outage, _ now: MonotonicTime) {
+    if now.milliseconds > outage.end.milliseconds + UInt64(outage.duration.count), !isOut { outage.count = 0 }
+    outage.duration = min(
+      UpstreamAddress.longestOutage, Milliseconds(UpstreamAddress.firstOutage.count << min(outage.count, 10)))
+    outage.count += 1
+    outUntil.store(max(1, (now + outage.duration).milliseconds), ordering: .relaxed)
+    failures.store(0, ordering: .relaxed)
+  }
+
+  /// Returns the address to service.
+  func putBack(now: MonotonicTime) {
+    outage.withLock { outage in
+      guard isOut else { return }
+      outage.end = now
+      outUntil.store(0, ordering: .relaxed)
+    }
+  }
+
+  /// Returns true if the outage is over and the caller shall test the address; no other caller then tests it at the same
+  /// time.
+  func beginTest(now: MonotonicTime, atMost duration: Milliseconds) -> Bool {
+    let time = outUntil.load(ordering: .relaxed)
+    guard time != 0, time <= now.milliseconds else { return false }
+    return outUntil.compareExchange(
+      expected: time, desired: (now + duration).milliseconds, ordering: .relaxed
+    ).exchanged
+  }
+
+  /// Counts a failure that does not take the address out of service by itself. Returns the number since the last
+  /// success.
+  func addFailure() -> Int { failures.wrappingAdd(1, ordering: .relaxed).newValue }
+
+  /// Forgets the failures after a success.
+  func clearFailures() { failures.store(0, ordering: .relaxed) }
+
+  // MARK: Counters
+
+  /// Returns new counters for one worker.
+  func makeCounters() -> UpstreamAddressCounters {
+    let made = UpstreamAddressCounters()
+    counters.withLock { $0.append(made) }
+    return made
+  }
+
+  /// The counts of all workers.
+  public var counts: UpstreamAddressCounts {
+    counters.withLock { $0 }.reduce(into: UpstreamAddressCounts()) { $1.add(to: &$0) }
+  }
+}
+
+/// The counts of an address.
+public struct UpstreamAddressCounts: Equatable, Sendable {
+  /// The number of requests that were assigned a connection to the address.
+  public var requests: UInt64 = 0
+  /// The number of failures: connections that could not be opened in time, ends of a connection before a response, and
+  /// responses that count as failures.
+  public var failures: UInt64 = 0
+  /// The number of open connections.
+  public var connections: UInt64 = 0
+
+  /// All counts zero.
+  public init() {}
+}
+
+/// The counts of an address by one worker. Only this worker changes them, so no atomic addition is needed.
+final class UpstreamAddressCounters: Sendable {
+  private let requests = Atomic<UInt64>(0)
+  private let failures = Atomic<UInt64>(0)
+  private let opened = Atomic<UInt64>(0)
+  private let closed = Atomic<UInt64>(0)
+
+  func countRequest() { UpstreamAddressCounters.increment(requests) }
+  func countFailure() { UpstreamAddressCounters.increment(failures) }
+  func countOpened() { UpstreamAddressCounters.increment(opened) }
+  func countClosed() { UpstreamAddressCounters.increment(closed) }
+
+  private static func increment(_ counter: borrowing Atomic<UInt64>) {
+    counter.store(counter.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+  }
+
+  func add(to counts: inout UpstreamAddressCounts) {
+    // Read first, so that a connection that begins and ends between the two reads does not make the difference negative.
+    let closedCount = closed.load(ordering: .relaxed)
+    counts.connections += opened.load(ordering: .relaxed) - closedCount
+    counts.requests += requests.load(ordering: .relaxed)
+    counts.failures += failures.load(ordering: .relaxed)
+  }
+}
