@@ -19,6 +19,10 @@ public struct ClientBinding: Sendable, Equatable {
   /// The identifier of the resource in the authorization request (RFC 8707); `nil` if the request named none.
   public var resource: String?
 
+  /// The id of the upstream's address that served the latest step of the sign-in, which later requests prefer; `nil` if
+  /// the upstream has one address.
+  public var upstreamAddress: UInt16?
+
   /// Creates a binding from its parts.
   public init(
     clientID: ClientID, scope: Scope?, upstreamClientID: ClientID, resource: String? = nil,

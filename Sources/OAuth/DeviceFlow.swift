@@ -42,6 +42,8 @@ public struct UpstreamDeviceCode: Sendable, Equatable {
   /// The epoch of the store when the flow began. Only a store that is still in this epoch can guarantee that the code is
   /// used only once.
   public var epoch: EpochID
+  /// The id of the upstream's address that issued the code; `nil` if the upstream has one address.
+  public var upstreamAddress: UInt16?
 
   /// Creates the content from its parts. Returns `nil` if the code is empty or too long.
   public init?(code: Secret, upstreamClientID: ClientID, scope: Scope?, epoch: EpochID) {
@@ -55,7 +57,7 @@ public struct UpstreamDeviceCode: Sendable, Equatable {
   /// Returns true if all values are equal. The time does not depend on the position of the first difference in the code.
   public static func == (left: UpstreamDeviceCode, right: UpstreamDeviceCode) -> Bool {
     constantTimeEqual(left.code.reveal(), right.code.reveal()) && left.upstreamClientID == right.upstreamClientID
-      && left.scope == right.scope && left.epoch == right.epoch
+      && left.scope == right.scope && left.epoch == right.epoch && left.upstreamAddress == right.upstreamAddress
   }
 }
 

@@ -13,7 +13,8 @@ extension AuthorizationTransaction: Sealable {
     payload.writeByte(AuthorizationTransaction.formatVersion)
     payload.writeBytes(withoutLength: id.bytes)
     payload.writeTime(expiry)
-    payload.writeResponseMode(responseMode, hasState: state != nil, isDeviceFlow: isDeviceFlow)
+    payload.writeResponseMode(
+      responseMode, hasState: state != nil, isDeviceFlow: isDeviceFlow, address: binding.client.upstreamAddress)
     payload.writeBinding(binding)
     if let state { payload.writeText(state) }
     payload.writeBytes(browserSecretHash)
@@ -24,12 +25,13 @@ extension AuthorizationTransaction: Sealable {
     try payload.checkFormatVersion(AuthorizationTransaction.formatVersion)
     let id = try payload.readTransactionID()
     let expiry = try payload.readTime()
-    let (responseMode, hasState, isDeviceFlow) = try payload.readResponseMode()
-    let binding = try payload.readBinding()
-    let state = hasState ? try payload.readText() : nil
+    let mode = try payload.readResponseMode()
+    var binding = try payload.readBinding()
+    binding.client.upstreamAddress = mode.address
+    let state = mode.hasState ? try payload.readText() : nil
     let browserSecretHash = try payload.readBytes()
     self.init(
-      id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow, expiry: expiry,
+      id: id, binding: binding, state: state, responseMode: mode.mode, isDeviceFlow: mode.isDeviceFlow, expiry: expiry,
       browserSecretHash: browserSecretHash)
   }
 }

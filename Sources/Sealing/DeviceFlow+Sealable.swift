@@ -10,12 +10,19 @@ extension DeviceCode: Sealable {
   private static let formWithUpstreamCode: UInt8 = 5
   /// The first byte of a code with a resource. The resource follows, and then the code as without it.
   private static let formWithResource: UInt8 = 6
+  /// The first byte of a code with the id of an address of the upstream, after the resource, if any. The id follows, and
+  /// then the code as without it.
+  private static let formWithAddress: UInt8 = 8
 
   /// Appends the fields in the current format.
   public func write(to payload: inout PayloadWriter) {
     if let resource {
       payload.writeByte(DeviceCode.formWithResource)
       payload.writeText(resource)
+    }
+    if let address = upstream?.upstreamAddress {
+      payload.writeByte(DeviceCode.formWithAddress)
+      payload.writeAddress(address)
     }
     payload.writeByte(upstream == nil ? DeviceCode.form : DeviceCode.formWithUpstreamCode)
     payload.writeBytes(withoutLength: flow.bytes)
@@ -36,7 +43,14 @@ extension DeviceCode: Sealable {
       resource = try payload.readText()
       form = try payload.readByte()
     }
-    guard form == DeviceCode.form || form == DeviceCode.formWithUpstreamCode else { throw PayloadError() }
+    var address: UInt16?
+    if form == DeviceCode.formWithAddress {
+      address = try payload.readAddress()
+      form = try payload.readByte()
+    }
+    guard form == DeviceCode.formWithUpstreamCode || form == DeviceCode.form && address == nil else {
+      throw PayloadError()
+    }
     let flow = try payload.readTransactionID()
     let expiry = try payload.readTime()
     self.init(flow: flow, clientID: ClientID(try payload.readText()), expiry: expiry, resource: resource)
@@ -45,10 +59,11 @@ extension DeviceCode: Sealable {
     let upstreamClientID = ClientID(try payload.readText())
     let scope = try payload.readText()
     guard
-      let upstream = UpstreamDeviceCode(
+      var upstream = UpstreamDeviceCode(
         code: Secret(try payload.readText()), upstreamClientID: upstreamClientID,
         scope: scope.isEmpty ? nil : Scope(parsing: scope), epoch: epoch)
     else { throw PayloadError() }
+    upstream.upstreamAddress = address
     self.upstream = upstream
   }
 }

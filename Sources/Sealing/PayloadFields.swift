@@ -9,6 +9,8 @@ internal import Time
 private let stateBit: UInt8 = 4
 /// The bit that is set in the byte of the response mode if a device waits for the result.
 private let deviceBit: UInt8 = 8
+/// The bit that is set in the byte of the response mode if the id of an address of the upstream follows.
+private let addressBit: UInt8 = 16
 
 extension PayloadWriter {
   /// Appends a byte for the form of the challenge, and then the challenge. The forms are: 0 for no challenge, 1 for the
@@ -32,15 +34,20 @@ extension PayloadWriter {
     }
   }
 
-  mutating func writeResponseMode(_ mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool) {
+  mutating func writeResponseMode(_ mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool, address: UInt16?) {
     let value: UInt8 =
       switch mode {
       case .query: 0
       case .fragment: 1
       case .formPost: 2
       }
-    writeByte(value | (hasState ? stateBit : 0) | (isDeviceFlow ? deviceBit : 0))
+    writeByte(
+      value | (hasState ? stateBit : 0) | (isDeviceFlow ? deviceBit : 0) | (address == nil ? 0 : addressBit))
+    if let address { writeAddress(address) }
   }
+
+  /// Appends the id of an address of the upstream.
+  mutating func writeAddress(_ id: UInt16) { writeNumber(UInt64(id)) }
 
   mutating func writeTime(_ time: UnixTime) {
     writeNumber(UInt64(bitPattern: time.seconds))
@@ -58,16 +65,31 @@ extension PayloadReader {
     }
   }
 
-  mutating func readResponseMode() throws(PayloadError) -> (mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool) {
+  /// The byte of the response mode, and the id of an address of the upstream, if it has one.
+  struct ModeFields {
+    let mode: ResponseMode
+    let hasState: Bool
+    let isDeviceFlow: Bool
+    let address: UInt16?
+  }
+
+  mutating func readResponseMode() throws(PayloadError) -> ModeFields {
     let byte = try readByte()
-    let hasState = byte & stateBit != 0
-    let isDeviceFlow = byte & deviceBit != 0
-    switch byte & ~(stateBit | deviceBit) {
-    case 0: return (.query, hasState, isDeviceFlow)
-    case 1: return (.fragment, hasState, isDeviceFlow)
-    case 2: return (.formPost, hasState, isDeviceFlow)
+    let mode: ResponseMode
+    switch byte & ~(stateBit | deviceBit | addressBit) {
+    case 0: mode = .query
+    case 1: mode = .fragment
+    case 2: mode = .formPost
     default: throw PayloadError()
     }
+    let address = byte & addressBit == 0 ? nil : try readAddress()
+    return ModeFields(
+      mode: mode, hasState: byte & stateBit != 0, isDeviceFlow: byte & deviceBit != 0, address: address)
+  }
+
+  mutating func readAddress() throws(PayloadError) -> UInt16 {
+    guard let id = UInt16(exactly: try readNumber()) else { throw PayloadError() }
+    return id
   }
 
   mutating func readTime() throws(PayloadError) -> UnixTime {

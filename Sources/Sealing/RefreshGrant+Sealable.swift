@@ -10,7 +10,8 @@ extension RefreshGrant: Sealable {
     static let upstreamClientIDIsSame = Flags(rawValue: 2)
     static let hasResource = Flags(rawValue: 4)
     static let hasDocument = Flags(rawValue: 8)
-    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasResource, hasDocument]
+    static let hasAddress = Flags(rawValue: 16)
+    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasResource, hasDocument, hasAddress]
   }
 
   /// The format version that `write(to:)` uses. Version 1, which has no epoch (see `EpochID`), can still be read,
@@ -30,6 +31,7 @@ extension RefreshGrant: Sealable {
     // A document in a grant always has its redirect URI, so that the policy can deny it later.
     let document = binding.document.flatMap { document in document.redirectURIs.first.map { ($0, document) } }
     if document != nil { flags.insert(.hasDocument) }
+    if binding.upstreamAddress != nil { flags.insert(.hasAddress) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -42,6 +44,7 @@ extension RefreshGrant: Sealable {
     if !flags.contains(.upstreamClientIDIsSame) { payload.writeText(binding.upstreamClientID.rawValue) }
     if let resource = binding.resource { payload.writeText(resource) }
     if let (redirectURI, metadata) = document { payload.writeDocument(metadata, redirectURI) }
+    if let address = binding.upstreamAddress { payload.writeAddress(address) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -60,10 +63,11 @@ extension RefreshGrant: Sealable {
     let upstreamClientID = flags.contains(.upstreamClientIDIsSame) ? clientID : ClientID(try payload.readText())
     let resource = flags.contains(.hasResource) ? try payload.readText() : nil
     let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
+    var binding = ClientBinding(
+      clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource, document: document)
+    if flags.contains(.hasAddress) { binding.upstreamAddress = try payload.readAddress() }
     self.init(
-      family: family, generation: generation, epoch: epoch,
-      binding: ClientBinding(
-        clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource, document: document),
+      family: family, generation: generation, epoch: epoch, binding: binding,
       upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
   }
 }

@@ -255,6 +255,39 @@ struct PayloadTests {
     #expect(opened.issuedAt == 1_790_000_000)
   }
 
+  @Test("The id of the address is in every sealed value, and values without it have the bytes of earlier versions")
+  func addresses() throws {
+    let sealer = Samples.sealer()
+    func bytes<Value: Sealable>(_ value: Value) throws -> [UInt8] {
+      try sealer.open(sealer.seal(value), as: Value.purpose)
+    }
+    var (transaction, code, grant) = (try Samples.transaction(), try Samples.code(), try Samples.refreshGrant())
+    #expect(try bytes(transaction).first == 2)
+    #expect(try bytes(code).first == 4)
+    #expect(try bytes(grant).first == 2)
+    var device = DeviceCode(flow: transaction.id, clientID: ClientID("tv"), expiry: 1_795_000_000)
+    device.upstream = UpstreamDeviceCode(
+      code: Secret("device-code"), upstreamClientID: ClientID("legacy-tv"), scope: nil, epoch: EpochID(rawValue: 7))
+    let without = try [bytes(transaction), bytes(code), bytes(grant), bytes(device)]
+    for id: UInt16 in [0, 127, 128, 0xffff] {
+      transaction.binding.client.upstreamAddress = id
+      code.binding.client.upstreamAddress = id
+      grant.binding.upstreamAddress = id
+      device.upstream?.upstreamAddress = id
+      var readers = try [bytes(transaction), bytes(code), bytes(grant), bytes(device)].map { PayloadReader($0) }
+      #expect(try AuthorizationTransaction(from: &readers[0]).binding.client.upstreamAddress == id)
+      #expect(try IssuedCode(from: &readers[1]).binding.client.upstreamAddress == id)
+      #expect(try RefreshGrant(from: &readers[2]).binding.upstreamAddress == id)
+      #expect(try DeviceCode(from: &readers[3]).upstream?.upstreamAddress == id)
+      for reader in readers { try reader.finish() }
+    }
+    var readers = without.map { PayloadReader($0) }
+    #expect(try AuthorizationTransaction(from: &readers[0]).binding.client.upstreamAddress == nil)
+    #expect(try IssuedCode(from: &readers[1]).binding.client.upstreamAddress == nil)
+    #expect(try RefreshGrant(from: &readers[2]).binding.upstreamAddress == nil)
+    #expect(try DeviceCode(from: &readers[3]).upstream?.upstreamAddress == nil)
+  }
+
   @Test("A sealed value does not open as another type")
   func types() throws {
     let text = sealer.seal(try Samples.transaction())

@@ -101,16 +101,18 @@ public final class RedemptionPermit: Sendable {
   /// Creates the permit for a poll that the upstream answers.
   convenience init(_ permit: DevicePollPermit, _ upstream: UpstreamDeviceCode, policy: Policy) {
     let (poll, deviceCode) = (permit.poll, permit.deviceCode)
+    var binding = ClientBinding(
+      clientID: deviceCode.clientID, scope: upstream.scope, upstreamClientID: upstream.upstreamClientID,
+      resource: permit.resource?.uri.text)
+    binding.upstreamAddress = upstream.upstreamAddress
     self.init(
       .deviceCode,
       entries: [
         FormParameters.Entry(.grantType, GrantType.deviceCode.rawValue),
         FormParameters.Entry(.deviceCode, upstream.code.reveal()),
       ], digest: upstream.digest, transaction: deviceCode.flow,
-      binding: ClientBinding(
-        clientID: deviceCode.clientID, scope: upstream.scope, upstreamClientID: upstream.upstreamClientID,
-        resource: permit.resource?.uri.text),
-      expiry: deviceCode.expiry, epoch: upstream.epoch, hiding: [upstream.code], client: poll.client, verifier: nil,
+      binding: binding, expiry: deviceCode.expiry, epoch: upstream.epoch, hiding: [upstream.code], client: poll.client,
+      verifier: nil,
       parameters: poll.parameters,
       poll.credentials, authentication: poll.authentication, resource: permit.resource, policy: policy)
   }

@@ -241,7 +241,9 @@ struct AuthorizationEndpoint {
     case .reject(let refusal): return .response(intercepted.respond(with: refusal, transaction: transaction))
     // Not reached: requests with a sealed state are always enforced.
     case .pass: return .response(intercepted.respond(with: .withoutRedirect(.reentryChanged), transaction: transaction))
-    case .forward(let permit): return await relay(reentry: permit, state: state)
+    case .forward(let permit):
+      intercepted.upstream.preferredAddress = transaction.binding.client.upstreamAddress
+      return await relay(reentry: permit, state: state)
     }
   }
 

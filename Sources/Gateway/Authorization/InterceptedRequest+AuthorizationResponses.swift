@@ -205,6 +205,9 @@ extension InterceptedRequest {
     useDocument(in: transaction.binding.client)
     recordClient(of: transaction)
     trail.recordRedirectKind(of: transaction.redirectURI)
+    var transaction = transaction
+    // The code is redeemed at the address that issued it.
+    if let address = upstream.answeringAddress { transaction.binding.client.upstreamAddress = address }
     let facts = CompletionFacts(
       browserMatches: browserMatches,
       requestTexts: ReflectedCodeScanner(

@@ -2,6 +2,7 @@ import Cryptography
 import Enforcement
 import HTTP
 import OAuth
+import Proxy
 import Stores
 import Time
 
@@ -36,9 +37,11 @@ final class TransactionStart {
     session = BrowserSession.continuing(known, permit, until: expiry, now: now, random)
     // The verifier for the upstream is independent of the client's challenge, which only the gateway checks.
     let verifier = permit.upstreamUsesPKCE ? UpstreamVerifier(bytes: random.take(UpstreamVerifier.byteCount)) : nil
-    transaction = permit.transaction(
+    var transaction = permit.transaction(
       id: id, expiry: expiry, browserSecretHash: session.hash, upstreamVerifier: verifier,
       document: intercepted.documentToSeal(for: permit), registration: intercepted.registrationToSeal(for: permit))
+    transaction.binding.client.upstreamAddress = intercepted.upstream.chooseAddress(for: intercepted.request)
+    self.transaction = transaction
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
     target = permit.upstreamQuery(state: state, challenge: verifier?.challenge, after: path + "?")
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)

@@ -44,10 +44,11 @@ struct UpstreamDeviceAuthorization {
   /// Returns the response to the device, or the refusal of a response that is not usable.
   private func started(_ members: [String: JSONValue]) -> Response {
     guard let answer = UpstreamDeviceAnswer(members),
-      let upstream = UpstreamDeviceCode(
+      var upstream = UpstreamDeviceCode(
         code: answer.deviceCode, upstreamClientID: permit.client.upstream.clientID, scope: permit.scope,
         epoch: intercepted.gateway.resources.store.epoch)
     else { return intercepted.tokenRejection(.withoutRedirect(.upstreamFailed)) }
+    upstream.upstreamAddress = intercepted.upstream.answeringAddress
     guard let uri = address(of: answer.page) else {
       return intercepted.tokenRejection(.withoutRedirect(.devicePageElsewhere))
     }

@@ -30,6 +30,7 @@ struct CodeRedeemer {
 
   func respond() async -> Response {
     intercepted.trail.family = permit.family
+    intercepted.upstream.preferredAddress = permit.binding.upstreamAddress
     do throws(StoreError) {
       var wait = ProgressWait()
       while true {
@@ -188,6 +189,7 @@ struct CodeRedeemer {
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.binding,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
+    if let address = intercepted.upstream.answeringAddress { grant.binding.upstreamAddress = address }
     // The limits of a client that the policy does not list are scope tokens as the client requests them. The upstream may
     // have other names for them.
     if !permit.client.isUnlisted, let granted = members["scope"]?.text.flatMap({ Scope(parsing: $0) }) {

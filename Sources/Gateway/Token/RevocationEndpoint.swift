@@ -67,6 +67,7 @@ struct RevocationEndpoint {
   /// because the response of the upstream could contain the upstream token or the gateway's credentials.
   private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
     intercepted.trail.family = grant.family
+    intercepted.upstream.preferredAddress = grant.binding.upstreamAddress
     if let client = intercepted.client(grant.clientID), let throttled = intercepted.throttled(proven: client) {
       return throttled
     }

@@ -33,6 +33,7 @@ struct TokenRefresher {
     // which the gateway does not manage.
     guard let grant = permit.grant ?? adoptedGrant() else { return await refreshWithoutRotation(nil) }
     intercepted.trail.family = grant.family
+    intercepted.upstream.preferredAddress = grant.binding.upstreamAddress
     do throws(StoreError) {
       let use = use(of: grant)
       // `permit.rotates` is true only for sealed tokens. An adopted token of a public client is valid for one use, too.
@@ -225,6 +226,7 @@ struct TokenRefresher {
     grant.generation += 1
     grant.epoch = epoch
     grant.issuedAt = intercepted.now
+    if let address = intercepted.upstream.answeringAddress { grant.binding.upstreamAddress = address }
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
     // An observed client gets the upstream token itself, so that it does not depend on the gateway (`I-observe`).
     let token = permit.sealsRefreshToken ? intercepted.gateway.sealer.seal(grant) : grant.upstreamRefreshToken.reveal()
