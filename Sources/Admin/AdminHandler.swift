@@ -88,12 +88,13 @@ final class AdminHandler: RequestHandler {
   /// Answers the requests that `route` intercepts.
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     if routeTag == AdminHandler.reloadTag { return .response(await reload()) }
-    let problem = await probe.findProblem()
+    let result = await probe.test()
     let state = status.current
     let readiness = Readiness(
       state, stalledLoops: status.recordStalledLoops(now: SystemClock.monotonicTime()),
       store: status.metrics.currentStoreActivity,
-      upstreamProblem: problem.map { "\(state.policy.upstream) cannot be reached: \($0)" })
+      upstreamProblem: result.problem.map { "\(state.policy.upstream) cannot be reached: \($0)" },
+      addresses: result.addresses)
     let response =
       switch routeTag {
       case AdminHandler.metricsTag: metricsResponse(readiness)
@@ -139,7 +140,13 @@ final class AdminHandler: RequestHandler {
   private func metricsResponse(_ readiness: Readiness) -> Response {
     let text = PrometheusText.render(
       status.metrics.snapshot(), process: .current(), version: status.version, startTime: status.startTime,
-      readiness: readiness.checks.map { ($0.name, $0.ok) })
+      readiness: readiness.checks.map { ($0.name, $0.ok) },
+      addresses: probe.servers.addresses.map { address in
+        let counts = address.counts
+        return UpstreamAddressSeries(
+          address: address.name, isInService: !address.isOut, requests: counts.requests, failures: counts.failures,
+          connections: counts.connections)
+      })
     return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
   }
 

@@ -13,8 +13,28 @@ struct Readiness: Encodable, Sendable {
     let detail: String?
   }
 
+  /// The state of one of several addresses of the upstream. The upstream is ready if one of them is.
+  struct UpstreamAddress: Encodable, Equatable, Sendable {
+    let address: String
+    /// True if the address accepts connections.
+    let ok: Bool
+    /// The problem; `nil` without one.
+    let detail: String?
+    /// False while requests avoid the address, because it has failed.
+    let inService: Bool
+
+    enum CodingKeys: String, CodingKey {
+      case address
+      case ok
+      case detail
+      case inService = "in_service"
+    }
+  }
+
   /// True if all conditions are met.
   let ready: Bool
+  /// The addresses of the upstream; `nil` if it has only one.
+  let addresses: [UpstreamAddress]?
   /// The conditions of readiness. The check `store` fails if several replicas need a common store, but the store is in
   /// the memory of one process.
   let checks: [Check]
@@ -27,7 +47,18 @@ struct Readiness: Encodable, Sendable {
   ///   - stalledLoops: The number of loops that have been stalled for more than a second.
   ///   - store: The operations of a store in another process or on a disk; `nil` for a store in memory.
   ///   - upstreamProblem: The reason why the upstream does not accept connections; `nil` if it does.
-  init(_ state: ProcessStatus.State, stalledLoops: Int, store: StoreActivitySeries?, upstreamProblem: String?) {
+  ///   - addresses: The states of the upstream's addresses.
+  init(
+    _ state: ProcessStatus.State, stalledLoops: Int, store: StoreActivitySeries?, upstreamProblem: String?,
+    addresses: [UpstreamProbeResult.AddressState] = []
+  ) {
+    self.addresses =
+      addresses.count < 2
+      ? nil
+      : addresses.map {
+        UpstreamAddress(
+          address: $0.name, ok: $0.problem == nil, detail: $0.problem, inService: !$0.isOutOfService)
+      }
     func check(_ name: String, _ detail: String?) -> Check { Check(name: name, ok: detail == nil, detail: detail) }
     let phaseProblem: String? =
       switch state.phase {

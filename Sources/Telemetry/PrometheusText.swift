@@ -13,9 +13,10 @@ public struct PrometheusText: Sendable {
   ///   - version: The version of the program.
   ///   - startTime: The start of the process.
   ///   - readiness: The conditions of readiness, and whether each is met; empty to write none.
+  ///   - addresses: The addresses of the upstream.
   public static func render(
     _ snapshot: MetricsSnapshot, process: ProcessFacts, version: String, startTime: Timestamp,
-    readiness: [(check: String, isMet: Bool)] = []
+    readiness: [(check: String, isMet: Bool)] = [], addresses: [UpstreamAddressSeries] = []
   ) -> String {
     var page = PrometheusText()
     page.writeRequests(snapshot)
@@ -27,6 +28,7 @@ public struct PrometheusText: Sendable {
     page.writeLimits(snapshot)
     page.writeConnections(snapshot)
     page.writeUpstream(snapshot)
+    page.writeAddresses(addresses)
     page.writeStore(snapshot)
     page.writePolicy(snapshot)
     page.writeProcess(process, version: version, startTime: startTime)
@@ -242,12 +244,12 @@ public struct PrometheusText: Sendable {
   }
 
   /// Writes the HELP and TYPE lines of a metric, which precede its samples.
-  private mutating func writeMetric(_ name: String, _ type: String, _ help: String) {
+  mutating func writeMetric(_ name: String, _ type: String, _ help: String) {
     text += "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n"
   }
 
   /// Writes the value of one series of a metric.
-  private mutating func writeSample(_ name: String, _ labels: [(String, String)], _ value: UInt64) {
+  mutating func writeSample(_ name: String, _ labels: [(String, String)], _ value: UInt64) {
     writeLine(name, labels, String(value))
   }
 

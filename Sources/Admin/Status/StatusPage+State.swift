@@ -7,6 +7,11 @@ extension StatusPage {
     var rows: [HTML] = report.readiness.checks.map { check in
       entry(StatusPage.title(ofCheck: check.name), mark(check.ok, check.ok ? "in order" : check.detail ?? "fails"))
     }
+    for address in report.readiness.addresses ?? [] {
+      let state = address.inService ? "in service" : "avoided after failures"
+      rows.append(
+        entry("Address", mark(address.ok && address.inService, "\(address.address): \(address.detail ?? state)")))
+    }
     if let store = report.readiness.store {
       rows.append(entry("Store \(store.name)", mark(store.ok, store.ok ? "answers" : store.detail ?? "fails")))
     }

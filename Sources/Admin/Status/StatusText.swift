@@ -25,6 +25,10 @@ enum StatusText {
 
       """
     for check in report.readiness.checks where !check.ok { text += "not ready    \(check.detail ?? check.name)\n" }
+    for address in report.readiness.addresses ?? [] {
+      let state = address.inService ? "in service" : "avoided after failures"
+      text += "address      \(address.address), \(state)\(address.detail.map { ": \(printable($0))" } ?? "")\n"
+    }
     text += "\nstored entries by kind\n" + storeRows(report.store, at: report.time.time)
     text += "\ndecisions by endpoint: passed, refused, would be refused, not observable\n"
     if report.decisions.endpoints.isEmpty { text += "  none yet\n" }

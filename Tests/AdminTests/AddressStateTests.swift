@@ -1,0 +1,76 @@
+import ClientTestSupport
+import LegacyServer
+import Proxy
+import Reactor
+import Synchronization
+import Telemetry
+import Testing
+import Time
+
+@testable import Admin
+
+/// The states of the addresses of the upstream in the answers of the admin listener.
+@Suite("Addresses of the upstream")
+struct AddressStateTests {
+  private final class ProbeTask: Activity {
+    private let probe: UpstreamProbe
+    private let done: (UpstreamProbeResult) -> Void
+
+    init(_ probe: UpstreamProbe, _ done: @escaping (UpstreamProbeResult) -> Void) {
+      self.probe = probe
+      self.done = done
+    }
+
+    func run() async { done(await probe.test()) }
+  }
+
+  /// Tests the addresses `hosts` with the port of a server on 127.0.0.1.
+  private static func test(_ hosts: [String]) async throws -> (result: UpstreamProbeResult, port: Int) {
+    let legacy = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
+    let servers = UpstreamServers(hosts.map { .host($0, port: legacy.port) })
+    let worker = try Worker(index: 0)
+    try worker.start(name: "probe")
+    let found = Mutex<UpstreamProbeResult?>(nil)
+    let isDone = try ThreadSignal()
+    await worker.perform { worker in
+      let probe = UpstreamProbe(worker.poller, servers) { nil }
+      worker.run(
+        ProbeTask(probe) { result in
+          found.withLock { $0 = result }
+          isDone.signal()
+        })
+    }
+    _ = try await OSThread.run("wait") { isDone.wait() }
+    await worker.stop()
+    await legacy.stop()
+    return (try #require(found.withLock { $0 }), legacy.port)
+  }
+
+  @Test("The upstream is ready while one address accepts connections, and each address has its state")
+  func oneOfTwo() async throws {
+    let (result, port) = try await Self.test(["127.0.0.9", "127.0.0.1"])
+    #expect(result.problem == nil)
+    #expect(result.addresses.map(\.name) == ["127.0.0.9:\(port)", "127.0.0.1:\(port)"])
+    #expect(result.addresses.map { $0.problem == nil } == [false, true])
+  }
+
+  @Test("Without an address that accepts connections, all problems are named")
+  func none() async throws {
+    let (result, port) = try await Self.test(["127.0.0.9", "127.0.0.8"])
+    let problem = try #require(result.problem)
+    #expect(problem.contains("127.0.0.9:\(port): ") && problem.contains("127.0.0.8:\(port): "))
+  }
+
+  @Test("The metrics of an address have its name as a label")
+  func metrics() {
+    let text = PrometheusText.render(
+      MetricsRegistry(workers: 1, policyVersion: "1").snapshot(), process: .current(), version: "1", startTime: 0,
+      addresses: [
+        UpstreamAddressSeries(address: "[::1]:80", isInService: false, requests: 7, failures: 3, connections: 2)
+      ])
+    #expect(text.contains("proofgate_upstream_address_in_service{address=\"[::1]:80\"} 0\n"))
+    #expect(text.contains("proofgate_upstream_address_requests_total{address=\"[::1]:80\"} 7\n"))
+    #expect(text.contains("proofgate_upstream_address_failures_total{address=\"[::1]:80\"} 3\n"))
+    #expect(text.contains("proofgate_upstream_address_connections{address=\"[::1]:80\"} 2\n"))
+  }
+}
