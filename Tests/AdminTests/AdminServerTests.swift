@@ -118,7 +118,7 @@ struct AdminServerTests {
     }
     for _ in 0..<2_500 where problems.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
     await worker.stop()
-    #expect(problems.withLock { $0 } == [nil, "@\(name): Connection refused"])
+    #expect(problems.withLock { $0 } == [nil, "unix:@\(name): Connection refused"])
   }
 
   /// Tests a server whose queue of connections is full, and tests it again after the server has closed its socket.
