@@ -84,11 +84,18 @@ struct ProbeCommand: ParsableCommand {
 
   func validate() throws {
     for (name, text) in [("url", url), ("--gateway", gateway ?? url)] where ProbeTarget(parsing: text) == nil {
+      if text.contains("?") || text.contains("#") {
+        throw ValidationError(
+          "`\(name)` has a query or a fragment; write it without, and name the endpoints with `--authorization` and "
+            + "`--token`")
+      }
       throw ValidationError("`\(name)` is not an http or https URL; write for example http://127.0.0.1:9000")
     }
     for (name, path) in [("--authorization", authorization), ("--token", token)] {
-      guard let path, !path.hasPrefix("/") || path.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f }) else { continue }
-      throw ValidationError("`\(name)` is a path at the server; write for example /oauth/token")
+      guard let path,
+        !path.hasPrefix("/") || path.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7f || "?#\\".utf8.contains($0) })
+      else { continue }
+      throw ValidationError("`\(name)` is a path at the server, without a query; write for example /oauth/token")
     }
     if clientSecretFile != nil, clientID == nil { throw ValidationError("`--client-secret-file` needs `--client-id`") }
     if signsIn || callback != nil, clientID == nil || redirectURI == nil {

@@ -38,6 +38,7 @@ struct ProbeJob: Sendable {
       Console.reportError("\(options.target) is a Proofgate gateway; probe the server behind it (`upstream.url`)")
       return .policyErrors
     }
+    if signsIn || callback != nil { reportMissingEndpoint(of: probe) }
     if signsIn {
       await probe.signIn(TerminalPrompt())
     } else if let callback {
@@ -47,14 +48,25 @@ struct ProbeJob: Sendable {
     let report = ProbeReport(
       probe, gatewayIssuer: gateway.map { $0.description }, authorities: authoritiesFile)
     guard report.isOAuthServer || probe.stop != nil else {
+      let reason = probe.session.failure.map { ". The last request without a usable answer: \($0)" }
       Console.reportError(
         "\(options.target) does not answer like an OAuth server at any of the known paths; name the paths of its manual "
-          + "with `--authorization` and `--token`, or the folder of its endpoints in the URL")
+          + "with `--authorization` and `--token`, or the folder of its endpoints in the URL\(reason ?? "")")
       return .policyErrors
     }
     let code = finish(report)
     if case .silent? = probe.stop, code == .success { return .systemFailure }
     return code
+  }
+
+  /// Warns of a sign-in for which no endpoint is known, because its steps are left out.
+  private func reportMissingEndpoint(of probe: Probe) {
+    guard probe.stop == nil else { return }
+    if signsIn, probe.observations.authorization == nil {
+      Console.warn("no authorization endpoint was found, so there is no sign-in; name it with `--authorization`")
+    } else if probe.observations.token == nil {
+      Console.warn("no token endpoint was found, so the code cannot be redeemed; name it with `--token`")
+    }
   }
 
   private func probeWayAround(_ probe: Probe, _ gateway: ProbeTarget, _ client: ProbeClient, _ poller: Poller) async {

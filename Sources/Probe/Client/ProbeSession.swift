@@ -24,6 +24,8 @@ package final class ProbeSession {
   private let transport: any ProbeTransport
   private let maximumRequests: Int
   private var failures = 0
+  /// The reason why the latest request of those without a usable answer had none; `nil` if all had one.
+  package private(set) var failure: ProbeFailure?
   /// The number of requests that were sent.
   package private(set) var sent = 0
 
@@ -40,6 +42,7 @@ package final class ProbeSession {
     do throws(ProbeFailure) {
       answer = try await transport.send(request)
     } catch {
+      failure = error
       // A server may also close the connection of a request that is too long for it.
       failures = error.isSilence ? failures + 1 : 0
       // Without any response, the first failure is the result.
