@@ -17,6 +17,10 @@ public struct ClientUse: Sendable {
 
   /// True if the policy listed the client at its latest request.
   public internal(set) var isListed: Bool
+  /// True if the server has answered a token request with this id with 200. Servers refuse ids that they do not know.
+  private(set) var isProven = false
+  /// The network of the first request.
+  let network: Substring
   /// The number of requests.
   public internal(set) var requests = 0
   /// The number of requests that at least one rule refused or would have refused.
@@ -30,10 +34,13 @@ public struct ClientUse: Sendable {
   /// The refusals, by the id of the rule.
   public internal(set) var refusals: [String: Refusal] = [:]
 
-  init(isListed: Bool, time: Timestamp) {
+  /// Creates the use of a client with its first request, which is not counted yet.
+  init(isListed: Bool, _ record: DecisionRecord) {
     self.isListed = isListed
-    first = time
-    last = time
+    network = record.network
+    isProven = record.provesClient
+    first = record.time
+    last = record.time
   }
 
   /// Counts a request.
@@ -41,6 +48,7 @@ public struct ClientUse: Sendable {
   /// - Parameter limit: The number of refusals that may be added to ``refusals``.
   mutating func add(_ record: DecisionRecord, upTo limit: Int) {
     requests += 1
+    if record.provesClient { isProven = true }
     // The system clock can be set back.
     if record.time.milliseconds < first.milliseconds { first = record.time }
     if record.time.milliseconds > last.milliseconds { last = record.time }
@@ -69,6 +77,16 @@ extension ClientUse.Refusal {
 }
 
 extension DecisionRecord {
+  /// The network of the client: the first three numbers of an IPv4 address, or three groups of an IPv6 address.
+  fileprivate var network: Substring {
+    let separator: Character = peer.contains(":") ? ":" : "."
+    let parts = peer.split(separator: separator, maxSplits: 3, omittingEmptySubsequences: false)
+    return parts.count > 3 ? peer[..<parts[3].startIndex] : peer[...]
+  }
+
+  /// True if the server has accepted the client in this request.
+  fileprivate var provesClient: Bool { endpoint == .token && decision != .reject && upstreamStatus == 200 }
+
   private static let wouldRejectPrefix = "would-reject:"
 
   /// The ids of the rules that refused the request, or would have refused it in enforce mode, without repetitions.

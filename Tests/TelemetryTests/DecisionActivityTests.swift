@@ -75,6 +75,28 @@ struct DecisionActivityTests {
     #expect(registry.activity().clients["y"]?.requests == 1 && registry.activity().clients["x1"]?.isListed == true)
   }
 
+  @Test("Random ids of one network hide neither an id of another network nor one that the server knows")
+  func flood() {
+    let worker = registry.workers[0]
+    worker.decide(.wouldReject, client: "real", isListed: false, rule: "client-unknown", upstreamStatus: 200)
+    for number in 0..<500 {
+      worker.decide(.wouldReject, client: "x\(number)", isListed: false, rule: "client-unknown", upstreamStatus: 401)
+      if number == 200 {
+        for peer in ["2001:db8:1:2::3", "198.51.100.4"] {
+          worker.decide(.reject, client: peer, isListed: false, rule: "client-unknown", peer: peer)
+        }
+      }
+    }
+    let activity = registry.activity()
+    #expect(activity.clients["real"]?.requests == 1)
+    #expect(activity.clients["2001:db8:1:2::3"] != nil && activity.clients["198.51.100.4"] != nil)
+    #expect(activity.clients.count == 101 && activity.omittedRequests == 402)
+    // The id with the most requests of a network stays.
+    for _ in 0..<3 { worker.decide(.reject, client: "often", isListed: false, rule: "client-unknown") }
+    for number in 0..<200 { worker.decide(.reject, client: "y\(number)", isListed: false, rule: "client-unknown") }
+    #expect(registry.activity().clients["often"]?.requests == 3)
+  }
+
   @Test("The number of pairs of a client and a rule is limited")
   func pairs() {
     for rule in 0..<11 {
