@@ -12,19 +12,15 @@ final class AdminHandler: RequestHandler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
   private let poller: Poller
-  /// True if the listener has a loopback address, so that only this machine can connect.
-  private let isLoopback: Bool
-
   /// The tag of a request to reload the policy.
   private static let reloadTag: UInt8 = 1
   /// The time for which a request to reload the policy waits for the result.
   private static let reloadTimeout: Milliseconds = 120_000
 
-  init(_ status: ProcessStatus, _ probe: UpstreamProbe, _ poller: Poller, isLoopback: Bool) {
+  init(_ status: ProcessStatus, _ probe: UpstreamProbe, _ poller: Poller) {
     self.status = status
     self.poller = poller
     self.probe = probe
-    self.isLoopback = isLoopback
   }
 
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
@@ -37,8 +33,8 @@ final class AdminHandler: RequestHandler {
       return .answer(response)
     }
     let host = head.host.map { String(decoding: $0.map { bytes[$0] }, as: UTF8.self) }
-    guard isAcceptableHost(host) else {
-      return .answer(AdminHandler.textResponse(421, "on loopback the host must be `localhost` or an address\n"))
+    guard AdminHost.isAcceptable(host, listed: status.current.policy.adminHosts) else {
+      return .answer(AdminHandler.textResponse(421, AdminHost.advice + "\n"))
     }
     switch path {
     case "/reload":
@@ -65,19 +61,6 @@ final class AdminHandler: RequestHandler {
   private static func values(_ name: String, _ bytes: Span<UInt8>, _ fields: HeadIndex) -> [String] {
     fields.filter { HeadIndex.equalIgnoringCase(bytes, $0.name, name) }
       .map { String(decoding: $0.value.map { bytes[$0] }, as: UTF8.self) }
-  }
-
-  /// Returns true if a request may have this `Host`.
-  ///
-  /// If the listener has a loopback address, a request must name `localhost`, an IP address or no host. A website can
-  /// let its own name resolve to a loopback address (DNS rebinding), and the browser then sends this name as `Host`. If
-  /// the listener has another address, every name is accepted, because the gateway does not know the names that the
-  /// operator uses.
-  private func isAcceptableHost(_ host: String?) -> Bool {
-    guard isLoopback, let host else { return true }
-    if host.hasPrefix("[") { return true }
-    let name = host.prefix { $0 != ":" }.lowercased()
-    return name == "localhost" || Address(literal: name, port: 0) != nil
   }
 
   private static let metricsTag: UInt8 = 2

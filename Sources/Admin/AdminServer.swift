@@ -29,8 +29,7 @@ public final class AdminServer: Sendable {
       ProxyWorker(
         poller: worker.poller, upstream: upstream, settings: CompiledProxyConfiguration(AdminServer.configuration),
         handler: AdminHandler(
-          status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), worker.poller,
-          isLoopback: address.isLoopback),
+          status, UpstreamProbe(worker.poller, upstream, tls: upstreamTLS), worker.poller),
         metrics: NoMetrics())
     }
   }

@@ -18,6 +18,8 @@ struct PolicyFacts: Sendable {
   let clients: ReadinessReport.ListedClients
   /// The URL of the list of rules. Those of the pages on the rules begin with it.
   let rulesURL: String
+  /// The names of `admin_hosts`.
+  let adminHosts: [String]
   /// The number of gateways that serve this policy together.
   let replicas: Int
   /// True if the store is in the memory of this process.
@@ -34,6 +36,7 @@ struct PolicyFacts: Sendable {
     clients = ReadinessReport.ListedClients(
       policy.clients.values.map { ReadinessReport.ListedClient(id: $0.id.rawValue, isEnforced: $0.mode == .enforce) })
     rulesURL = policy.gateway.rulesURL
+    adminHosts = policy.gateway.adminHosts
     replicas = policy.gateway.replicas
     hasMemoryStore = if case .memory = policy.gateway.store { true } else { false }
   }

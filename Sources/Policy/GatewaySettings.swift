@@ -25,6 +25,8 @@ public struct GatewaySettings: Sendable {
   public var http2 = true
   /// The address of metrics, health checks and the status page; `nil` if they are turned off.
   public var admin: SocketAddress?
+  /// Further names by which requests may reach the admin listener. One that begins with a period means all names below it.
+  public var adminHosts: [String] = []
   /// The number of workers (threads with an event loop each). If `nil`, there is one worker for each processor that the
   /// process may use.
   public var workers: Int?
@@ -130,6 +132,9 @@ public struct GatewaySettings: Sendable {
       .customReader(
         "admin", .word("off", or: .text("address")), "The address of metrics, health and the status page",
         default: "`127.0.0.1:9180`"),
+      .customReader(
+        "admin_hosts", .list(.text("host names"), allowsSingleValue: true),
+        "Further names by which requests may reach the admin listener", default: "none"),
       .number(
         "workers", \.workers, .word("auto", or: .number(1...1_024)), "Event loops",
         default: "`auto`: one for each processor that the process may use"),

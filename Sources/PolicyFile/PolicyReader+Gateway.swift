@@ -19,6 +19,7 @@ private struct GatewayDraft: SectionDraft {
       "issuer": { $2.issuer = $0.issuer($1) },
       "listeners": { $2.listeners = $0.listeners($1) },
       "admin": { $0.readAdmin($1, &$2.settings) },
+      "admin_hosts": { $2.settings.adminHosts = $0.hosts($1) },
       "store": { if let store = $0.store($1) { $2.settings.store = store } },
       "store_password": { $2.sharedStore.password = $0.secret($1) },
       "store_sentinel_password": { $2.sharedStore.sentinelPassword = $0.secret($1) },

@@ -265,16 +265,33 @@ struct AdminServerTests {
   }
 
   @Test(
-    "On loopback a request for another host name gets 421", arguments: ["attacker.example", "attacker.example:9180"])
+    "A request for a name that a website can have gets 421, and the answer names the setting",
+    arguments: ["attacker.example", "attacker.example:9180", "svc.attacker.example", "127.0.0.1.attacker.example."])
   func foreignHost(_ host: String) async throws {
     let admin = try await AdminFixture()
-    #expect(try await Fetch.get(admin.port, "/metrics", host: host).status == 421)
+    let answer = try await Fetch.get(admin.port, "/metrics", host: host)
+    #expect(answer.status == 421 && Fetch.text(answer).contains("`gateway.admin_hosts`"))
     await admin.stop()
   }
 
+  @Test("A name of the policy is accepted, and an entry with a period at its beginning accepts names below it")
+  func listedHosts() {
+    let listed = ["gateway.example.com", ".monitoring.example.com"]
+    for host in ["gateway.example.com:9180", "GATEWAY.example.com.", "a.monitoring.example.com", "10.1.2.3:9180"] {
+      #expect(AdminHost.isAcceptable(host, listed: listed), "\(host)")
+    }
+    for host in ["example.com", "other.example.com", "monitoring.example.com", "xgateway.example.com"] {
+      #expect(!AdminHost.isAcceptable(host, listed: listed), "\(host)")
+    }
+    #expect(AdminHost.isAcceptable(nil, listed: []))
+  }
+
   @Test(
-    "On loopback a request for a loopback address or localhost is answered",
-    arguments: ["localhost:1", "127.0.0.1", "[::1]:9180"])
+    "A request for an address, or for a name that is not in the public DNS, is answered",
+    arguments: [
+      "localhost:1", "127.0.0.1", "[::1]:9180", "gateway:9180", "proofgate.identity.svc",
+      "gw.identity.svc.cluster.local:80", "host.docker.internal",
+    ])
   func ownHost(_ host: String) async throws {
     let admin = try await AdminFixture()
     #expect(try await Fetch.get(admin.port, "/healthz", host: host).status == 200)

@@ -35,6 +35,7 @@ extension PolicyValuesTests {
       http2: false
       half_close: serve
       admin: off
+      admin_hosts: gw.example.com
       workers: 2
       replicas: 3
       sealing_keys: { file: keys }
