@@ -20,7 +20,8 @@ enum PolicyFormat {
       rows = table.settings.map { setting in
         Row(
           key: setting.key, form: setting.form, summary: setting.summary, defaultValue: setting.value(in: defaults),
-          defaultText: setting.defaultText, isRequired: setting.adviceIfMissing != nil, notes: setting.notes)
+          defaultText: setting.defaultText, isRequired: setting.adviceIfMissing != nil, notes: setting.notes,
+          isPlain: setting.isPlain)
       }
     }
   }
@@ -36,6 +37,8 @@ enum PolicyFormat {
     let defaultText: String?
     let isRequired: Bool
     let notes: [String]
+    /// False if the setting has a custom reader.
+    let isPlain: Bool
   }
 
   /// All tables. The first table is that of the top level.

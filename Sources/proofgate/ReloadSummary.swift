@@ -15,9 +15,8 @@ enum ReloadSummary {
   /// The number of lines for changed settings.
   static let maximumSettings = 20
 
-  /// Returns one line for each changed setting; no line if the policy is the same.
+  /// Returns one line for each changed setting. A secret or a certificate can change although the policy is the same.
   static func settings(from old: Policy, to new: Policy) -> [String] {
-    guard old.version != new.version else { return [] }
     let lines = SettingChanges(from: old, to: new, maximumClients: maximumComparedClients).lines
     let rest = lines.count - maximumSettings
     return lines.prefix(maximumSettings).map { "setting changed: \($0)" }
