@@ -263,11 +263,13 @@ monitoring: deps-monitoring
 	Tests/Operations/monitoring --proofgate .build/debug/proofgate $(MONITORING_OPTIONS)
 
 ## pages: checks the gateway's pages and the status page with chromium and axe: each language, desktop and phone, light and
-##   dark; AXE=axe.min.js uses another axe-core than the pinned one; PAGES_OPTIONS=--short checks one form of each page
+##   dark; also the script of the status page, with a running gateway; AXE=axe.min.js uses another axe-core than the
+##   pinned one; PAGES_OPTIONS=--short checks one form of each page
 pages: deps
 	$(call install,chromium python3 python3-venv ca-certificates)
 	rm -rf .build/pages && mkdir -p .build/pages/shots
 	PROOFGATE_WRITE_PAGES=$(CURDIR)/.build/pages swift test --no-parallel --filter 'GatewayTests.PageSamples|AdminTests.StatusPageSamples'
+	Tests/Browsers/status --proofgate .build/debug/proofgate --screenshots .build/pages/shots
 	Tests/Browsers/pages .build/pages "$(or $(AXE),$$(Tests/Browsers/axe))" --screenshots .build/pages/shots $(PAGES_OPTIONS)
 
 clean:

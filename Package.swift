@@ -123,9 +123,9 @@ let package = Package(
     module(
       "Admin",
       [
-        "Rollout", "Markup", "Telemetry", "Policy", "OAuth", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor", "Compression",
-        "ByteText", "Cryptography", "Time",
-      ], settings: compact),
+        "Rollout", "Markup", "JSON", "Telemetry", "Policy", "OAuth", "HTTP", "HTTP1", "Proxy", "TLS", "Reactor",
+        "Compression", "ByteText", "Cryptography", "Time",
+      ], resources: [.embedInCode("Texts/de.json")], settings: compact),
     module("PolicyFile", ["Policy", "OAuth", "YAML", "ByteText", "Cryptography", "Time"], settings: compact),
 
     // Decides requests without a gateway: for `proofgate explain`, `test` and `diff`.

@@ -82,7 +82,7 @@ final class AdminHandler: RequestHandler {
       switch routeTag {
       case AdminHandler.metricsTag: metricsResponse(readiness)
       case AdminHandler.statusTag, AdminHandler.statusJSONTag, AdminHandler.statusTextTag:
-        statusResponse(readiness, routeTag, known: request.headers.all("If-None-Match"))
+        statusResponse(readiness, routeTag, request.headers)
       default: AdminHandler.makeResponse(readiness.ready ? 200 : 503, "application/json", readiness.json)
       }
     guard routeTag != 0 else { return .response(response) }
@@ -91,7 +91,7 @@ final class AdminHandler: RequestHandler {
 
   /// Returns the status as a page, as JSON or as text. All three have the entity tag of the JSON, because all are made
   /// from the same report.
-  private func statusResponse(_ readiness: Readiness, _ tag: UInt8, known: [String]) -> Response {
+  private func statusResponse(_ readiness: Readiness, _ tag: UInt8, _ fields: Headers) -> Response {
     let report = StatusReport(status, readiness: readiness, now: SystemClock.timestamp())
     let json = report.json
     let entityTag = StatusReport.entityTag(of: json)
@@ -99,10 +99,13 @@ final class AdminHandler: RequestHandler {
       switch tag {
       case AdminHandler.statusJSONTag: AdminHandler.makeResponse(200, "application/json", json)
       case AdminHandler.statusTextTag: AdminHandler.textResponse(200, StatusText.render(report))
-      default: StatusPage.response(report, entityTag: entityTag)
+      default:
+        StatusPage.response(
+          report, entityTag: entityTag,
+          StatusLanguage.preferred(ErrorForm.joined(fields.all("Accept-Language"))))
       }
     response.headers.set("ETag", entityTag)
-    guard StatusReport.isKnown(entityTag, in: known) else { return response }
+    guard StatusReport.isKnown(entityTag, in: fields.all("If-None-Match")) else { return response }
     response.headers.remove("Content-Type")
     return Response(status: 304, headers: response.headers)
   }

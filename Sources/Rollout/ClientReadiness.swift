@@ -53,6 +53,8 @@ public struct ClientReadiness: Sendable, Encodable {
   public let refused: Int
   /// The number of redemptions for which not all rules could be evaluated.
   public let notObservable: Int
+  /// True if the policy does not list the id, and the gateway refused its latest request. Not part of the JSON.
+  public let isTurnedAway: Bool
   /// The time of the first request, in the format of RFC 3339; `nil` if it is not known.
   public let first: String?
   /// The time of the last request; `nil` if it is not known.
@@ -65,14 +67,16 @@ public struct ClientReadiness: Sendable, Encodable {
   /// - Parameters:
   ///   - isListed: False if the policy does not list the id.
   ///   - isEnforced: True if the policy enforces the client.
+  ///   - isTurnedAway: True if the gateway refused its latest request as one of an unknown client.
   public init(
     client: String, requests: Int, refused: Int, notObservable: Int = 0, first: String? = nil, last: String? = nil,
-    rules: [Rule], isListed: Bool = true, isEnforced: Bool = false
+    rules: [Rule], isListed: Bool = true, isEnforced: Bool = false, isTurnedAway: Bool = false
   ) {
     self.client = client
     self.requests = requests
     self.refused = refused
     self.notObservable = notObservable
+    self.isTurnedAway = !isListed && isTurnedAway
     self.first = first
     self.last = last
     self.rules = rules.sorted { ($1.requests, $0.rule) < ($0.requests, $1.rule) }
@@ -95,6 +99,7 @@ public struct ClientReadiness: Sendable, Encodable {
     case .ready: "ready to enforce"
     case .notReady: "not ready: \(rules.map { "\($0.rule) (\($0.requests))" }.joined(separator: ", "))"
     case .notSeen: "no request in the log; observe it for longer, or remove it"
+    case .notListed where isTurnedAway: "not in the policy, so its requests are refused; list it if it is yours"
     case .notListed: "not in the policy, so its requests were not judged; list it, or refuse it"
     case .enforced: "enforced"
     }

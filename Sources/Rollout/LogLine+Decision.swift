@@ -26,6 +26,7 @@ extension LogLine {
     seen.request = members["request"]?.text
     seen.mode = members["mode"]?.text
     let decision = members["decision"]?.text
+    seen.isRejected = decision == "reject"
     seen.isNotObservable = decision == "not_observable"
     if decision == "reject" || decision == "would_reject", let rule = members["rule"]?.text { seen.rules.append(rule) }
     if case .array(let findings) = members["findings"] {

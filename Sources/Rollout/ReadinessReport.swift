@@ -72,10 +72,11 @@ public struct ReadinessReport: Sendable, Encodable {
   ) {
     var clients = traffic.values.map { seen in
       let unlisted = seen.refusals.filter { ReadinessReport.unknownClientRules.contains($0.key) }.values
+      let latest = unlisted.max { $0.last < $1.last }
       return ReadinessReport.readiness(
         of: seen, unlisted: unlisted.reduce(0) { $0 + $1.count },
         isListed: listed.map { $0.modes[seen.id] != nil } ?? unlisted.allSatisfy { $0.last < seen.last },
-        isEnforced: listed?.modes[seen.id] ?? false)
+        isEnforced: listed?.modes[seen.id] ?? false, isTurnedAway: latest?.example.isRejected ?? false)
     }
     var omitted = 0
     for id in listed?.ids ?? [] where traffic[id] == nil {
@@ -94,7 +95,7 @@ public struct ReadinessReport: Sendable, Encodable {
   }
 
   private static func readiness(
-    of seen: ClientTraffic, unlisted: Int, isListed: Bool, isEnforced: Bool
+    of seen: ClientTraffic, unlisted: Int, isListed: Bool, isEnforced: Bool, isTurnedAway: Bool
   ) -> ClientReadiness {
     // Requests from before the client was listed were not judged.
     let skipped = isListed ? unlisted : 0
@@ -105,7 +106,7 @@ public struct ReadinessReport: Sendable, Encodable {
     return ClientReadiness(
       client: seen.id, requests: seen.requests - skipped, refused: seen.refusedRequests - skipped,
       notObservable: seen.notObservable, first: seen.first, last: seen.last, rules: rules, isListed: isListed,
-      isEnforced: isEnforced)
+      isEnforced: isEnforced, isTurnedAway: isTurnedAway)
   }
 }
 

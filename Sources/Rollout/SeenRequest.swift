@@ -35,6 +35,8 @@ public struct SeenRequest: Sendable {
   public var mode: String?
   /// The rules that refused the request, or would have refused it, without repetitions.
   public var rules: [String] = []
+  /// True if the gateway refused the request.
+  public var isRejected = false
   /// True for a redemption for which not all rules could be evaluated.
   public var isNotObservable = false
 

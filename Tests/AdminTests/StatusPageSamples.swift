@@ -32,10 +32,12 @@ struct StatusPageSamples {
   @Test("The status page is written to files on request")
   func write() throws {
     for (name, report) in try StatusPageSamples.all() {
-      let html = StatusSample.html(report)
-      #expect(html.hasPrefix("<!doctype html>\n<html lang=\"en\"") && html.hasSuffix("</html>\n"))
-      guard let directory = ProcessInfo.processInfo.environment["PROOFGATE_WRITE_PAGES"] else { continue }
-      try html.write(toFile: "\(directory)/\(name).html", atomically: true, encoding: .utf8)
+      for language in StatusLanguage.all {
+        let html = StatusSample.html(report, language)
+        #expect(html.hasPrefix("<!doctype html>\n<html lang=\"\(language.tag)\"") && html.hasSuffix("</html>\n"))
+        guard let directory = ProcessInfo.processInfo.environment["PROOFGATE_WRITE_PAGES"] else { continue }
+        try html.write(toFile: "\(directory)/\(language.tag)-\(name).html", atomically: true, encoding: .utf8)
+      }
     }
   }
 }

@@ -140,10 +140,23 @@ struct StatusReportTests {
     let html = StatusSample.html(report)
     for client in command.clients where client.requests > 0 {
       let advice = client.advice.prefix(1).uppercased() + client.advice.dropFirst()
-      #expect(html.contains(advice), "\(client.client)")
+      #expect(html.contains("<p>\(advice)"), "\(client.client)")
       for rule in client.rules { #expect(try html.contains(#require(rule.example))) }
     }
     #expect(html.contains("<code>&lt;new&gt;</code>") && !html.contains("<new>"))
+  }
+
+  @Test("An unlisted id whose requests are refused is shown as refused, and not as one that was not judged")
+  func turnedAway() throws {
+    let sample = try StatusSample()
+    sample.decide(.reject, client: "stranger", isListed: false, rule: "client-unknown")
+    let html = StatusSample.html(sample.report())
+    #expect(html.contains("<strong class=\"bad\">1 refused</strong>"))
+    #expect(html.contains("Their requests are refused. List those that are yours."))
+    #expect(html.contains("<p>Not in the policy, so its requests are refused; list it if it is yours;"))
+    #expect(!html.contains("not judged") && StatusText.render(sample.report()).contains("its requests are refused"))
+    sample.decide(.wouldReject, client: "other", isListed: false, rule: "client-unknown")
+    #expect(StatusSample.html(sample.report()).contains("Their requests were not judged."))
   }
 
   @Test("A reload that was refused is shown with its errors and its cause, until one succeeds")
@@ -211,11 +224,11 @@ struct StatusReportTests {
     #expect(text.contains("store        file, does not answer: the disk is full\n"))
     #expect(text.contains("  3          claim    240 bytes, 24 % of its share, 0 evicted, 2 refused\n"))
     let html = StatusSample.html(sample.report())
-    #expect(html.contains("<h2>The store does not answer</h2>\n<p>the disk is full</p>"))
+    #expect(html.contains(">The store does not answer</h2>\n<p>the disk is full</p>"))
     #expect(html.contains("24 % of its share, 0 evicted, 2 refused"))
     metrics.setStoreCountMeasurement { StoreCountSeries(age: 75, problem: "no reply in time") }
     let counted = StatusSample.html(sample.report())
-    #expect(counted.contains(">2 min ago</time>. The latest count failed: no reply in time"))
+    #expect(counted.contains(">2 min ago</time>. The latest count failed: <span>no reply in time</span>"))
     metrics.setStoreMeasurement { [] }
     metrics.setStoreCountMeasurement { StoreCountSeries(age: nil, problem: nil) }
     #expect(StatusSample.html(sample.report()).contains("The keys of the server are being counted"))

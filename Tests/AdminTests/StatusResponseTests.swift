@@ -90,10 +90,26 @@ struct StatusResponseTests {
   func compressed() async throws {
     let admin = try await AdminFixture()
     let answer = try await Self.get(admin, "/", ["Accept-Encoding": "gzip"])
-    #expect(answer.headers["Content-Encoding"] == "gzip" && answer.headers["Vary"] == "Accept-Encoding")
+    #expect(answer.headers["Content-Encoding"] == "gzip")
+    #expect(answer.headers.all("Vary") == ["Accept-Language", "Accept-Encoding"])
     let html = String(decoding: try Decoder.decode(answer.body, .gzip, limit: 1 << 20), as: UTF8.self)
     #expect(html.hasPrefix("<!doctype html>"))
     #expect(try await Fetch.get(admin.port, "/status.json", host: "attacker.example").status == 421)
+    await admin.stop()
+  }
+
+  @Test("The page is in the language of the browser; the JSON and the text are English")
+  func languages() async throws {
+    let admin = try await AdminFixture()
+    let german = try await Self.get(admin, "/", ["Accept-Language": "de-AT, en;q=0.5"])
+    #expect(german.headers["Content-Language"] == "de")
+    #expect(Fetch.text(german).contains("<html lang=\"de\""))
+    #expect(Fetch.text(german).contains("Entscheidungen pro Minute"))
+    for accepted in ["en, de;q=0.9", "fr", "*"] {
+      #expect(try await Self.get(admin, "/", ["Accept-Language": accepted]).headers["Content-Language"] == "en")
+    }
+    let text = try await Self.get(admin, "/status.txt", ["Accept-Language": "de"])
+    #expect(text.headers["Content-Language"] == nil && Fetch.text(text).contains("\npolicy "))
     await admin.stop()
   }
 

@@ -77,8 +77,8 @@ struct StatusSample {
       now: now)
   }
 
-  static func html(_ report: StatusReport) -> String {
-    StatusPage(report: report).html(entityTag: StatusReport.entityTag(of: report.json)).text
+  static func html(_ report: StatusReport, _ language: StatusLanguage = .english) -> String {
+    StatusPage(report: report, language: language).html(entityTag: StatusReport.entityTag(of: report.json)).text
   }
 }
 

@@ -1,38 +1,43 @@
 import Time
 
-/// Numbers, durations, sizes and times as the status page writes them.
-enum StatusFigures {
-  /// Returns the number with a comma after each group of three digits.
-  static func number(_ value: UInt64) -> String {
+/// Numbers, durations, sizes and times as the status page writes them in a language.
+struct StatusFigures {
+  let language: StatusLanguage
+
+  static let english = StatusFigures(language: .english)
+
+  /// Returns the number with a mark after each group of three digits.
+  func number(_ value: UInt64) -> String {
+    let mark = language.template(.thousands)
     var digits = String(value)
     var place = digits.count - 3
     while place > 0 {
-      digits.insert(",", at: digits.index(digits.startIndex, offsetBy: place))
+      digits.insert(contentsOf: mark, at: digits.index(digits.startIndex, offsetBy: place))
       place -= 3
     }
     return digits
   }
 
-  static func number(_ value: Int) -> String { number(UInt64(clamping: value)) }
+  func number(_ value: Int) -> String { number(UInt64(clamping: value)) }
 
-  /// Returns the number with a noun, which gets its plural form.
-  static func counted(_ count: Int, _ noun: String) -> String { "\(number(count)) \(noun)\(count == 1 ? "" : "s")" }
-
-  static func requests(_ count: Int) -> String { counted(count, "request") }
+  /// Returns the number of requests with the noun.
+  func requests(_ count: Int) -> String {
+    language.text(count == 1 ? .oneRequest : .requests, ["count": number(count)])
+  }
 
   /// Returns the part of a whole in percent.
-  static func percent(_ part: UInt64, of whole: UInt64) -> String {
+  func percent(_ part: UInt64, of whole: UInt64) -> String {
     guard part > 0, whole > 0 else { return "0 %" }
     let tenths = (part * 1_000 + whole / 2) / whole
     return switch tenths {
-    case 0: "< 0.1 %"
+    case 0: "< 0\(language.template(.decimalPoint))1 %"
     case 100...: "\((tenths + 5) / 10) %"
-    default: "\(tenths / 10).\(tenths % 10) %"
+    default: "\(tenths / 10)\(language.template(.decimalPoint))\(tenths % 10) %"
     }
   }
 
   /// Returns a duration in milliseconds with up to three significant digits.
-  static func milliseconds(_ value: Double?) -> String {
+  func milliseconds(_ value: Double?) -> String {
     guard let value else { return "–" }
     return switch value {
     case ..<1: "\(decimal(value, digits: 2)) ms"
@@ -42,17 +47,18 @@ enum StatusFigures {
     }
   }
 
-  private static func decimal(_ value: Double, digits: Int) -> String {
+  private func decimal(_ value: Double, digits: Int) -> String {
     var scale = 1
     for _ in 0..<digits { scale *= 10 }
     let scaled = Int((value * Double(scale)).rounded())
     guard digits > 0 else { return String(scaled) }
     let fraction = String(scaled % scale)
-    return "\(scaled / scale).\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
+    return
+      "\(scaled / scale)\(language.template(.decimalPoint))\(String(repeating: "0", count: digits - fraction.count))\(fraction)"
   }
 
   /// Returns a number of bytes with a binary unit.
-  static func bytes(_ count: Int) -> String {
+  func bytes(_ count: Int) -> String {
     switch count {
     case ..<1_024: "\(count) B"
     case ..<(1_024 * 1_024): "\(decimal(Double(count) / 1_024, digits: 1)) KiB"
@@ -72,9 +78,10 @@ enum StatusFigures {
   }
 
   /// Returns the age of a point in time.
-  static func age(of time: UnixTime, at now: UnixTime) -> String {
+  func age(of time: UnixTime, at now: UnixTime) -> String {
     let age = now - time
-    return age < 60 ? "just now" : "\(duration(age)) ago"
+    return age < 60
+      ? language.text(.justNow) : language.text(.ago, ["duration": StatusFigures.duration(age)])
   }
 
   /// Returns the date and the minute in UTC, e.g. `2026-11-26 15:04 UTC`.

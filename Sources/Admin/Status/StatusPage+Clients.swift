@@ -7,26 +7,18 @@ extension StatusPage {
   /// A group of clients in the same state.
   private struct Group {
     let state: ClientReadiness.State
-    let title: String
+    let title: StatusWord
     let style: String
-    let explanation: String
+    let explanation: StatusWord
   }
 
   private static let groups = [
     Group(
-      state: .notReady, title: "Not ready", style: "bad",
-      explanation: "Rules would refuse some of their requests. Open a client to see which, with an example."),
-    Group(
-      state: .notListed, title: "Not in the policy", style: "warn",
-      explanation: "Their requests were not judged. List them, or refuse them."),
-    Group(
-      state: .ready, title: "Ready to enforce", style: "good",
-      explanation: "No rule would have refused a request since the start of this process."),
-    Group(
-      state: .notSeen, title: "Not seen", style: "quiet",
-      explanation: "No request since the start of this process. Observe them for longer, or remove them."),
-    Group(
-      state: .enforced, title: "Enforced", style: "good", explanation: "The rules are carried out."),
+      state: .notReady, title: .notReady, style: "bad", explanation: .groupNotReady),
+    Group(state: .notListed, title: .notListed, style: "warn", explanation: .groupNotListed),
+    Group(state: .ready, title: .readyToEnforce, style: "good", explanation: .groupReady),
+    Group(state: .notSeen, title: .notSeen, style: "quiet", explanation: .groupNotSeen),
+    Group(state: .enforced, title: .enforced, style: "good", explanation: .groupEnforced),
   ]
 
   /// The number of clients above which a group is closed. That of the clients that are not ready stays open for longer,
@@ -36,7 +28,7 @@ extension StatusPage {
   var clientsSection: HTML {
     guard !report.clients.isEmpty else {
       return section(
-        "clients", "Readiness per client", "<p class=\"soft\">The policy has no clients, and none was seen.</p>\n")
+        "clients", say(.clientReadiness), "<p class=\"soft\">\(say(.noClients))</p>\n")
     }
     let groups: [HTML] = StatusPage.groups.compactMap { group in
       let members = report.clients.filter { $0.state == group.state }
@@ -44,11 +36,14 @@ extension StatusPage {
       let isOpen =
         members.count <= (group.state == .notReady ? StatusPage.openNotReady : StatusPage.openGroup)
         && group.state != .enforced
-      let rows: [HTML] = members.map { row($0, group) }
+      let rows: [HTML] = members.map(row)
+      let turnsAway = group.state == .notListed && members.allSatisfy(\.isTurnedAway)
+      let explanation = say(
+        turnsAway ? .groupTurnedAway : group.explanation, ["setting": "<code>unknown_clients: reject</code>"])
       return """
         <details class="group" data-key="group \(group.state.rawValue)"\(isOpen ? " open" : nil)>
-        <summary><span class="pill \(group.style)">\(group.title)</span> <span class="soft">\(members.count)</span></summary>
-        <p class="soft">\(group.explanation)</p>
+        <summary><span class="pill \(group.style)">\(say(group.title))</span> <span class="soft">\(members.count)</span></summary>
+        <p class="soft">\(explanation)</p>
         <div class="clients">
         \(rows)</div>
         </details>
@@ -57,66 +52,82 @@ extension StatusPage {
     }
     var left: [HTML] = []
     if report.omittedClients > 0 {
-      left.append("<p class=\"soft\">\(report.omittedClients) more clients of the policy had no request.</p>\n")
+      let text = say(.moreClients, ["count": "\(figures.number(report.omittedClients))"])
+      left.append("<p class=\"soft\">\(text)</p>\n")
     }
     if report.omittedRequests > 0 {
-      left.append(
-        """
-        <p class="soft">\(report.omittedRequests) requests of further ids are left out; \
-        <code>proofgate readiness</code> reads all from the decision log.</p>
-
-        """)
+      let text = say(
+        .furtherIDs, ["count": "\(figures.number(report.omittedRequests))", "command": StatusPage.command])
+      left.append("<p class=\"soft\">\(text)</p>\n")
     }
     return section(
-      "clients", "Readiness per client",
+      "clients", say(.clientReadiness),
       """
-      <p class="soft">Since the start of this process. <code>proofgate readiness</code> shows the same for a decision \
-      log of any time.</p>
+      <p class="soft">\(say(.clientsText, ["command": StatusPage.command]))</p>
       \(groups)\(left)
       """)
   }
 
-  private func row(_ client: ClientReadiness, _ group: Group) -> HTML {
-    let seen: HTML? = client.last.map { "<span>last \(age($0))</span>" }
+  private static let command: HTML = "<code>proofgate readiness</code>"
+
+  private func row(_ client: ClientReadiness) -> HTML {
+    let seen: HTML? = client.last.map { "<span>\(say(.last, ["age": age($0)]))</span>" }
     let head: HTML = """
       <code>\(visible: client.client)</code>
-      <span class="counts"><span>\(StatusFigures.requests(client.requests))</span>\(refusedPart(client))\
+      <span class="counts"><span>\(figures.requests(client.requests))</span>\(refusedPart(client))\
       \(seen)</span>
       """
     guard client.requests > 0 else { return "<div class=\"client plain\">\(head)</div>\n" }
     let rules: [HTML] = client.rules.map { rule in
-      let example: HTML? = rule.example.map { "<dd>Latest: <code>\(visible: $0)</code></dd>\n" }
+      let example: HTML? = rule.example.map {
+        "<dd>\(say(.latest, ["example": "<code>\(visible: $0)</code>"]))</dd>\n"
+      }
       return """
         <div>
         <dt><a href="\(url: "\(report.rulesURL)/\(rule.rule)")" rel="noopener noreferrer">\(rule.rule)</a></dt>
-        <dd>\(StatusFigures.requests(rule.requests))\(span(rule.first, rule.last))</dd>
+        <dd>\(figures.requests(rule.requests))\(span(rule.first, rule.last))</dd>
         \(example)</div>
 
         """
     }
     let list: HTML? = rules.isEmpty ? nil : "<dl class=\"rules\">\n\(rules)</dl>\n"
-    let advice = client.advice
     return """
       <details class="client" data-key="client \(client.client)">
       <summary>\(head)</summary>
-      <p>\(visible: advice.prefix(1).uppercased() + advice.dropFirst())\(span(client.first, client.last)).</p>
+      <p>\(advice(on: client))\(span(client.first, client.last)).</p>
       \(list)</details>
 
       """
   }
 
+  /// Returns the advice of `ClientReadiness` in the language of the page.
+  private func advice(on client: ClientReadiness) -> HTML {
+    switch client.state {
+    case .ready where client.notObservable > 0:
+      say(.adviceReadyGaps, ["count": "\(figures.number(client.notObservable))"])
+    case .ready: say(.readyToEnforce)
+    case .notReady:
+      say(
+        .adviceNotReady,
+        ["rules": "\(client.rules.map { "\($0.rule) (\($0.requests))" }.joined(separator: ", "))"])
+    case .notSeen: say(.notSeen)
+    case .notListed: say(client.isTurnedAway ? .adviceTurnedAway : .adviceNotListed)
+    case .enforced: say(.enforced)
+    }
+  }
+
   private func refusedPart(_ client: ClientReadiness) -> HTML? {
     guard client.refused > 0 else { return nil }
-    return """
-      <strong class="\(client.state == .enforced ? "bad" : "warn")">\(StatusFigures.number(client.refused)) \
-      \(client.state == .enforced ? "refused" : "would be refused")</strong>
-      """
+    let isRefused = client.state == .enforced || client.isTurnedAway
+    let text = say(
+      isRefused ? .refusedCount : .wouldBeRefusedCount, ["count": "\(figures.number(client.refused))"])
+    return "<strong class=\"\(isRefused ? "bad" : "warn")\">\(text)</strong>"
   }
 
   /// Returns the first and the last time, which are texts of RFC 3339.
   private func span(_ first: String?, _ last: String?) -> HTML? {
     guard let first, let last else { return nil }
-    return "; first \(minute(first)), last \(minute(last))"
+    return "; \(say(.span, ["first": minute(first), "last": minute(last)]))"
   }
 
   private func age(_ text: String) -> HTML {

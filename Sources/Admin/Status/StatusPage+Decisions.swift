@@ -3,12 +3,12 @@ import Time
 
 /// The decisions over time, the refusals and the durations.
 extension StatusPage {
-  private typealias Outcome = (style: String, name: String, count: KeyPath<StatusReport.Outcomes, UInt64>)
+  private typealias Outcome = (style: String, name: StatusWord, count: KeyPath<StatusReport.Outcomes, UInt64>)
 
   private var outcomes: [Outcome] {
     [
-      ("passed", "Passed", \.passed), ("refused", "Refused", \.refused), ("would", "Would be refused", \.wouldRefuse),
-      ("unjudged", "Not observable", \.notObservable),
+      ("passed", .passed, \.passed), ("refused", .refused, \.refused), ("would", .wouldBeRefused, \.wouldRefuse),
+      ("unjudged", .notObservable, \.notObservable),
     ]
   }
 
@@ -17,38 +17,39 @@ extension StatusPage {
     let chart = DecisionChart(report)
     let legend: [HTML] = outcomes.map { outcome in
       """
-      <li><span class="key \(outcome.style)"></span>\(outcome.name) \
-      <strong>\(StatusFigures.number(decisions.recent[keyPath: outcome.count]))</strong></li>
+      <li><span class="key \(outcome.style)"></span>\(say(outcome.name)) \
+      <strong>\(figures.number(decisions.recent[keyPath: outcome.count]))</strong></li>
 
       """
     }
     let hours = decisions.recentMinutes / 60
-    let label = outcomes.map { "\($0.name.lowercased()) \(decisions.recent[keyPath: $0.count])" }.joined(
-      separator: ", ")
+    let counts = outcomes.map { "\(language.template($0.name)) \(decisions.recent[keyPath: $0.count])" }
+    let label = language.text(
+      .chartLabel, ["count": "\(decisions.recentMinutes)", "counts": counts.joined(separator: ", ")])
     let span = Seconds(decisions.recentMinutes * 60)
     let marks: [HTML] = (0...4).map { quarter in
       let back = span.count * (4 - quarter) / 4
       return "<span>\(StatusFigures.clock(UnixTime(seconds: now.seconds - Int64(back))))</span>"
     }
     let empty: HTML? =
-      decisions.recent.total == 0 ? "<p class=\"soft\">No request was judged in this time.</p>\n" : nil
+      decisions.recent.total == 0 ? "<p class=\"soft\">\(say(.noDecisions))</p>\n" : nil
     return section(
-      "decisions", "Decisions per minute, last \(hours) hours",
+      "decisions", say(.chartTitle, ["count": "\(hours)"]),
       """
       <ul class="legend">
       \(legend)</ul>
       <div class="plot">
-      <span class="scale" aria-hidden="true">\(StatusFigures.number(chart.maximum))</span>
-      <span class="scale half" aria-hidden="true">\(StatusFigures.number(chart.maximum / 2))</span>
-      \(chart.svg(label: "Decisions of each of the last \(decisions.recentMinutes) minutes. In all: \(label)."))\
+      <span class="scale" aria-hidden="true">\(figures.number(chart.maximum))</span>
+      <span class="scale half" aria-hidden="true">\(figures.number(chart.maximum / 2))</span>
+      \(chart.svg(label: label))\
       <div class="axis" aria-hidden="true">\(marks)</div>
       </div>
-      \(empty)\(figures)
+      \(empty)\(tables)
       """)
   }
 
   /// The numbers behind the chart, and those since the start.
-  private var figures: HTML {
+  private var tables: HTML {
     var parts: [(start: UnixTime, outcomes: StatusReport.Outcomes)] = []
     for minute in report.decisions.minutes {
       let start = UnixTime(seconds: minute.start.time.seconds / 600 * 600)
@@ -58,22 +59,27 @@ extension StatusPage {
         parts.append((start, minute.outcomes))
       }
     }
-    let recent: [HTML] = parts.reversed().map { row("From \(StatusFigures.clock($0.start)) UTC", $0.outcomes) }
-    let endpoints: [HTML] = report.decisions.endpoints.map { row($0.endpoint, $0.outcomes) }
+    let recent: [HTML] = parts.reversed().map {
+      row(language.text(.fromTime, ["time": StatusFigures.clock($0.start) + " UTC"]), $0.outcomes)
+    }
+    let endpoints: [HTML] =
+      report.decisions.endpoints.map { row($0.endpoint, $0.outcomes) } + [
+        row(language.text(.all), report.decisions.total)
+      ]
     return """
-      <details data-key="figures"><summary>The figures as tables</summary>
-      <div class="scroll" tabindex="0" role="region" aria-label="Tables of decisions">
-      \(table("Ten minutes", recent))\(table("Endpoint, since the start", endpoints + [row("All", report.decisions.total)]))\
+      <details data-key="figures"><summary>\(say(.figuresAsTables))</summary>
+      <div class="scroll" tabindex="0" role="region" aria-label="\(say(.decisionTables))">
+      \(table(.tenMinutes, recent))\(table(.endpoint, endpoints))\
       </div>
       </details>
 
       """
   }
 
-  private func table(_ title: String, _ rows: [HTML]) -> HTML {
-    let names: [HTML] = outcomes.map { "<th scope=\"col\" class=\"number\">\($0.name)</th>" }
+  private func table(_ title: StatusWord, _ rows: [HTML]) -> HTML {
+    let names: [HTML] = outcomes.map { "<th scope=\"col\" class=\"number\">\(say($0.name))</th>" }
     return """
-      <table><thead><tr><th scope="col">\(title)</th>\(names)</tr></thead>
+      <table><thead><tr><th scope="col">\(say(title))</th>\(names)</tr></thead>
       <tbody>
       \(rows)</tbody></table>
 
@@ -82,7 +88,7 @@ extension StatusPage {
 
   private func row(_ name: String, _ counts: StatusReport.Outcomes) -> HTML {
     let cells: [HTML] = outcomes.map {
-      "<td class=\"number\">\(StatusFigures.number(counts[keyPath: $0.count]))</td>"
+      "<td class=\"number\">\(figures.number(counts[keyPath: $0.count]))</td>"
     }
     return "<tr><th scope=\"row\">\(name)</th>\(cells)</tr>\n"
   }
@@ -93,16 +99,16 @@ extension StatusPage {
   var refusalsSection: HTML {
     guard !report.refusals.isEmpty else {
       return section(
-        "refusals", "Top refusals", "<p class=\"soft\">No rule has refused a request since the start.</p>\n")
+        "refusals", say(.topRefusals), "<p class=\"soft\">\(say(.noRefusals))</p>\n")
     }
     let most = report.refusals.first.map { max(1, $0.refused + $0.wouldRefuse) } ?? 1
     let rows: [HTML] = report.refusals.map { refusal in
       """
       <li>
       <a href="\(url: refusal.url)" rel="noopener noreferrer">\(refusal.rule)</a>
-      <span class="number">\(StatusFigures.number(refusal.refused + refusal.wouldRefuse))</span>
+      <span class="number">\(figures.number(refusal.refused + refusal.wouldRefuse))</span>
       \(bar([("refused", refusal.refused), ("would", refusal.wouldRefuse)], of: most))\
-      <small>\(StatusPage.summary(of: refusal)), last \(age(refusal.last))</small>
+      <small>\(summary(of: refusal)), \(say(.last, ["age": age(refusal.last)]))</small>
       </li>
 
       """
@@ -112,25 +118,28 @@ extension StatusPage {
       rest.isEmpty
       ? nil
       : """
-      <details data-key="more-refusals"><summary>\(rest.count) more rules</summary>
+      <details data-key="more-refusals"><summary>\(say(.moreRules, ["count": "\(rest.count)"]))</summary>
       <ol class="bars">
       \(rest)</ol>
       </details>
 
       """
     return section(
-      "refusals", "Top refusals",
+      "refusals", say(.topRefusals),
       """
-      <p class="soft">Since the start. Each name leads to the page that explains the rule.</p>
+      <p class="soft">\(say(.refusalsText))</p>
       <ol class="bars">
       \(first)</ol>
       \(more)
       """)
   }
 
-  private static func summary(of refusal: StatusReport.Refusal) -> String {
-    let parts = [(refusal.refused, "refused"), (refusal.wouldRefuse, "would be refused")]
-    return parts.filter { $0.0 > 0 }.map { "\(StatusFigures.number($0.0)) \($0.1)" }.joined(separator: ", ")
+  private func summary(of refusal: StatusReport.Refusal) -> String {
+    let parts: [(UInt64, StatusWord)] = [
+      (refusal.refused, .refusedCount), (refusal.wouldRefuse, .wouldBeRefusedCount),
+    ]
+    return parts.filter { $0.0 > 0 }.map { language.text($0.1, ["count": figures.number($0.0)]) }
+      .joined(separator: ", ")
   }
 
   /// Returns a horizontal bar with parts, for numbers that the text next to it names.
@@ -150,23 +159,23 @@ extension StatusPage {
   var latencySection: HTML {
     let measured = report.latency.filter { $0.count > 0 }
     guard !measured.isEmpty else {
-      return section("latency", "Latency", "<p class=\"soft\">No request has ended since the start.</p>\n")
+      return section("latency", say(.latency), "<p class=\"soft\">\(say(.noLatency))</p>\n")
     }
     let rows: [HTML] = measured.map { latency in
       """
-      <tr><th scope="row">\(StatusPage.title(ofLatency: latency.name))\
-      <small>\(StatusFigures.requests(Int(clamping: latency.count)))</small>\(histogram(latency.buckets))</th>\
-      <td class="number">\(StatusFigures.milliseconds(latency.median))</td>\
-      <td class="number">\(StatusFigures.milliseconds(latency.p95))</td>\
-      <td class="number">\(StatusFigures.milliseconds(latency.p99))</td></tr>
+      <tr><th scope="row">\(title(ofLatency: latency.name))\
+      <small>\(figures.requests(Int(clamping: latency.count)))</small>\(histogram(latency.buckets))</th>\
+      <td class="number">\(figures.milliseconds(latency.median))</td>\
+      <td class="number">\(figures.milliseconds(latency.p95))</td>\
+      <td class="number">\(figures.milliseconds(latency.p99))</td></tr>
 
       """
     }
     return section(
-      "latency", "Latency",
+      "latency", say(.latency),
       """
-      <p class="soft">Since the start, estimated from the histograms of the metrics.</p>
-      <table><thead><tr><th scope="col">Requests</th><th scope="col" class="number">Median</th>\
+      <p class="soft">\(say(.latencyText))</p>
+      <table><thead><tr><th scope="col">\(say(.requestsColumn))</th><th scope="col" class="number">\(say(.median))</th>\
       <th scope="col" class="number">95 %</th><th scope="col" class="number">99 %</th></tr></thead>
       <tbody>
       \(rows)</tbody></table>
@@ -174,15 +183,15 @@ extension StatusPage {
       """)
   }
 
-  private static func title(ofLatency name: String) -> String {
+  private func title(ofLatency name: String) -> HTML {
     switch name {
-    case "pass": "Passed unjudged"
-    case "forward": "Judged and forwarded"
-    case "answer": "Answered by the gateway"
-    case "refuse": "Refused"
-    case "upstream": "Server, to its first byte"
-    case "store": "Store"
-    default: name
+    case "pass": say(.latencyPass)
+    case "forward": say(.latencyForward)
+    case "answer": say(.latencyAnswer)
+    case "refuse": say(.refused)
+    case "upstream": say(.latencyUpstream)
+    case "store": say(.store)
+    default: "\(name)"
     }
   }
 

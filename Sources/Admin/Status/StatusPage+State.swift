@@ -5,7 +5,7 @@ import Time
 extension StatusPage {
   var healthSection: HTML {
     var rows: [HTML] = report.readiness.checks.map { check in
-      entry(StatusPage.title(ofCheck: check.name), mark(check.ok, check.ok ? "in order" : check.detail ?? "fails"))
+      entry(title(ofCheck: check.name), mark(check.ok, .inOrder, check.detail))
     }
     for address in report.readiness.addresses ?? [] {
       let state = address.inService ? "in service" : "avoided after failures"
@@ -13,88 +13,96 @@ extension StatusPage {
         entry("Address", mark(address.ok && address.inService, "\(address.address): \(address.detail ?? state)")))
     }
     if let store = report.readiness.store {
-      rows.append(entry("Store \(store.name)", mark(store.ok, store.ok ? "answers" : store.detail ?? "fails")))
+      rows.append(entry(say(.storeNamed, ["name": "\(store.name)"]), mark(store.ok, .answers, store.detail)))
     }
     let traffic = report.traffic
-    rows.append(
-      entry(
-        "Errors of the server", counts(traffic.upstreamErrors, empty: "none since the start")))
+    rows.append(entry(say(.serverErrors), counts(traffic.upstreamErrors, empty: .noneSinceStart)))
     if !report.store.failures.isEmpty {
-      rows.append(entry("Errors of the store", counts(report.store.failures, empty: "none")))
+      rows.append(entry(say(.storeErrors), counts(report.store.failures, empty: .none)))
     }
-    rows.append(
-      entry(
-        "Connections",
-        """
-        \(StatusFigures.number(traffic.connections)) of clients, \(StatusFigures.number(traffic.upstreamConnections)) to \
-        the server
-        """))
+    let connections = say(
+      .connectionCounts,
+      [
+        "clients": "\(figures.number(traffic.connections))",
+        "server": "\(figures.number(traffic.upstreamConnections))",
+      ])
+    rows.append(entry(say(.connections), connections))
     let gaps = traffic.droppedLogLines + traffic.failedLogWrites
-    rows.append(
-      entry(
-        "Decision log",
-        mark(
-          gaps == 0,
-          gaps == 0
-            ? "complete"
-            : "\(StatusFigures.number(traffic.droppedLogLines)) lines dropped, "
-              + "\(StatusFigures.number(traffic.failedLogWrites)) writes failed")))
-    return section("health", "Health", "<dl class=\"facts\">\n\(rows)</dl>\n")
+    let log =
+      gaps == 0
+      ? say(.complete)
+      : say(
+        .logGaps,
+        [
+          "dropped": "\(figures.number(traffic.droppedLogLines))",
+          "failed": "\(figures.number(traffic.failedLogWrites))",
+        ])
+    rows.append(entry(say(.decisionLog), mark(gaps == 0, log)))
+    return section("health", say(.health), "<dl class=\"facts\">\n\(rows)</dl>\n")
   }
 
-  private static func title(ofCheck name: String) -> String {
+  private func title(ofCheck name: String) -> HTML {
     switch name {
-    case "serving": "Serving"
-    case "workers": "Workers"
-    case "upstream": "Server"
-    case "store": "Shared store"
-    default: name
+    case "serving": say(.checkServing)
+    case "workers": say(.checkWorkers)
+    case "upstream": say(.server)
+    case "store": say(.sharedStore)
+    default: "\(name)"
     }
   }
 
-  private func entry(_ name: String, _ value: HTML) -> HTML {
+  private func entry(_ name: HTML, _ value: HTML) -> HTML {
     "<div><dt>\(name)</dt><dd>\(value)</dd></div>\n"
   }
 
-  private func mark(_ isGood: Bool, _ text: String) -> HTML {
+  /// Returns the state of a part.
+  ///
+  /// - Parameters:
+  ///   - word: The text of a part that is in order.
+  ///   - problem: The message about a part that is not.
+  private func mark(_ isGood: Bool, _ word: StatusWord, _ problem: String?) -> HTML {
+    if isGood { return mark(true, say(word)) }
+    return mark(false, problem.map { "<span\(inEnglish)>\(visible: $0)</span>" } ?? say(.fails))
+  }
+
+  private func mark(_ isGood: Bool, _ text: HTML) -> HTML {
     """
     <span class="state"><span class="dot \(isGood ? "good" : "bad")" aria-hidden="true"></span>\
-    <span class="\(isGood ? "" : "bad")">\(visible: text)</span></span>
+    <span class="\(isGood ? "" : "bad")">\(text)</span></span>
     """
   }
 
-  private func counts(_ counts: [StatusReport.Count], empty: String) -> HTML {
-    guard !counts.isEmpty else { return "<span class=\"soft\">\(empty)</span>" }
-    let texts = counts.map { "\(StatusFigures.number($0.count)) \($0.name)" }
+  private func counts(_ counts: [StatusReport.Count], empty: StatusWord) -> HTML {
+    guard !counts.isEmpty else { return "<span class=\"soft\">\(say(empty))</span>" }
+    let texts = counts.map { "\(figures.number($0.count)) \($0.name)" }
     return "<span class=\"warn\">\(visible: texts.joined(separator: ", "))</span>"
   }
 
   var policySection: HTML {
     let policy = report.policy
-    var rows = [
-      entry("Version", "<code>\(policy.version)</code>"),
-      entry("Read", "\(time(policy.loaded.time)) <small>\(cause(policy.loaded.reason))</small>"),
-    ]
-    rows.append(entry("Last reload", policy.lastReload.map(reload) ?? "<span class=\"soft\">none</span>"))
-    rows += [
-      entry(
-        "Reloads",
-        """
-        \(StatusFigures.number(policy.reloads)) adopted, \(StatusFigures.number(policy.refusedReloads)) refused
-        """),
-      entry("Server", "<code>\(visible: policy.upstream)</code>"),
-      entry("Mode", "\(policy.mode); unknown clients: \(policy.unknownClients)"),
-      entry(
-        "Clients", "\(StatusFigures.number(policy.clients)), \(StatusFigures.number(policy.observedClients)) observed"),
-      entry("Program", "proofgate \(report.program.version)"),
+    let reloads = say(
+      .reloadCounts,
+      ["adopted": "\(figures.number(policy.reloads))", "refused": "\(figures.number(policy.refusedReloads))"])
+    let clients = say(
+      .clientCounts,
+      ["count": "\(figures.number(policy.clients))", "observed": "\(figures.number(policy.observedClients))"])
+    let rows = [
+      entry(say(.version), "<code>\(policy.version)</code>"),
+      entry(say(.policyRead), "\(time(policy.loaded.time)) <small>\(cause(policy.loaded.reason))</small>"),
+      entry(say(.lastReload), policy.lastReload.map(reload) ?? "<span class=\"soft\">\(say(.noReload))</span>"),
+      entry(say(.reloads), reloads),
+      entry(say(.server), "<code>\(visible: policy.upstream)</code>"),
+      entry(say(.mode), say(.modes, ["mode": "\(policy.mode)", "unknown": "\(policy.unknownClients)"])),
+      entry(say(.clients), clients),
+      entry(say(.program), "proofgate \(report.program.version)"),
     ]
     let libraries: [HTML] = report.program.libraries.map { "<li>\(visible: $0)</li>\n" }
     return section(
-      "policy", "Policy and program",
+      "policy", say(.policyAndProgram),
       """
       <dl class="facts">
       \(rows)</dl>
-      <details data-key="libraries"><summary>Linked libraries</summary>
+      <details data-key="libraries"><summary>\(say(.libraries))</summary>
       <ul class="plain">
       \(libraries)</ul>
       </details>
@@ -103,66 +111,77 @@ extension StatusPage {
   }
 
   private func reload(_ reload: StatusReport.Policy.Reload) -> HTML {
-    let (text, style) =
+    let (word, style): (StatusWord, String) =
       switch reload.result {
-      case .adopted: ("adopted", "good")
-      case .unchanged: ("unchanged; secrets and certificates were read again", "good")
-      case .errors: ("refused: errors in the policy", "bad")
-      case .conflict: ("refused: it needs a restart", "bad")
+      case .adopted: (.adopted, "good")
+      case .unchanged: (.unchanged, "good")
+      case .errors: (.refusedErrors, "bad")
+      case .conflict: (.refusedConflict, "bad")
       }
-    let lines = reload.changes + reload.warnings
-    let items: [HTML] = lines.prefix(20).map { "<li>\(visible: $0)</li>\n" }
+    let lines = reload.settings + reload.changes + reload.warnings
+    let items: [HTML] = lines.map { "<li>\(visible: $0)</li>\n" }
+    let counts = say(
+      .changeCounts,
+      [
+        "settings": "\(reload.settings.count)", "decisions": "\(reload.changes.count)",
+        "warnings": "\(reload.warnings.count)",
+      ])
     let details: HTML? =
       lines.isEmpty
       ? nil
       : """
-      <details data-key="reload"><summary>\(StatusFigures.counted(reload.changes.count, "changed decision")), \
-      \(StatusFigures.counted(reload.warnings.count, "warning"))</summary>
-      <ul class="plain">
+      <details data-key="reload"><summary>\(counts)</summary>
+      <ul class="plain"\(inEnglish)>
       \(items)</ul>
       </details>
 
       """
     return """
       \(time(reload.time)) <small>\(cause(reload.reason))</small>
-      <span class="\(style)">\(text)</span>
+      <span class="\(style)">\(say(word))</span>
       \(details)
       """
   }
 
   var storeSection: HTML {
     let store = report.store
+    let epoch: HTML? = store.epoch.map { ", \(say(.epoch, ["epoch": "\($0)"]))" }
+    let counted: HTML? = store.counted.map { ", \(say(.counted, ["age": age($0)]))" }
+    let problem: HTML? = store.countProblem.map {
+      ". \(say(.countFailed, ["problem": "<span\(inEnglish)>\(visible: $0)</span>"]))"
+    }
     let engine: HTML = """
-      <p class="soft">Engine \(store.engine)\(store.epoch.map { ", epoch \($0)" } ?? "")\
-      \(store.counted.map { ", counted \(age($0))" })\
-      \(store.countProblem.map { ". The latest count failed: \(visible: $0)" })</p>
+      <p class="soft">\(say(.engine, ["engine": "\(store.engine)"]))\(epoch)\(counted)\(problem)</p>
 
       """
     let rows: [HTML] = store.kinds.map { kind in
       let share: HTML? = kind.share.map { share in
-        """
-        \(bar([("passed", UInt64(clamping: kind.bytes))], of: UInt64(clamping: share)))\
-        <small>\(StatusFigures.percent(UInt64(clamping: kind.bytes), of: UInt64(clamping: share))) of its share, \
-        \(StatusFigures.number(kind.evicted)) evicted, \(StatusFigures.number(kind.refused)) refused</small>
-        """
+        let (bytes, share) = (UInt64(clamping: kind.bytes), UInt64(clamping: share))
+        let text = say(
+          .shareText,
+          [
+            "percent": "\(figures.percent(bytes, of: share))", "evicted": "\(figures.number(kind.evicted))",
+            "refused": "\(figures.number(kind.refused))",
+          ])
+        return "\(bar([("passed", bytes)], of: share))<small>\(text)</small>"
       }
       return """
-        <tr><th scope="row">\(kind.kind)\(share)</th><td class="number">\(StatusFigures.number(kind.entries))</td>\
-        <td class="number">\(StatusFigures.bytes(kind.bytes))</td></tr>
+        <tr><th scope="row">\(kind.kind)\(share)</th><td class="number">\(figures.number(kind.entries))</td>\
+        <td class="number">\(figures.bytes(kind.bytes))</td></tr>
 
         """
     }
     guard !rows.isEmpty else {
-      let reason =
-        store.isCountedInBackground && store.countProblem == nil ? StatusText.countingNow : "The entries are not known."
+      let isCounting = store.isCountedInBackground && store.countProblem == nil
       return section(
-        "store", "Stored", "\(engine)<p class=\"soft\">\(reason.prefix(1).uppercased() + reason.dropFirst())</p>\n")
+        "store", say(.stored),
+        "\(engine)<p class=\"soft\">\(say(isCounting ? .countingNow : .entriesUnknown))</p>\n")
     }
     return section(
-      "store", "Stored",
+      "store", say(.stored),
       """
-      \(engine)<table><thead><tr><th scope="col">Kind</th><th scope="col" class="number">Entries</th>\
-      <th scope="col" class="number">Size</th></tr></thead>
+      \(engine)<table><thead><tr><th scope="col">\(say(.kind))</th>\
+      <th scope="col" class="number">\(say(.entries))</th><th scope="col" class="number">\(say(.size))</th></tr></thead>
       <tbody>
       \(rows)</tbody></table>
 
@@ -171,7 +190,7 @@ extension StatusPage {
 
   var certificatesSection: HTML {
     guard !report.certificates.isEmpty else {
-      return section("certificates", "Certificates", "<p class=\"soft\">The gateway presents no certificate.</p>\n")
+      return section("certificates", say(.certificates), "<p class=\"soft\">\(say(.noCertificates))</p>\n")
     }
     let rows: [HTML] = report.certificates.map { certificate in
       """
@@ -181,17 +200,14 @@ extension StatusPage {
 
       """
     }
-    return section("certificates", "Certificates", "<ul class=\"certificates\">\n\(rows)</ul>\n")
+    return section("certificates", say(.certificates), "<ul class=\"certificates\">\n\(rows)</ul>\n")
   }
 
   /// Returns the remaining time. The alerts of the metrics begin at the same numbers of days.
   private func expiry(_ end: UnixTime) -> HTML {
     let days = (end - now).count / 86_400
-    return switch days {
-    case _ where end < now: "<span class=\"pill bad\">expired</span>"
-    case ..<2: "<span class=\"pill bad\">\(days) days left</span>"
-    case ..<14: "<span class=\"pill warn\">\(days) days left</span>"
-    default: "<span class=\"pill good\">\(days) days left</span>"
-    }
+    guard end >= now else { return "<span class=\"pill bad\">\(say(.expired))</span>" }
+    let style = days < 2 ? "bad" : days < 14 ? "warn" : "good"
+    return "<span class=\"pill \(style)\">\(say(.daysLeft, ["count": "\(days)"]))</span>"
   }
 }

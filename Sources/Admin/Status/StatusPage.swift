@@ -6,6 +6,9 @@ import Time
 /// The status page: one HTML document without other files. It needs no script; with a script, its figures are live.
 struct StatusPage {
   let report: StatusReport
+  let language: StatusLanguage
+  /// The numbers, durations and times in the language.
+  var figures: StatusFigures { StatusFigures(language: language) }
 
   /// The content security policy. It permits the style sheet and the script of the page by their hashes, requests to the
   /// listener, and nothing else.
@@ -15,10 +18,12 @@ struct StatusPage {
     + "frame-ancestors 'none'"
 
   /// Returns the response with the page.
-  static func response(_ report: StatusReport, entityTag: String) -> Response {
+  static func response(_ report: StatusReport, entityTag: String, _ language: StatusLanguage) -> Response {
     var response = AdminHandler.makeResponse(
-      200, "text/html; charset=utf-8", Array(StatusPage(report: report).html(entityTag: entityTag).text.utf8))
-    response.headers.set("Content-Language", "en")
+      200, "text/html; charset=utf-8",
+      Array(StatusPage(report: report, language: language).html(entityTag: entityTag).text.utf8))
+    response.headers.set("Content-Language", language.tag)
+    response.headers.append("Vary", "Accept-Language")
     response.headers.set("Content-Security-Policy", contentSecurityPolicy)
     response.headers.set("X-Frame-Options", "DENY")
     response.headers.set("Referrer-Policy", "no-referrer")
@@ -29,19 +34,19 @@ struct StatusPage {
   func html(entityTag: String) -> HTML {
     """
     <!doctype html>
-    <html lang="en" data-tag="\(entityTag)">
+    <html lang="\(language.tag)" data-tag="\(entityTag)">
     <head>
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <meta name="robots" content="noindex">
-    <title>\(state.title) · Proofgate</title>
+    <title>\(say(state.title)) · Proofgate</title>
     <style>\(StatusStylesheet.source)</style>
     </head>
     <body>
     <header>
     <p class="mark">\(StatusPage.logo)Proofgate</p>
-    <p id="live" role="status">As of <time datetime="\(report.time.time.text)">\(StatusFigures.clock(now)) UTC</time></p>
+    <p id="live" role="status" data-live="\(say(.live))" data-lost="\(say(.lost))">\(say(.asOf, ["time": asOf]))</p>
     </header>
     <main id="status">
     \(overview)\(notes)\(tiles)\(decisionsSection)\(clientsSection)<div class="columns">
@@ -50,9 +55,9 @@ struct StatusPage {
     <footer>
     <ul>
     <li><a href="status.json">JSON</a></li>
-    <li><a href="status.txt">Text</a></li>
-    <li><a href="metrics">Metrics</a></li>
-    <li><a href="readyz">Readiness</a></li>
+    <li><a href="status.txt">\(say(.textLink))</a></li>
+    <li><a href="metrics">\(say(.metricsLink))</a></li>
+    <li><a href="readyz">\(say(.readinessLink))</a></li>
     </ul>
     </footer>
     <script>\(StatusScript.source)</script>
@@ -65,14 +70,16 @@ struct StatusPage {
   /// The time to which all ages on the page are relative.
   var now: UnixTime { report.time.time }
 
+  private var asOf: HTML { "<time datetime=\"\(now.text)\">\(StatusFigures.clock(now)) UTC</time>" }
+
   // MARK: Overview
 
   /// The state of the process in one word, with the class of its color.
-  private var state: (title: String, style: String) {
+  private var state: (title: StatusWord, style: String) {
     switch report.program.phase {
-    case "draining": ("Draining", "warn")
-    case "starting": ("Starting", "warn")
-    default: report.readiness.ready ? ("Ready", "good") : ("Not ready", "bad")
+    case "draining": (.draining, "warn")
+    case "starting": (.starting, "warn")
+    default: report.readiness.ready ? (.ready, "good") : (.notReady, "bad")
     }
   }
 
@@ -82,12 +89,16 @@ struct StatusPage {
     """
 
   private var overview: HTML {
-    let upTime = StatusFigures.duration(now - report.program.started.time)
+    let facts = say(
+      .overview,
+      [
+        "duration": "\(StatusFigures.duration(now - report.program.started.time))",
+        "version": "\(report.program.version)", "policy": "<code>\(report.policy.version)</code>",
+      ])
     return """
       <div class="lead">
       <h1>\(visible: report.policy.issuer)</h1>
-      <p><span class="pill \(state.style)">\(state.title)</span> \
-      <span class="soft">up \(upTime) · version \(report.program.version) · policy <code>\(report.policy.version)</code></span></p>
+      <p><span class="pill \(state.style)">\(say(state.title))</span> <span class="soft">\(facts)</span></p>
       </div>
 
       """
@@ -99,13 +110,19 @@ struct StatusPage {
     if let reload = report.policy.lastReload, reload.result == .errors || reload.result == .conflict {
       let (shown, rest) = (reload.errors.prefix(10), reload.errors.count - 10)
       let lines: [HTML] = shown.map { "<li><code>\(visible: $0)</code></li>\n" }
-      let more: HTML? = rest > 0 ? "<p>\(rest) more are in <a href=\"status.json\">the JSON</a>.</p>\n" : nil
+      let more: HTML? = rest > 0 ? "<p>\(say(.moreErrors, ["count": "\(rest)"]))</p>\n" : nil
+      let text = say(
+        .reloadRefusedText,
+        [
+          "cause": cause(reload.reason), "time": time(reload.time),
+          "policy": "<code>\(report.policy.version)</code>",
+        ])
       notes.append(
         """
-        <section class="note bad" aria-label="Refused reload">
-        <h2>The last reload was refused</h2>
-        <p>\(cause(reload.reason)) at \(time(reload.time)). Policy <code>\(report.policy.version)</code> stays in force.</p>
-        <ul>
+        <section class="note bad" aria-labelledby="reload-refused">
+        <h2 id="reload-refused">\(say(.reloadRefused))</h2>
+        <p>\(text)</p>
+        <ul\(inEnglish)>
         \(lines)</ul>
         \(more)</section>
 
@@ -116,9 +133,9 @@ struct StatusPage {
       let lines: [HTML] = problems.map { "<li>\(visible: $0.detail ?? $0.name)</li>\n" }
       notes.append(
         """
-        <section class="note \(report.program.phase == "serving" ? "bad" : "warn")" aria-label="Readiness">
-        <h2>The gateway is not ready</h2>
-        <ul>
+        <section class="note \(report.program.phase == "serving" ? "bad" : "warn")" aria-labelledby="not-ready">
+        <h2 id="not-ready">\(say(.gatewayNotReady))</h2>
+        <ul\(inEnglish)>
         \(lines)</ul>
         </section>
 
@@ -127,9 +144,9 @@ struct StatusPage {
     if let outage = report.store.outage {
       notes.append(
         """
-        <section class="note bad" aria-label="Outage of the store">
-        <h2>The store does not answer</h2>
-        <p>\(visible: outage)</p>
+        <section class="note bad" aria-labelledby="store-outage">
+        <h2 id="store-outage">\(say(.storeOutage))</h2>
+        <p\(inEnglish)>\(visible: outage)</p>
         </section>
 
         """)
@@ -143,28 +160,38 @@ struct StatusPage {
     let ready = report.clients.count { $0.state == .ready }
     let notReady = report.clients.count { $0.state == .notReady }
     let slowest = report.latency.first { $0.name == "upstream" }
+    let hours = say(.inLastHours, ["count": "\(report.decisions.recentMinutes / 60)"])
+    let refused = say(.partOfThem, ["percent": "\(figures.percent(recent.refused, of: recent.total))"])
+    let clients =
+      notReady == 0 ? say(.clientsTile) : say(.clientsNotReadyTile, ["count": "\(figures.number(notReady))"])
     return """
       <dl class="tiles">
-      \(tile("Decisions", StatusFigures.number(recent.total), "in the last \(report.decisions.recentMinutes / 60) hours"))\
-      \(tile("Refused", StatusFigures.number(recent.refused), StatusFigures.percent(recent.refused, of: recent.total) + " of them", recent.refused > 0 ? "bad" : ""))\
-      \(tile("Would be refused", StatusFigures.number(recent.wouldRefuse), "of observed clients", recent.wouldRefuse > 0 ? "warn" : ""))\
-      \(tile("Ready to enforce", StatusFigures.number(ready), notReady == 0 ? "clients" : "clients; \(notReady) not ready", "good"))\
-      \(tile("Server answers", StatusFigures.milliseconds(slowest?.p95), "95 % are faster"))\
+      \(tile(.decisions, figures.number(recent.total), hours))\
+      \(tile(.refused, figures.number(recent.refused), refused, recent.refused > 0 ? "bad" : ""))\
+      \(tile(.wouldBeRefused, figures.number(recent.wouldRefuse), say(.ofObserved), recent.wouldRefuse > 0 ? "warn" : ""))\
+      \(tile(.readyToEnforce, figures.number(ready), clients, "good"))\
+      \(tile(.serverAnswers, figures.milliseconds(slowest?.p95), say(.mostAreFaster)))\
       </dl>
 
       """
   }
 
-  private func tile(_ name: String, _ figure: String, _ detail: String, _ style: String = "") -> HTML {
-    "<div><dt>\(name)</dt><dd class=\"figure \(style)\">\(figure)</dd><dd>\(detail)</dd></div>\n"
+  private func tile(_ name: StatusWord, _ figure: String, _ detail: HTML, _ style: String = "") -> HTML {
+    "<div><dt>\(say(name))</dt><dd class=\"figure \(style)\">\(figure)</dd><dd>\(detail)</dd></div>\n"
   }
 
   // MARK: Parts of the sections
 
+  /// Returns a text in the language of the page, with markup in place of its placeholders.
+  func say(_ word: StatusWord, _ values: [String: HTML] = [:]) -> HTML { language.html(word, values) }
+
+  /// The attribute of an element whose text is English in every language; nothing on an English page.
+  var inEnglish: HTML? { language.tag == StatusLanguage.english.tag ? nil : " lang=\"en\"" }
+
   /// Returns the age of a point in time, with the exact time as its title.
   func age(_ time: StatusTime) -> HTML {
     """
-    <time datetime="\(time.time.text)" title="\(time.time.text)">\(StatusFigures.age(of: time.time, at: now))</time>
+    <time datetime="\(time.time.text)" title="\(time.time.text)">\(figures.age(of: time.time, at: now))</time>
     """
   }
 
@@ -175,10 +202,10 @@ struct StatusPage {
   /// Returns the cause of a load of the policy.
   func cause(_ reason: String) -> HTML {
     switch reason {
-    case "start": "Start of the process"
+    case "start": say(.causeStart)
     case "signal": "SIGHUP"
-    case "file": "Change of a file (--watch)"
-    case "admin": "Request to the admin listener"
+    case "file": say(.causeFile)
+    case "admin": say(.causeAdmin)
     default: "\(reason)"
     }
   }
@@ -186,7 +213,7 @@ struct StatusPage {
   /// Returns a section with a title.
   ///
   /// - Parameter id: The id of the heading.
-  func section(_ id: String, _ title: String, style: String = "", _ content: HTML) -> HTML {
+  func section(_ id: String, _ title: HTML, style: String = "", _ content: HTML) -> HTML {
     """
     <section class="card \(style)" aria-labelledby="\(id)">
     <h2 id="\(id)">\(title)</h2>

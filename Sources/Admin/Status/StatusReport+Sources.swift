@@ -61,7 +61,7 @@ extension StatusReport.Policy {
     lastReload = state.lastReload.map { report, time in
       Reload(
         time: StatusTime(time), reason: report.reason.rawValue, result: report.result, changes: report.changes,
-        warnings: report.warnings, errors: report.errors)
+        settings: report.settings, warnings: report.warnings, errors: report.errors)
     }
     reloads = metrics.policyReloads
     refusedReloads = metrics.policyReloadFailures

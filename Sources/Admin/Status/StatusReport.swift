@@ -62,6 +62,7 @@ struct StatusReport: Encodable, Sendable {
       let reason: String
       let result: ReloadReport.Result
       let changes: [String]
+      let settings: [String]
       let warnings: [String]
       let errors: [String]
     }

@@ -47,10 +47,10 @@ enum StatusScript {
         try {
           const answer = await get("status.json", { method: "HEAD", headers: { "If-None-Match": tag } });
           if (answer.status !== 304 && !isSelecting()) replace(await (await get("./")).text());
-          show("on", "Live");
+          show("on", live.dataset.live);
         } catch {
           if (live.className !== "lost") {
-            show("lost", "No answer since " + new Date().toISOString().slice(11, 16) + " UTC");
+            show("lost", live.dataset.lost + " " + new Date().toISOString().slice(11, 16) + " UTC");
           }
         }
         timer = setTimeout(update, interval);

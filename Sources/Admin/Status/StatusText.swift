@@ -82,14 +82,12 @@ enum StatusText {
     let rows = store.kinds.map { storeRow($0) }.joined()
     guard store.isCountedInBackground else { return rows.isEmpty ? "  unknown\n" : rows }
     guard let counted = store.counted else {
-      return "  unknown: \(store.countProblem ?? StatusText.countingNow)\n"
+      return
+        "  unknown: \(store.countProblem ?? "the keys of the server are being counted, see this page again later")\n"
     }
     let problem = store.countProblem.map { "; the latest count failed: \($0)" } ?? ""
-    return rows + "  counted \(StatusFigures.age(of: counted.time, at: now))\(problem)\n"
+    return rows + "  counted \(StatusFigures.english.age(of: counted.time, at: now))\(problem)\n"
   }
-
-  /// The text in place of the entries before the first count has ended.
-  static let countingNow = "the keys of the server are being counted, see this page again later"
 
   private static func storeRow(_ kind: StatusReport.Store.Kind) -> String {
     let row = "  \(padded(String(kind.entries), 10)) \(padded(kind.kind, 8)) \(kind.bytes) bytes"
