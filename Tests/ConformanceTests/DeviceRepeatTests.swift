@@ -1,3 +1,4 @@
+import Demo
 import GatewayTestSupport
 import HTTP
 import JSON
@@ -127,6 +128,33 @@ struct DeviceRepeatTests {
       await gate.open()
       let (tokens, repeated) = try await (first, second)
       #expect(tokens.status == 200 && tokens.text == repeated.text, "\(tokens.text) \(repeated.text)")
+      #expect(gateway.upstreamTokenForms.count == 1)
+    }
+  }
+
+  @Test("A denial while the server redeems the code revokes the tokens, and the device gets access_denied")
+  func deniedMeanwhile() async throws {
+    try await GatewayFixture.run { gateway in
+      let started = try await gateway.startDevice()
+      var browser = gateway.browser()
+      let page = try await gateway.confirmation(of: started, in: &browser)
+      _ = try await gateway.decide("approve", on: page, in: &browser)
+      let gate = Gate()
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        await gate.pass()
+        return nil
+      }
+      async let poll = gateway.poll(started)
+      await gate.someoneWaits()
+      let denied = try await gateway.decide("deny", on: page, in: &browser)
+      await gate.open()
+      try await poll.expectTokenError(400, "access_denied")
+      #expect(denied.status == 200, "\(denied.text)")
+      // The access token and the refresh token.
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").count == 2)
+      #expect(gateway.logLines.contains { $0.contains("token-revoked") })
+      for _ in 0..<2 { try await gateway.poll(started).expectTokenError(400, "access_denied") }
       #expect(gateway.upstreamTokenForms.count == 1)
     }
   }

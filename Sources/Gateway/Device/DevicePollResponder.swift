@@ -11,7 +11,8 @@ import Time
 ///
 /// The first poll after the approval redeems the upstream's code, so the tokens of a device that does not poll never
 /// exist. A poll that overlaps with it or repeats it gets the same response (`DeviceResponses`), and `invalid_grant` after
-/// a minute. If the upstream runs the flow, the poll is sent there.
+/// a minute. If the user denies the flow while the upstream redeems the code, the tokens are revoked. If the upstream runs
+/// the flow, the poll is sent there.
 struct DevicePollResponder {
   private let intercepted: InterceptedRequest
   private let poll: DevicePoll
@@ -82,21 +83,34 @@ struct DevicePollResponder {
     guard let redemption = outcome.permit else {
       return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.codeOutdated))
     }
-    let response = await CodeRedeemer(intercepted, redemption, for: permit).respond()
+    let redeemer = CodeRedeemer(intercepted, redemption, for: permit)
+    let response = await redeemer.respond()
     // After an error of the server or the store, or wrong credentials, the device may poll again.
     guard response.status == 200 || response.status == 400 else { return response }
+    guard await endFlow(id, codeDigest: digest) else {
+      if response.status == 200 { try await redeemer.withdraw(response) }
+      return refuse(.deviceDenied)
+    }
+    return response
+  }
+
+  /// Records that the code of an approved flow is redeemed. Returns false if the flow has ended since the poll read it: the
+  /// user has denied it in the meantime, and the device must not get tokens.
+  private func endFlow(_ id: TransactionID, codeDigest digest: [UInt8]) async -> Bool {
     do throws(StoreError) {
-      _ = try await flows.update(id, now: intercepted.now) { flow in
+      let update = try await flows.update(id, now: intercepted.now) { flow in
+        guard case .approved = flow.state else { return nil }
         var redeemed = flow
         redeemed.state = .redeemed(codeDigest: digest)
         return redeemed
       }
       try await flows.removeAnswer(of: id, now: intercepted.now)
+      if case .ended = update?.before.state { return false }
     } catch {
       // The claim on the code still refuses a second redemption.
       intercepted.trail.findings.append("device-flow-not-ended")
     }
-    return response
+    return true
   }
 
   /// Answers a poll after the code was redeemed, or refused by the upstream.

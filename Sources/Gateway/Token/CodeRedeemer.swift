@@ -81,6 +81,20 @@ struct CodeRedeemer {
     await intercepted.revoke(stored?.tokens ?? [], with: permit.revocation)
   }
 
+  /// Ends the login of a token response that the client must not get, deletes the response for a repeated poll, and revokes
+  /// the tokens upstream. The tokens are revoked even if the store does not answer.
+  func withdraw(_ response: Response) async throws(StoreError) {
+    var members = JSONValue.members(of: response.body) ?? [:]
+    if let text = members["refresh_token"]?.text,
+      case .value(let grant) = intercepted.gateway.sealer.opened(text) as Opened<RefreshGrant>
+    {
+      members["refresh_token"] = .string(grant.upstreamRefreshToken.reveal())
+    }
+    await intercepted.revoke(intercepted.upstreamTokens(in: members), with: permit.revocation)
+    _ = try await ledger.takeTokens(of: permit.claimID, now: intercepted.now)
+    _ = try await intercepted.revokeFamily(permit.family, of: permit.client, revokedGenerations: 1)
+  }
+
   private var tokensBinding: SealBinding {
     StoreKey(.tokens, id: permit.claimID).binding(intercepted.gateway.resources.store)
   }
