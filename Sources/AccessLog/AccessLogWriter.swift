@@ -105,10 +105,11 @@ final class AccessLogWriter: Sendable {
       }
       // A change of the destination must not wait for the reader of the old one.
       let mayWait = !request.reopens && request.output == nil
-      deliver(&delivery, mayWait: mayWait)
-      for ring in rings where !delivery.hasRest {
+      var works = deliver(&delivery, mayWait: mayWait)
+      // If the old destination fails, the other lines go to the new one.
+      for ring in rings where !delivery.hasRest && (works || request.output == nil) {
         ring.take(into: &delivery.bytes)
-        deliver(&delivery, mayWait: mayWait)
+        works = deliver(&delivery, mayWait: mayWait)
       }
       if let output = request.output {
         countDropped(delivery.replace(output))
@@ -119,11 +120,12 @@ final class AccessLogWriter: Sendable {
     }
   }
 
-  private func deliver(_ delivery: inout LineDelivery, mayWait: Bool) {
-    let loss = delivery.deliver(unless: mayWait ? signal : nil)
-    guard let loss else { return }
+  /// Returns false if the destination has failed.
+  private func deliver(_ delivery: inout LineDelivery, mayWait: Bool) -> Bool {
+    guard let loss = delivery.deliver(unless: mayWait ? signal : nil) else { return true }
     countDropped(loss.lines)
     notice("the access log cannot be written: \(loss.error); its lines are dropped and counted")
+    return false
   }
 
   /// Waits until there are lines or requests.
