@@ -144,7 +144,8 @@ struct SettingChangesTests {
     "tls.client_ca": ("client_ca: client-ca.pem", "client_ca: server-ca.pem"),
     "upstream.url": ("url: https://legacy.example.com", "url: https://legacy2.example.com"),
     "upstream.urls": (
-      "url: https://legacy.example.com", "urls: [https://legacy.example.com, https://legacy3.example.com]\n  affinity: none"
+      "url: https://legacy.example.com",
+      "urls: [https://legacy.example.com, https://legacy3.example.com]\n  affinity: none"
     ),
     "upstream.affinity": ("url: https://legacy.example.com", "affinity: address\n  url: https://legacy.example.com"),
     "upstream.failure_statuses": (
