@@ -74,6 +74,23 @@ struct CanonicalPath: Hashable, Sendable {
     return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
   }
 
+  /// The first segment of well-known paths (RFC 8615).
+  private static let wellKnown = Array(".well-known".utf8)
+
+  /// True if this path has one of the well-known endpoint paths behind its first segment.
+  func hasWellKnownPathBelowFolder(of endpoints: some Sequence<CanonicalPath>) -> Bool {
+    let places = segments.indices.dropFirst().filter {
+      SegmentMatcher(segments[$0]).isRead(as: CanonicalPath.wellKnown)
+    }
+    return places.contains { index in
+      let rest = CanonicalPath(segments: Array(segments[index...]))
+      return endpoints.contains { endpoint in
+        endpoint.segments.count == 2 && endpoint.segments[0] == CanonicalPath.wellKnown
+          && rest.mayBeServed(by: endpoint)
+      }
+    }
+  }
+
   /// True if this path begins with the endpoint path, including the suffix of the endpoint path. The last segment of
   /// the endpoint path may be only the beginning of a segment of this path, as in `/oauth/tokenx`. A server that
   /// compares only the beginning of a path serves such a path at the endpoint.

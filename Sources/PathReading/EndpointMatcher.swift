@@ -213,12 +213,14 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// Returns the largest part of the path that some server may read as an endpoint path; `.whole` also if a spelling
-  /// has too many readings, or if a reading begins with the gateway's own path.
+  /// has too many readings, or if a reading begins with the gateway's own path. A well-known path of an endpoint below
+  /// any folder is that of another issuer (OpenID Connect Discovery, section 4), and counts like a beginning.
   private func endpointPart(of path: [UInt8], _ spellings: Set<CanonicalPath>) -> EndpointPart {
     guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
     var part = EndpointPart.none
     for reading in readings {
       if reading.segments.first == ownPath.name { return .whole }
+      if reading.hasWellKnownPathBelowFolder(of: entries.lazy.map(\.canonicalPath)) { part = .beginning }
       for entry in entries {
         let mayBeServed = reading.mayBeServed(by: entry.canonicalPath)
         guard mayBeServed || reading.begins(like: entry.canonicalPathWithSuffix),

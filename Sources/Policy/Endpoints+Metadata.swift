@@ -37,14 +37,15 @@ extension EndpointPaths {
     [openIDName, oauthName].flatMap { name in issuer.isEmpty ? [name] : [issuer + name, name + issuer] }
   }
 
-  /// Returns true if the path begins with a well-known path of metadata and continues with plain segments. It is the
-  /// path of an issuer or resource that does not exist.
-  public static func isBelowWellKnownPath(_ path: Span<UInt8>) -> Bool {
+  /// Returns true if the path contains a well-known path of metadata, and has plain segments in front of it or behind it.
+  /// It is the path of an issuer or resource that this gateway does not serve.
+  public static func isBesideWellKnownPath(_ path: Span<UInt8>) -> Bool {
     let path = String(decoding: [UInt8](copying: path), as: UTF8.self)
-    guard let name = [oauthName, openIDName, resourceName].first(where: { path.hasPrefix($0 + "/") }) else {
+    guard [oauthName, openIDName, resourceName].contains(where: { path.hasSuffix($0) || path.contains($0 + "/") })
+    else {
       return false
     }
-    return path.dropFirst(name.count + 1).split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
+    return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
       !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.allSatisfy { $0.isLetterOrDigit || "-._~".utf8.contains($0) }
     }
   }
