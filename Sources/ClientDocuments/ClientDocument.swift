@@ -37,9 +37,24 @@ public enum ClientDocument {
     let grants = try list(members, "grant_types") ?? ["authorization_code"]
     guard grants.contains("authorization_code") else { throw .invalid("its `grant_types` lack `authorization_code`") }
     let uris = try redirectURIs(members)
-    return ClientMetadata(
+    let metadata = ClientMetadata(
       name: try name(members), applicationType: try applicationType(members, uris), redirectURIs: uris,
-      scope: try scope(members), usesRefreshTokens: grants.contains("refresh_token"))
+      relatedURIs: try homepage(members), scope: try scope(members), usesRefreshTokens: grants.contains("refresh_token")
+    )
+    guard metadata.deniableNameCount <= ClientMetadata.maximumRelatedURIs else {
+      throw .invalid("its URIs have more than \(ClientMetadata.maximumRelatedURIs) hosts and schemes")
+    }
+    return metadata
+  }
+
+  /// Returns the outline of the `client_uri`, for a deny-list of hosts. It is never fetched or shown. A document whose
+  /// `client_uri` has no host that a list could name is refused.
+  private static func homepage(_ members: [String: JSONValue]) throws(DocumentFailure) -> [RedirectURI] {
+    guard let text = try text(members, "client_uri"), !text.isEmpty else { return [] }
+    guard let uri = RedirectURI(outlineOfHomepage: text) else {
+      throw .invalid("its `client_uri` is not an absolute URL of the scheme `https` or `http`")
+    }
+    return [uri]
   }
 
   private static func redirectURIs(_ members: [String: JSONValue]) throws(DocumentFailure) -> [RedirectURI] {

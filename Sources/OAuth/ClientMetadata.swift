@@ -20,6 +20,9 @@ public struct ClientMetadata: Hashable, Sendable {
   public var applicationType: ApplicationType
   /// The redirect URIs, without repetitions.
   public var redirectURIs: [RedirectURI]
+  /// Outlines of further URIs in a client document: its `client_uri`, and the redirect URIs that the present sign-in does
+  /// not use. Only a deny-list reads them; no request may use them.
+  public var relatedURIs: [RedirectURI]
   /// The scope that the client may request; `nil` for the one that the policy permits.
   public var scope: Scope?
   /// True if the client may use refresh tokens.
@@ -27,12 +30,13 @@ public struct ClientMetadata: Hashable, Sendable {
 
   /// Creates metadata.
   public init(
-    name: String? = nil, applicationType: ApplicationType, redirectURIs: [RedirectURI], scope: Scope? = nil,
-    usesRefreshTokens: Bool = true
+    name: String? = nil, applicationType: ApplicationType, redirectURIs: [RedirectURI], relatedURIs: [RedirectURI] = [],
+    scope: Scope? = nil, usesRefreshTokens: Bool = true
   ) {
     self.name = name
     self.applicationType = applicationType
     self.redirectURIs = redirectURIs
+    self.relatedURIs = relatedURIs
     self.scope = scope
     self.usesRefreshTokens = usesRefreshTokens
   }

@@ -20,17 +20,19 @@ public struct ClientDenyList: Sendable {
   /// Creates an empty list.
   public init() {}
 
-  /// Returns true if the client is denied: by its id, its name, or any of its redirect URIs.
+  /// Returns true if the client is denied: by its id, its name, any of its redirect URIs, or any other URI in its document.
   public func contains(_ id: ClientID, _ metadata: ClientMetadata) -> Bool {
     if shortIDs.contains(id.shortForm) { return true }
     if let name = metadata.name, names.contains(where: { ClientDenyList.matches(name, pattern: $0) }) { return true }
-    return metadata.redirectURIs.contains { uri in
-      switch uri.kind {
-      case .https(let host): HostList.contains(host, in: hosts)
-      case .loopback, .localhost: loopback
-      case .privateUse(let scheme): schemes.contains(scheme)
-      case .windowsBroker: schemes.contains("msapp")
-      }
+    return metadata.redirectURIs.contains(where: denies) || metadata.relatedURIs.contains(where: denies)
+  }
+
+  private func denies(_ uri: RedirectURI) -> Bool {
+    switch uri.kind {
+    case .https(let host): HostList.contains(host, in: hosts)
+    case .loopback, .localhost: loopback
+    case .privateUse(let scheme): schemes.contains(scheme)
+    case .windowsBroker: schemes.contains("msapp")
     }
   }
 

@@ -8,7 +8,8 @@ private struct Flags: OptionSet {
   static let hasName = Flags(rawValue: 2)
   static let hasScope = Flags(rawValue: 4)
   static let usesRefreshTokens = Flags(rawValue: 8)
-  static let all: Flags = [isWeb, hasName, hasScope, usesRefreshTokens]
+  static let hasRelatedURIs = Flags(rawValue: 16)
+  static let all: Flags = [isWeb, hasName, hasScope, usesRefreshTokens, hasRelatedURIs]
 }
 
 extension PayloadWriter {
@@ -25,9 +26,13 @@ extension PayloadWriter {
     if metadata.name != nil { flags.insert(.hasName) }
     if metadata.scope != nil { flags.insert(.hasScope) }
     if metadata.usesRefreshTokens { flags.insert(.usesRefreshTokens) }
+    if !metadata.relatedURIs.isEmpty { flags.insert(.hasRelatedURIs) }
     writeByte(flags.rawValue)
     if let name = metadata.name { writeText(name) }
     if let scope = metadata.scope { writeText(scope.text) }
+    guard !metadata.relatedURIs.isEmpty else { return }
+    writeByte(UInt8(metadata.relatedURIs.count))
+    for uri in metadata.relatedURIs { writeText(uri.text) }
   }
 }
 
@@ -42,8 +47,17 @@ extension PayloadReader {
     let flags = try readFlags(allowed: Flags.all)
     let name = flags.contains(.hasName) ? try readText() : nil
     let scope = flags.contains(.hasScope) ? try readScope() : nil
+    let relatedURIs = flags.contains(.hasRelatedURIs) ? try readRelatedURIs() : []
     return ClientMetadata(
-      name: name, applicationType: flags.contains(.isWeb) ? .web : .native, redirectURIs: [redirectURI], scope: scope,
-      usesRefreshTokens: flags.contains(.usesRefreshTokens))
+      name: name, applicationType: flags.contains(.isWeb) ? .web : .native, redirectURIs: [redirectURI],
+      relatedURIs: relatedURIs, scope: scope, usesRefreshTokens: flags.contains(.usesRefreshTokens))
+  }
+
+  private mutating func readRelatedURIs() throws(PayloadError) -> [RedirectURI] {
+    let count = Int(try readByte())
+    guard (1...ClientMetadata.maximumRelatedURIs).contains(count) else { throw PayloadError() }
+    var uris: [RedirectURI] = []
+    for _ in 0..<count { uris.append(try readRedirectURI()) }
+    return uris
   }
 }

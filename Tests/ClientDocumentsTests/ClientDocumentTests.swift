@@ -45,6 +45,11 @@ struct ClientDocumentTests {
       ClientDocumentTests.document(#""token_endpoint_auth_method":"private_key_jwt""#),
       ClientDocumentTests.document(#""token_endpoint_auth_method":null"#),
       ClientDocumentTests.document(#""client_secret":"x""#),
+      ClientDocumentTests.document(#""client_uri":"//app.example/""#),
+      ClientDocumentTests.document(#""client_uri":"https://good.example@evil.example/""#),
+      ClientDocumentTests.document(#""client_uri":"ftp://app.example/""#),
+      ClientDocumentTests.document(#""client_uri":"https://\u0435xample.com/""#),
+      ClientDocumentTests.document(#""client_uri":["https://app.example/"]"#),
       ClientDocumentTests.document(#""client_name":"a\u202eb""#),
       ClientDocumentTests.document(#""client_name":"""#),
       ClientDocumentTests.document(#""grant_types":["client_credentials"]"#),
@@ -55,6 +60,25 @@ struct ClientDocumentTests {
     ])
   func violations(_ text: String) throws {
     #expect(throws: DocumentFailure.self) { try Self.parse(text) }
+  }
+
+  @Test("The host of the client_uri is kept in lower case, without port and path")
+  func homepage() throws {
+    for text in ["https://Home.example:8443/x?y#z", "http://home.example", "HTTPS://home.example#x"] {
+      let metadata = try Self.parse(Self.document(#""client_uri":"\#(text)""#))
+      #expect(metadata.relatedURIs.map(\.text) == ["https://home.example/"])
+    }
+    #expect(try Self.parse(Self.document(#""client_uri":"""#)).relatedURIs.isEmpty)
+  }
+
+  @Test("A document may name 16 hosts and schemes, and no more")
+  func hosts() throws {
+    func document(_ count: Int) -> String {
+      let uris = (0..<count).flatMap { ["\"https://h\($0).example/a\"", "\"https://h\($0).example/b\""] }
+      return #"{"client_id":"\#(Self.url)","redirect_uris":[\#(uris.joined(separator: ","))]}"#
+    }
+    #expect(try Self.parse(document(16)).redirectURIs.count == 32)
+    #expect(throws: DocumentFailure.self) { try Self.parse(document(17)) }
   }
 
   @Test("A document of more than 5 KiB is refused")

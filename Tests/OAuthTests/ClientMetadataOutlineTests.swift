@@ -18,6 +18,21 @@ struct ClientMetadataOutlineTests {
     #expect(uri.outline.text == outline)
   }
 
+  @Test("Metadata for one redirect URI keep each other host and scheme once, and not the host of the document")
+  func reduced() throws {
+    let uris = try [
+      "http://127.0.0.1:1/cb", "http://localhost/cb", "https://app.example/cb", "https://other.example/a",
+      "https://other.example/b", "cursor://x/cb", "https://doc.example/cb",
+    ].map { try RedirectURI(parsing: $0) }
+    let homepage = try #require(RedirectURI(outlineOfHomepage: "https://home.example/"))
+    let metadata = ClientMetadata(applicationType: .native, redirectURIs: uris, relatedURIs: [homepage])
+    let reduced = metadata.reduced(to: uris[2], documentHost: "doc.example")
+    #expect(reduced.redirectURIs.map(\.text) == ["https://app.example/cb"])
+    let others = ["http://127.0.0.1/", "https://other.example/", "cursor:/", "https://home.example/"]
+    #expect(reduced.relatedURIs.map(\.text) == others)
+    #expect(metadata.deniableNameCount == 6)
+  }
+
   @Test("The outline keeps the name and the application type, and omits the scope")
   func metadata() throws {
     let uri = try RedirectURI(parsing: "https://app.example/" + String(repeating: "a", count: 2_000))

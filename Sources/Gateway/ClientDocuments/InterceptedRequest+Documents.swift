@@ -33,12 +33,13 @@ extension InterceptedRequest {
     document = ClientDocumentInUse(clientID: binding.clientID, metadata: metadata)
   }
 
-  /// Returns the metadata to seal for a permitted request: without the redirect URIs that the request does not use.
+  /// Returns the metadata to seal for a permitted request. Of the redirect URIs that the request does not use, they have
+  /// only what a deny-list can name.
   func documentToSeal(for permit: AuthorizationPermit) -> ClientMetadata? {
-    guard let document, document.clientID == permit.client.id else { return nil }
-    var metadata = document.metadata
-    metadata.redirectURIs = [permit.redirectURI]
-    return metadata
+    guard let document, document.clientID == permit.client.id, let url = documentURL(document.clientID.rawValue) else {
+      return nil
+    }
+    return document.metadata.reduced(to: permit.redirectURI, documentHost: url.host)
   }
 
   /// Makes the metadata of the client available that a new authorization request names by the URL of its document.

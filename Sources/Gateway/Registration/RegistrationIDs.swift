@@ -69,16 +69,21 @@ extension Gateway {
   /// Returns the registered client with this id; `nil` if there is none.
   func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
 
-  /// Returns true if the policy lists the client of a token, or permits it as a registered client or one with a
-  /// document, with the resource of the token. The whole deny-list applies: the id of a registered client contains its
-  /// metadata, and the record of a token has those in a document.
-  func permitsClient(of record: AccessTokenRecord) -> Bool {
-    let id = record.clientID
+  /// Returns true if the policy permits each client of a token, any of which may present it.
+  func permitsClients(of record: AccessTokenRecord) -> Bool {
+    record.holders.allSatisfy { permits($0, record.resource) }
+  }
+
+  /// Returns true if the policy lists the client, or permits it as a registered client or one with a document, with the
+  /// resource of its token. The whole deny-list applies: the id of a registered client contains its metadata, and the
+  /// record of a token has those in a document.
+  private func permits(_ holder: AccessTokenHolder, _ resource: String?) -> Bool {
+    let id = holder.clientID
     if policy.clients[id] != nil { return true }
-    if let client = registeredClient(id.rawValue) { return permits(record.resource, to: client) }
-    guard let settings = policy.clientDocuments, let url = settings.url(id.rawValue), let document = record.document
+    if let client = registeredClient(id.rawValue) { return permits(resource, to: client) }
+    guard let settings = policy.clientDocuments, let url = settings.url(id.rawValue), let document = holder.document
     else { return false }
-    return settings.client(url, document).map { permits(record.resource, to: $0) } ?? false
+    return settings.client(url, document).map { permits(resource, to: $0) } ?? false
   }
 
   /// Returns true if the policy still permits the resource of a token to a client that it does not list.
