@@ -31,6 +31,11 @@ public struct UpstreamSettings: Sendable {
   /// The time for which the server accepts a code. For this time, the store records the sign-in to which the code
   /// belongs. Default: 10 minutes.
   public var codeLifetime: Seconds = 600
+  /// The longest time for which the server accepts an access token that it issued without `expires_in`. For this time, the
+  /// store records the resource of the token. Default: a day.
+  public var accessTokenValidity: Seconds = 86_400
+  /// The longest time for which the record of an access token is kept: a year. Also if the server states a longer time.
+  public static let maximumTokenValidity: Seconds = 31_536_000
   /// True if a sign-in ends with a form that another site posts, so that the gateway's cookie needs `SameSite=None`.
   /// Default: false.
   public var crossSiteLogin = false
@@ -171,6 +176,13 @@ public struct UpstreamSettings: Sendable {
       .seconds(
         "code_lifetime", \.codeLifetime, 1...86_400,
         "The time for which the server accepts a code; meanwhile a code belongs to the sign-in that got it first"),
+      .seconds(
+        "access_token_validity", \.accessTokenValidity, 600...maximumTokenValidity,
+        """
+        The longest time for which the server accepts an access token that it issues without `expires_in`; meanwhile \
+        the token belongs to the resource of its first request
+        """
+      ),
       .flag(
         "cross_site_login", \.crossSiteLogin,
         """

@@ -95,6 +95,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
 
   // Resources.
   case resourceStore = "resource-store"
+  case resourceObserved = "resource-observed"
   case checkExposed = "check-exposed"
 }
 
@@ -130,7 +131,8 @@ extension DiagnosticID {
       .duplicateValue, .conflict, .unreadableSecret, .inlineSecret, .include, .notYetSupported, .invalidRedirectURI,
       .trustEveryone, .adminExposed, .ephemeralKey, .memoryStore, .exposedSecretFile, .networkCallback, .observeMode,
       .unknownClients, .invalidCertificate, .certificateTime, .notEndpointUnneeded, .invalidKeyFile,
-      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .checkExposed, .documentHost,
+      .untrustedProxy, .everythingPassed, .unlistedOAuth, .resourceStore, .resourceObserved, .checkExposed,
+      .documentHost,
       .upstreamMetadata:
       nil
     case .plaintextOrigin: "RFC 8414, section 2"

@@ -113,7 +113,22 @@ extension PolicyReader {
         .conflict, field.key,
         "`resources` decides what the server gets as `audience`; remove `audience` from `parameters` of `upstream`")
     }
+    lintUnrecorded(field)
     reportEmpty(field)
+  }
+
+  /// Reports that the tokens of observed clients are inactive at every resource, because the gateway has no records of
+  /// them.
+  private func lintUnrecorded(_ field: Field) {
+    let observed = clients.entries.lazy.compactMap(\.client).first { $0.mode == .observe }
+    guard
+      let name = observed.map({ "client `\($0.id)` is" })
+        ?? (enforcement.unknownClients == .observe ? "clients that are not listed are" : nil)
+    else { return }
+    warn(
+      .resourceObserved, field.key,
+      "\(name) observed, so the gateway does not record the tokens, and they are inactive at every introspection and "
+        + "check; use `enforce` for clients of these resources")
   }
 
   /// Reports a resource whose tokens are checked, but whose records the store can lose.

@@ -12,10 +12,23 @@ extension AccessTokenRecord: Sealable {
     static let isShared = Flags(rawValue: 8)
     static let isRevoked = Flags(rawValue: 16)
     static let hasDocument = Flags(rawValue: 32)
-    static let all: Flags = [hasResource, hasScope, hasFamily, isShared, isRevoked, hasDocument]
+    /// The record is kept longer than the token is active.
+    static let hasEnd = Flags(rawValue: 64)
+    static let hasOtherHolders = Flags(rawValue: 128)
+    static let all = Flags(rawValue: 255)
   }
 
-  /// The only version that is read.
+  /// The byte in front of each further holder: a bit for each optional field that is present.
+  private struct HolderFlags: OptionSet {
+    let rawValue: UInt8
+
+    static let hasFamily = HolderFlags(rawValue: 1)
+    static let hasDocument = HolderFlags(rawValue: 2)
+    static let all: HolderFlags = [hasFamily, hasDocument]
+  }
+
+  /// The only version that is read. Records without an end and further holders are the same as those of versions of the
+  /// gateway that did not know these fields.
   private static let formatVersion: UInt8 = 1
 
   /// `.accessToken`, because the store keeps the sealed record of an access token.
@@ -26,21 +39,38 @@ extension AccessTokenRecord: Sealable {
     var flags: Flags = []
     if resource != nil { flags.insert(.hasResource) }
     if scope != nil { flags.insert(.hasScope) }
-    if family != nil { flags.insert(.hasFamily) }
+    if holder.family != nil { flags.insert(.hasFamily) }
     if isShared { flags.insert(.isShared) }
     if isRevoked { flags.insert(.isRevoked) }
     // A client acts with one redirect URI at a time. Without one, no rule could permit the client.
-    let documentURI = document?.redirectURIs.first
+    let documentURI = holder.document?.redirectURIs.first
     if documentURI != nil { flags.insert(.hasDocument) }
+    if end > expiry { flags.insert(.hasEnd) }
+    if !otherHolders.isEmpty { flags.insert(.hasOtherHolders) }
     payload.writeByte(AccessTokenRecord.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeTime(issuedAt)
     payload.writeTime(expiry)
-    payload.writeText(clientID.rawValue)
+    payload.writeText(holder.clientID.rawValue)
     if let resource { payload.writeText(resource) }
     if let scope { payload.writeText(scope.text) }
-    if let family { payload.writeBytes(withoutLength: family.bytes) }
-    if let document, let documentURI { payload.writeDocument(document, documentURI) }
+    if let family = holder.family { payload.writeBytes(withoutLength: family.bytes) }
+    if let document = holder.document, let documentURI { payload.writeDocument(document, documentURI) }
+    if end > expiry { payload.writeTime(end) }
+    guard !otherHolders.isEmpty else { return }
+    payload.writeByte(UInt8(otherHolders.count))
+    for holder in otherHolders { AccessTokenRecord.write(holder, to: &payload) }
+  }
+
+  private static func write(_ holder: AccessTokenHolder, to payload: inout PayloadWriter) {
+    var flags: HolderFlags = []
+    let documentURI = holder.document?.redirectURIs.first
+    if holder.family != nil { flags.insert(.hasFamily) }
+    if documentURI != nil { flags.insert(.hasDocument) }
+    payload.writeByte(flags.rawValue)
+    payload.writeText(holder.clientID.rawValue)
+    if let family = holder.family { payload.writeBytes(withoutLength: family.bytes) }
+    if let document = holder.document, let documentURI { payload.writeDocument(document, documentURI) }
   }
 
   /// Reads the current format version. Throws `PayloadError` for any other form.
@@ -54,10 +84,29 @@ extension AccessTokenRecord: Sealable {
     let scope = flags.contains(.hasScope) ? try payload.readScope() : nil
     let family = flags.contains(.hasFamily) ? try payload.readTransactionID() : nil
     let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
+    let end = flags.contains(.hasEnd) ? try payload.readTime() : expiry
+    guard flags.contains(.hasEnd) == (end > expiry) else { throw PayloadError() }
+    let others = flags.contains(.hasOtherHolders) ? try AccessTokenRecord.readOtherHolders(&payload) : []
     self.init(
-      clientID: clientID, resource: resource, scope: scope, family: family, issuedAt: issuedAt, expiry: expiry,
-      document: document)
+      AccessTokenHolder(clientID: clientID, family: family, document: document), otherHolders: others,
+      resource: resource, scope: scope, issuedAt: issuedAt, expiry: expiry, end: end)
     isShared = flags.contains(.isShared)
     isRevoked = flags.contains(.isRevoked)
+  }
+
+  private static func readOtherHolders(
+    _ payload: inout PayloadReader
+  ) throws(PayloadError) -> [AccessTokenHolder] {
+    let count = Int(try payload.readByte())
+    guard (1..<maximumHolders).contains(count) else { throw PayloadError() }
+    var holders: [AccessTokenHolder] = []
+    for _ in 0..<count {
+      let flags = try payload.readFlags(allowed: HolderFlags.all)
+      let clientID = ClientID(try payload.readText())
+      let family = flags.contains(.hasFamily) ? try payload.readTransactionID() : nil
+      let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
+      holders.append(AccessTokenHolder(clientID: clientID, family: family, document: document))
+    }
+    return holders
   }
 }

@@ -81,9 +81,8 @@ extension StoreKind {
   /// Lifetimes: a claim lives as long as its code (`code_lifetime`), a code digest as long as the upstream code, a
   /// family as long as its tokens (`refresh_idle`), tokens as long as their code, an answer for `refresh_reuse_window` or a minute,
   /// a state as long as its transaction, a pushed request for 90 seconds, the entries of a device flow as long as its
-  /// device code (`device_code_lifetime`), and the record of an access token as long as the token. Some entries live
-  /// longer by the tolerance
-  /// for differences between clocks.
+  /// device code (`device_code_lifetime`), and the record of an access token as long as the upstream may accept the
+  /// token. Some entries live longer by the tolerance for differences between clocks.
   public var properties: Properties {
     switch self {
     case .claim:
@@ -107,8 +106,8 @@ extension StoreKind {
       // a public client is lower.
       Properties(name: "pushed", size: .upTo(16_384), percent: 5, holderDivisor: 16, whenFull: .evict, tick: 1)
     case .access:
-      // The longest record has a client id of 1,024 bytes, as a registered client may have.
-      Properties(name: "access", size: .upTo(2_048), percent: 6, holderDivisor: 16, whenFull: .refuse, tick: 64)
+      // A record with one client has at most 2,048 bytes. A token that several clients share has a longer one.
+      Properties(name: "access", size: .upTo(8_192), percent: 6, holderDivisor: 16, whenFull: .refuse, tick: 64)
     case .device:
       // Any program can send the requests that create the entries of the next two kinds. `holderDivisor` limits the entries
       // of one client and network.

@@ -157,8 +157,8 @@ struct ResourceTests {
   }
 
   /// Lets the upstream issue the token `same` and accept every revocation.
-  private static func issueOneToken(_ gateway: GatewayFixture, scope: String? = nil) {
-    let scope = scope.map { #","scope":"\#($0)""# } ?? ""
+  private static func issueOneToken(_ gateway: GatewayFixture, scope: String? = nil, refresh: Bool = false) {
+    let scope = (scope.map { #","scope":"\#($0)""# } ?? "") + (refresh ? #","refresh_token":"r""# : "")
     gateway.upstream.script { request in
       if request.path == "/revoke" { return Response(status: 200) }
       guard request.path == "/token" else { return nil }
@@ -186,7 +186,81 @@ struct ResourceTests {
   }
 
   @Test(
-    "A token of several clients is inactive after each client of its resource has revoked it", arguments: ["n1", "n2"])
+    "A token of several clients is inactive as soon as the policy lacks one of them, or one of their logins has ended",
+    arguments: ["n1", "n2"], ["removal", "logout"])
+  func sharedDenial(client: String, reason: String) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      var codes: [(String, String)] = []
+      for client in ["n1", "n2"] {
+        codes.append((client, try await gateway.code(client) { $0.append("resource", Self.mail) }))
+      }
+      Self.issueOneToken(gateway, refresh: true)
+      var refresh: [String: String] = [:]
+      for (client, code) in codes {
+        let answer = try await gateway.redeem(code, client)
+        refresh[client] = try #require(NativeApp.tokens(in: answer)?.refreshToken?.reveal(), "\(answer.text)")
+      }
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+      if reason == "removal" {
+        await gateway.reload { $0.remove(client) }
+      } else {
+        let token = try #require(refresh[client])
+        try await expectStatus(200, of: gateway.post("/revoke", ["token": token, "client_id": client]))
+      }
+      #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+    }
+  }
+
+  @Test("Without expires_in, a token is active for access_token_lifetime, and belongs to its resource for much longer")
+  func unknownLifetime() async throws {
+    try await GatewayFixture.run(try Self.policy { $0.upstream.accessTokenValidity = 7_200 }) { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"same","token_type":"Bearer"}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      func redeem(for resource: String) async throws -> Response {
+        try await gateway.redeem(try await gateway.code { $0.append("resource", resource) })
+      }
+      try await expectStatus(200, of: redeem(for: Self.mail))
+      #expect(gateway.logLines.contains { $0.contains("token-lifetime-unknown") })
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+      gateway.clock.advance(by: 601)
+      #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+      #expect(gateway.logLines.last?.contains("token-inactive:expired") == true)
+      try await expectStatus(502, of: redeem(for: Self.files))
+      #expect(try await Self.introspect(gateway, "same", as: "files").text == Self.inactive)
+      // The server issues it again for its own resource.
+      try await expectStatus(200, of: redeem(for: Self.mail))
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+      gateway.clock.advance(by: 7_000)
+      try await expectStatus(502, of: redeem(for: Self.files))
+      gateway.clock.advance(by: 400)
+      try await expectStatus(200, of: redeem(for: Self.files))
+    }
+  }
+
+  @Test(
+    "A token whose server states a longer lifetime than the longest active one belongs to its resource all the time")
+  func longLifetime() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"same","token_type":"Bearer","expires_in":8640000}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      try await expectStatus(
+        200, of: gateway.redeem(try await gateway.code { $0.append("resource", Self.mail) }))
+      #expect(!gateway.logLines.contains { $0.contains("token-lifetime-unknown") })
+      gateway.clock.advance(by: 2_592_001)
+      #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+      try await expectStatus(
+        502, of: gateway.redeem(try await gateway.code { $0.append("resource", Self.files) }))
+    }
+  }
+
+  @Test(
+    "A token of several clients is inactive after one of them has revoked it", arguments: ["n1", "n2"])
   func sharedRevocation(client: String) async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let codes = [

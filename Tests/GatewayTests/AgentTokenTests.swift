@@ -94,6 +94,32 @@ struct AgentTokenTests {
     }
   }
 
+  @Test(
+    "A token that the server issued to several clients is inactive as soon as one of them is denied",
+    arguments: [0, 1, 2])
+  func sharedDenied(denied: Int) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      var codes: [(id: String, code: String)] = []
+      for name in ["Agent 0", "Agent 1", "Agent 2"] {
+        let id = try await register(gateway, name: name)
+        codes.append((id, try await gateway.code(id, Self.usedURI) { $0.append("resource", Self.tools) }))
+      }
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"same","token_type":"Bearer","expires_in":600}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      for (id, code) in codes {
+        let answer = try await gateway.redeem(code, id, Self.usedURI)
+        #expect(answer.status == 200, "\(answer.text)")
+      }
+      #expect(try await introspect(gateway, "same").contains(#""active":true"#))
+      await gateway.reload { $0.registration?.rules.denied.ids = [ClientID(codes[denied].id).shortForm.rawValue] }
+      #expect(try await introspect(gateway, "same") == Self.inactive)
+      #expect(gateway.logLines.last?.contains("token-inactive:client-denied") == true)
+    }
+  }
+
   @Test("The tokens of registered clients are inactive when registration is switched off")
   func switchedOff() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -12,12 +12,16 @@ struct ClientDocumentTokenTests {
   private static let tools = "https://tools.example.com/mcp"
   private static let inactive = #"{"active":false}"#
 
-  private static func run(_ body: (ClientDocumentFlowTests.Bench) async throws -> Void) async throws {
+  private static func run(
+    document members: String = "",
+    _ body: (ClientDocumentFlowTests.Bench) async throws -> Void
+  ) async throws {
     var resource = ResourceSettings(uri: try #require(ResourceURI(parsing: tools)))
     resource.introspection = ResourceServer(id: "tools", secret: Secret("tools-secret"))
     resource.check = SocketAddress(host: "127.0.0.1", port: 0)
     let listed = resource
     try await ClientDocumentFlowTests.run(
+      { ClientDocumentFlowTests.response(ClientDocumentFlowTests.document($0, members)) },
       adjusting: { $0.resources = [tools] },
       policy: { policy in
         policy.resources = [listed]
@@ -78,6 +82,28 @@ struct ClientDocumentTokenTests {
     }
   }
 
+  @Test(
+    "Denial of a host that only another URI of the document names applies at the code, the refresh and introspection",
+    arguments: ["elsewhere.example", "home.example", ".example"])
+  func deniedRelatedHost(_ host: String) async throws {
+    try await Self.run(document: #","client_uri":"https://home.example:8443/about""#) { bench in
+      let gateway = bench.gateway
+      let first = try await tokens(bench)
+      let redirectURI = ClientDocumentFlowTests.redirectURI
+      let code = try await gateway.code(bench.id, redirectURI) { $0.append("resource", Self.tools) }
+      #expect(try await introspect(gateway, first.access).contains(#""active":true"#))
+      await gateway.reload { $0.clientDocuments?.denied.hosts = [host] }
+      #expect(try await introspect(gateway, first.access) == Self.inactive)
+      #expect(try await check(gateway, first.access) == 401)
+      let sent = gateway.upstream.recorder.requests(to: "/token").count
+      try await gateway.redeem(code, bench.id, redirectURI).expectTokenError(400, "invalid_client")
+      let refresh: Form = ["grant_type": "refresh_token", "client_id": bench.id, "refresh_token": first.refresh]
+      try await gateway.post("/token", refresh).expectTokenError(400, "invalid_client")
+      #expect(gateway.upstream.recorder.requests(to: "/token").count == sent)
+      try await gateway.expectRefused(get: gateway.authorizationTarget(bench.id, redirectURI), status: 400)
+    }
+  }
+
   @Test("An entry of the deny-list for another client changes nothing, and without client_documents no token is active")
   func others() async throws {
     try await Self.run { bench in
@@ -86,7 +112,7 @@ struct ClientDocumentTokenTests {
       await gateway.reload { policy in
         policy.clientDocuments?.denied.names = ["other*"]
         policy.clientDocuments?.denied.schemes = ["com.example.app"]
-        policy.clientDocuments?.denied.hosts = ["elsewhere.example"]
+        policy.clientDocuments?.denied.hosts = ["another.example"]
       }
       #expect(try await introspect(gateway, token).contains(#""active":true"#))
       await gateway.reload { $0.clientDocuments = nil }

@@ -26,6 +26,40 @@ struct ResourceFindings {
         become inactive; use `{ file: PATH }` or `redis://HOST:PORT/DB` [resource-store]
         """),
     FindingCase(
+      .resourceObserved,
+      "Tokens of an observed client",
+      clients: """
+        clients:
+          - id: old-app
+            type: public
+            application: web
+            redirect_uris: [https://app.example.com/cb]
+            mode: observe
+        resources:
+          - uri: https://api.example.com/
+        """,
+      expected: """
+        policy.yaml:17:11: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
+        [observe-mode]
+        policy.yaml:18:1: warning: client `old-app` is observed, so the gateway does not record the tokens, and they are \
+        inactive at every introspection and check; use `enforce` for clients of these resources [resource-observed]
+        """),
+    FindingCase(
+      .resourceObserved,
+      "Tokens of clients that are not listed",
+      edits: [("  raw_refresh_until: never", "  raw_refresh_until: never\n  unknown_clients: observe")],
+      clients: """
+        resources:
+          - uri: https://api.example.com/
+        """,
+      expected: """
+        policy.yaml:12:20: warning: `unknown_clients: observe` lets clients through that no rule here covers; list them and use \
+        `reject` [unknown-clients]
+        policy.yaml:13:1: warning: clients that are not listed are observed, so the gateway does not record the tokens, \
+        and they are inactive at every introspection and check; use `enforce` for clients of these resources \
+        [resource-observed]
+        """),
+    FindingCase(
       .checkExposed,
       "A check for the network",
       edits: [("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  store: { file: store.db }")],

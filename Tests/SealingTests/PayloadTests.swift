@@ -1,9 +1,10 @@
 import ByteText
 import Cryptography
 import OAuth
-import Sealing
 import Testing
 import Time
+
+@testable import Sealing
 
 @Suite("Payloads")
 struct PayloadTests {
@@ -82,17 +83,76 @@ struct PayloadTests {
     let name = String(repeating: "\u{1f600}", count: ClientMetadata.maximumNameLength)
     let document = ClientMetadata(
       name: name, applicationType: .web, redirectURIs: [uri], scope: Scope(parsing: "a"), usesRefreshTokens: true)
-    var record = AccessTokenRecord(
+    let holder = AccessTokenHolder(
       clientID: ClientID("https://app.example/" + String(repeating: "c", count: 492)),
-      resource: "https://tools.example.com/" + String(repeating: "r", count: 230), scope: nil,
-      family: try Samples.transaction().id, issuedAt: 1_795_000_000, expiry: 1_795_003_600, document: document.outline)
+      family: try Samples.transaction().id, document: document.outline)
+    var record = AccessTokenRecord(
+      holder, resource: "https://tools.example.com/" + String(repeating: "r", count: 230), scope: nil,
+      issuedAt: 1_795_000_000, expiry: 1_795_003_600)
     record.isShared = true
     let sealed = sealer.seal(record)
     #expect(try sealer.open(AccessTokenRecord.self, from: sealed) == record)
     #expect(sealed.utf8.count <= 2_048)
-    record.document = nil
+    record.holder.document = nil
     record.scope = Scope(parsing: "mail read")
     #expect(try sealer.open(AccessTokenRecord.self, from: sealer.seal(record)) == record)
+  }
+
+  @Test("A record with several clients and a later end opens as it was sealed")
+  func sharedAccessTokenRecord() throws {
+    let uri = try RedirectURI(parsing: "http://127.0.0.1/")
+    let homepage = try #require(RedirectURI(outlineOfHomepage: "https://Home.example:8443/about#x"))
+    let document = ClientMetadata(
+      applicationType: .native, redirectURIs: [uri], relatedURIs: [homepage], usesRefreshTokens: true)
+    let family = try Samples.transaction().id
+    let record = AccessTokenRecord(
+      AccessTokenHolder(clientID: ClientID("a"), family: nil),
+      otherHolders: [
+        AccessTokenHolder(clientID: ClientID("https://app.example/c"), family: family, document: document),
+        AccessTokenHolder(clientID: ClientID("b"), family: nil),
+      ], resource: nil, scope: nil, issuedAt: 1_795_000_000, expiry: 1_795_003_600, end: 1_795_090_000)
+    let opened = try sealer.open(AccessTokenRecord.self, from: sealer.seal(record))
+    #expect(opened == record)
+    #expect(opened.holders.last?.clientID == ClientID("b"))
+    #expect(opened.otherHolders.first?.document?.relatedURIs.map(\.text) == ["https://home.example/"])
+  }
+
+  @Test("A record of a version that did not know several clients and a later end opens, and keeps its layout")
+  func earlierAccessTokenRecord() throws {
+    var payload = PayloadWriter()
+    payload.writeByte(1)
+    payload.writeByte(1 | 8)
+    payload.writeNumber(1_795_000_000)
+    payload.writeNumber(1_795_003_600)
+    payload.writeText("n1")
+    payload.writeText("urn:a")
+    let sealed = sealer.seal(payload.bytes, for: .accessToken)
+    let record = try sealer.open(AccessTokenRecord.self, from: sealed)
+    #expect(record.holder == AccessTokenHolder(clientID: ClientID("n1"), family: nil) && record.otherHolders.isEmpty)
+    #expect(record.isShared && record.expiry == 1_795_003_600 && record.end == record.expiry)
+    #expect(try sealer.open(sealer.seal(record), as: .accessToken) == payload.bytes)
+  }
+
+  @Test("A record with an end that is not after its expiry, or with too many clients, is refused")
+  func malformedAccessTokenRecord() throws {
+    for (flags, end, count) in [(64, 1_795_003_600, 1), (128, 0, 0), (128, 0, 16)] as [(UInt8, UInt64, UInt8)] {
+      var payload = PayloadWriter()
+      payload.writeByte(1)
+      payload.writeByte(flags)
+      payload.writeNumber(1_795_000_000)
+      payload.writeNumber(1_795_003_600)
+      payload.writeText("n1")
+      if end > 0 { payload.writeNumber(end) }
+      if flags == 128 {
+        payload.writeByte(count)
+        for _ in 0..<count {
+          payload.writeByte(0)
+          payload.writeText("n2")
+        }
+      }
+      let sealed = sealer.seal(payload.bytes, for: .accessToken)
+      #expect(throws: OpenError.malformed) { try sealer.open(AccessTokenRecord.self, from: sealed) }
+    }
   }
 
   @Test("I-request: every optional part of a transaction may be absent or unusual")

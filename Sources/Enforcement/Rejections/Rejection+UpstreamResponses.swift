@@ -122,15 +122,16 @@ extension Rejection {
     remedy: "Try again later.")
 
   package static let tokenShared = Rejection(
-    "token-shared", .serverError, 502, .noRedirect, "the server issued a token that belongs to another resource",
+    "token-shared", .serverError, 502, .noRedirect, "the server issued a token that belongs to others",
     source: "RFC 9700, section 2.3",
     refused: """
-      The server issued an access token that it had issued before, for another resource or for none. The gateway does \
-      not pass it on.
+      The server issued an access token that it had issued before, for another resource or for none, or to 16 other \
+      clients. The gateway does not pass it on.
       """,
     why: """
       Some servers return the same access token for each sign-in of a user with the same upstream client. A token that \
-      two resources accept could be used by one of them at the other.
+      two resources accept could be used by one of them at the other. Of a token of several clients, each must be known, so \
+      that it ends when the policy denies one of them.
       """,
     remedy: "Give each resource an upstream client of its own: set `client` in `resources[].upstream`.")
 }

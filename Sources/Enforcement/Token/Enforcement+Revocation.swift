@@ -16,8 +16,7 @@ extension Enforcement {
   ///   - request: The request. Clients authenticate as at the token endpoint.
   ///   - opened: The result of decrypting the request's parameter `token`.
   ///   - record: The gateway's record of `token` as an access token; `nil` if it has none. The token is revoked like a
-  ///     sealed one (invariant `I-credentials`) if the request comes from its client. If several clients share the
-  ///     token, each client that may use its resource can revoke it: the record does not name them.
+  ///     sealed one (invariant `I-credentials`) if the request comes from a client that has received it.
   ///   - policy: The current policy.
   ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
   ///     none.
@@ -30,7 +29,7 @@ extension Enforcement {
     case .invalid:
       guard let record, let presented = request.parameters[.token],
         let client = TokenContext(request: request, policy: policy, unlisted: unlisted).client,
-        mayHold(client, record, policy)
+        record.holders.contains(where: { $0.clientID == client.id })
       else { return decideUnsealed(request, policy: policy, unlisted: unlisted) }
       (owner, resource, token, hint) = (client.id, record.resource, Secret(presented), .accessToken)
     // If this request were forwarded, the upstream would not know the sealed token, and would answer as if it had
@@ -61,14 +60,6 @@ extension Enforcement {
     let credentials = UpstreamCredentials(client: acting, authentication: authentication, isProven: true)
     let revocation = UpstreamTokenRequest(revoking: token, hint: hint, credentials, parameters: request.parameters)
     return DecisionWithFindings(decision: .forward(revocation), findings: [])
-  }
-
-  /// Returns true if the client has received the token, or may have received it because several clients share it.
-  private static func mayHold(_ client: Client, _ record: AccessTokenRecord, _ policy: Policy) -> Bool {
-    guard client.id != record.clientID else { return true }
-    guard record.isShared else { return false }
-    guard let name = record.resource else { return true }
-    return policy.resources[name]?.permits(client) ?? false
   }
 
   /// Decides the revocation of a token that the gateway did not seal. The client's request passes unchanged, or is

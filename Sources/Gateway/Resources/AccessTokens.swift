@@ -13,7 +13,7 @@ import Time
 /// know its resource.
 struct AccessTokens {
   /// The maximum length of a sealed record in bytes, that of `StoreKind.access`.
-  private static let maximumLength = 2_048
+  private static let maximumLength = 8_192
   /// The maximum number of attempts to change a record that other requests change at the same time.
   private static let maximumAttempts = 8
 
@@ -25,15 +25,17 @@ struct AccessTokens {
 
   private func binding(_ key: StoreKey) -> SealBinding { SealBinding(data: [key.kind.rawValue] + key.bytes) }
 
-  private func expiry(of record: AccessTokenRecord) -> UnixTime { record.expiry + store.clockTolerance }
+  private func expiry(of record: AccessTokenRecord) -> UnixTime { record.end + store.clockTolerance }
 
-  /// Returns the sealed record, without its scope if it would be too long.
-  private func seal(_ record: AccessTokenRecord, in key: StoreKey) -> [UInt8] {
+  /// Returns the sealed record, without its scope if it would be too long; `nil` if it is too long also then, because
+  /// its clients have long ids.
+  private func seal(_ record: AccessTokenRecord, in key: StoreKey) -> [UInt8]? {
     let sealed = sealer.seal(record, in: binding(key)).storedBytes
-    guard sealed.count > AccessTokens.maximumLength, record.scope != nil else { return sealed }
+    guard sealed.count > AccessTokens.maximumLength else { return sealed }
     var short = record
     short.scope = nil
-    return sealer.seal(short, in: binding(key)).storedBytes
+    let shorter = sealer.seal(short, in: binding(key)).storedBytes
+    return shorter.count > AccessTokens.maximumLength ? nil : shorter
   }
 
   private func open(_ sealed: [UInt8], in key: StoreKey) throws(StoreError) -> AccessTokenRecord {
@@ -46,7 +48,8 @@ struct AccessTokens {
     }
   }
 
-  /// Records a token. Returns false if the token belongs to another resource.
+  /// Records a token. Returns false if the client must not get the token: it belongs to another resource, or its record
+  /// has no room for another client.
   ///
   /// - Parameter holder: The client and network to which the store charges the record.
   func record(
@@ -54,14 +57,14 @@ struct AccessTokens {
   ) async throws(StoreError) -> Bool {
     let key = key(token)
     for _ in 0..<AccessTokens.maximumAttempts {
-      let existing = try await store.put(
-        key, seal(record, in: key), holder: holder, expiry: expiry(of: record), now: now)
+      guard let sealed = seal(record, in: key) else { return false }
+      let existing = try await store.put(key, sealed, holder: holder, expiry: expiry(of: record), now: now)
       guard let existing else { return true }
       let old = try open(existing, in: key)
-      guard let merged = old.merged(with: record) else { return false }
+      guard let merged = old.merged(with: record, now: now) else { return false }
       if merged == old { return true }
-      let isReplaced = try await store.replace(
-        key, existing, with: seal(merged, in: key), expiry: expiry(of: merged), now: now)
+      guard let sealed = seal(merged, in: key) else { return false }
+      let isReplaced = try await store.replace(key, existing, with: sealed, expiry: expiry(of: merged), now: now)
       if isReplaced { return true }
     }
     throw .unavailable("the record of an access token keeps changing")
@@ -82,8 +85,9 @@ struct AccessTokens {
       var record = try open(existing, in: key)
       guard !record.isRevoked else { return }
       record.isRevoked = true
-      let isReplaced = try await store.replace(
-        key, existing, with: seal(record, in: key), expiry: expiry(of: record), now: now)
+      // The change does not make the record longer.
+      guard let sealed = seal(record, in: key) else { break }
+      let isReplaced = try await store.replace(key, existing, with: sealed, expiry: expiry(of: record), now: now)
       if isReplaced { return }
     }
     throw .unavailable("the record of an access token keeps changing")
@@ -98,7 +102,10 @@ struct AccessTokens {
 
   /// Returns the record of a token, and whether the token is active for a resource; `nil` if the gateway has no record.
   ///
-  /// - Parameter isPermitted: Returns true if the policy permits the client of a token.
+  /// Any client that has received the token may present it, so the token is active only if the policy permits each of
+  /// them, and if none of their logins has ended.
+  ///
+  /// - Parameter isPermitted: Returns true if the policy permits the clients of a token.
   func find(
     _ token: Secret, for resource: Resource, now: UnixTime, isPermitted: (AccessTokenRecord) -> Bool
   ) async throws(StoreError) -> FoundToken? {
@@ -112,12 +119,19 @@ struct AccessTokens {
         .expired
       } else if !isPermitted(record) {
         .clientDenied
-      } else if let family = record.family, try await families.hasEnded(family, now: now) {
+      } else if try await hasEndedLogin(record, now: now) {
         .loginEnded
       } else {
         .active
       }
     return FoundToken(record: record, outcome: outcome)
+  }
+
+  private func hasEndedLogin(_ record: AccessTokenRecord, now: UnixTime) async throws(StoreError) -> Bool {
+    for holder in record.holders {
+      if let family = holder.family, try await families.hasEnded(family, now: now) { return true }
+    }
+    return false
   }
 }
 

@@ -8,7 +8,8 @@ import Time
 
 extension InterceptedRequest {
   /// Records the access token of a token response. Returns the response that replaces the token response if the client
-  /// must not get the token: because it belongs to another resource, or because the store did not take the record.
+  /// must not get the token: because it belongs to another resource or to too many clients, or because the store did not
+  /// take the record.
   ///
   /// All tokens are recorded if the policy lists resources, so that a token which was issued without a resource cannot
   /// become a token of one. If it lists none, nothing is recorded.
@@ -24,9 +25,14 @@ extension InterceptedRequest {
   ) async -> Response? {
     guard !policy.resources.isEmpty, let token = members["access_token"]?.text else { return nil }
     let scope = members["scope"]?.text.flatMap { Scope(parsing: $0) } ?? target.scope
+    let lifetime = InterceptedRequest.statedLifetime(of: members)
+    if lifetime == nil { trail.findings.append("token-lifetime-unknown") }
+    let active = lifetime ?? target.resource?.accessTokenLifetime ?? ResourceSettings.defaultTokenLifetime
     let record = AccessTokenRecord(
-      clientID: target.client, resource: target.resource?.uri.text, scope: scope, family: target.family, issuedAt: now,
-      expiry: now + InterceptedRequest.lifetime(of: members, target.resource), document: target.document?.outline)
+      AccessTokenHolder(clientID: target.client, family: target.family, document: target.document?.outline),
+      resource: target.resource?.uri.text, scope: scope, issuedAt: now,
+      expiry: now + min(active, ResourceSettings.maximumTokenLifetime),
+      end: now + (lifetime ?? policy.upstream.accessTokenValidity))
     let holder = storeHolder(for: target.client)
     do throws(StoreError) {
       if try await gateway.accessTokens.record(Secret(token), record, holder: holder, now: now) { return nil }
@@ -41,11 +47,9 @@ extension InterceptedRequest {
     }
   }
 
-  /// Returns the time for which the token of a response is active.
-  private static func lifetime(of members: [String: JSONValue], _ resource: Resource?) -> Seconds {
-    guard case .integer(let seconds) = members["expires_in"], seconds > 0 else {
-      return resource?.accessTokenLifetime ?? ResourceSettings.defaultTokenLifetime
-    }
-    return Seconds(Int(min(seconds, Int64(ResourceSettings.maximumTokenLifetime.count))))
+  /// Returns the time for which the upstream says that it accepts the token of a response; `nil` if it does not say it.
+  private static func statedLifetime(of members: [String: JSONValue]) -> Seconds? {
+    guard case .integer(let seconds) = members["expires_in"], seconds > 0 else { return nil }
+    return Seconds(Int(min(seconds, Int64(UpstreamSettings.maximumTokenValidity.count))))
   }
 }

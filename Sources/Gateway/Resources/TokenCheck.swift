@@ -18,7 +18,7 @@ struct TokenCheck {
     let user: [String: JSONValue]
 
     /// The client of the token; `nil` if several clients have got the token.
-    var client: ClientID? { record.isShared ? nil : record.clientID }
+    var client: ClientID? { record.isShared ? nil : record.holder.clientID }
   }
 
   /// The reason why a check has no result.
@@ -61,15 +61,15 @@ struct TokenCheck {
     let found: AccessTokens.FoundToken?
     do throws(StoreError) {
       found = try await gateway.accessTokens.find(
-        token, for: resource, now: gateway.now, isPermitted: gateway.permitsClient)
+        token, for: resource, now: gateway.now, isPermitted: gateway.permitsClients)
     } catch {
       throw .store
     }
     guard let found else { return (nil, .unknown) }
     let record = found.record
-    trail.client = record.clientID.shortForm.rawValue
-    trail.clientIsConfigured = gateway.policy.clients[record.clientID] != nil
-    trail.family = record.family
+    trail.client = record.holder.clientID.shortForm.rawValue
+    trail.clientIsConfigured = gateway.policy.clients[record.holder.clientID] != nil
+    trail.family = record.holder.family
     guard found.outcome == .active else { return (nil, found.outcome) }
     guard let form = Enforcement.upstreamIntrospection(of: token, for: resource),
       let path = gateway.policy.upstream.endpoints.introspection.first

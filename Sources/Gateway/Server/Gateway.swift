@@ -95,7 +95,7 @@ public final class Gateway: RequestHandler {
   /// Returns true if the path is that of the metadata of another issuer or resource. Clients try several such paths and
   /// expect 404 if there is no document (RFC 8414, section 3.2).
   private func isMetadataOfOthers(_ head: RequestHead, _ bytes: Span<UInt8>) -> Bool {
-    EndpointPaths.isBelowWellKnownPath(bytes.extracting(head.path))
+    EndpointPaths.isBesideWellKnownPath(bytes.extracting(head.path))
   }
 
   private func route(

@@ -29,7 +29,10 @@ public struct SealedLifetime: Hashable, Sendable {
     var longest = SealedLifetime(AuthorizationEndpoint.transactionLifetime, "the time that a user has to sign in")
     if !policy.resources.isEmpty {
       longest = SealedLifetime(
-        ResourceSettings.maximumTokenLifetime, "the longest lifetime of an access token's record")
+        ResourceSettings.maximumTokenLifetime, "the longest time for which an access token is active")
+      if policy.upstream.accessTokenValidity > longest.duration {
+        longest = SealedLifetime(policy.upstream.accessTokenValidity, "`upstream.access_token_validity`")
+      }
     }
     for client in policy.clients.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
       let lifetimes: [(setting: String, duration: Seconds)] = [
