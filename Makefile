@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
-  bench-report bench-instructions gates bench-flows bench-growth soak load image interop observe-diff tls-check check \
+  bench-report bench-instructions gates bench-flows bench-growth soak load image interop interop-twice observe-diff tls-check check \
   sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -160,6 +160,11 @@ interop: deps-interop
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
 	Tests/Interop/agents --proofgate .build/debug/proofgate
 	Tests/Documents/run --proofgate .build/debug/proofgate --libraries
+
+## interop-twice: the same clients with two processes of each server that share no memory, behind one gateway
+interop-twice: deps-interop
+	swift build --product proofgate
+	Tests/Interop/run --proofgate .build/debug/proofgate --twice
 
 ## observe-diff: sends recorded messages through observe mode and nginx; the only differences are those of docs/observe.md
 observe-diff: deps

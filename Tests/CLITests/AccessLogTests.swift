@@ -53,6 +53,12 @@ struct AccessLogTests {
     #expect(answer.status == 503)
     let refused = try await served.get("/authorize?client_id=nobody&state=secret2&x=secret3")
     #expect(refused.status == 400)
+    // The line of a request follows its response.
+    var waits = 0
+    while waits < 10_000, try served.lines("access.log").count < 2 {
+      usleep(1_000)
+      waits += 1
+    }
     try FileManager.default.moveItem(atPath: served.folder.path("access.log"), toPath: served.folder.path("old.log"))
     served.child.signal(SIGUSR1)
     while !FileManager.default.fileExists(atPath: served.folder.path("access.log")) { usleep(1_000) }
@@ -98,8 +104,10 @@ struct AccessLogTests {
     try served.reload("{ to: { file: FOLDER/access.log }, format: combined }")
     _ = try served.child.lines(until: " in force")
     // A ring may be full until the writer has taken its lines.
-    for _ in 0..<1_000 where try served.lines("access.log").last?.contains("/after") != true {
+    var attempts = 0
+    while attempts < 1_000, try served.lines("access.log").last?.contains("/after") != true {
       _ = try await served.get("/after")
+      attempts += 1
     }
     served.stop()
     #expect(try served.lines("access.log").last?.contains("GET /after HTTP/1.1\" 503") == true)
