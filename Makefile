@@ -8,8 +8,9 @@ SHELL := /bin/bash
 
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(ROOT) apt-get
-# The linker keeps one of several functions with the same code.
-STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable -Xlinker --icf=safe --scratch-path .build/static
+# The linker keeps one of several functions with the same code, and leaves out the index of the unwinding tables, which only
+# C++ exceptions need.
+STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr --scratch-path .build/static
 BINARY := .build/dist/proofgate
 
 # $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing. Services of the packages

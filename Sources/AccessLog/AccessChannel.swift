@@ -30,13 +30,15 @@ public final class AccessChannel {
     case .json(let fields):
       json.clear()
       entry.write(fields, at: now(), to: &json)
-      waiting = ring.append(json.bytes.span)
+      waiting = append(json.bytes)
     case .combined:
       combined.clear()
       combined.append(entry, at: now())
-      waiting = ring.append(combined.bytes.span)
+      waiting = append(combined.bytes)
     }
     guard let waiting else { return writer.countDropped(1) }
     writer.wake(isUrgent: waiting > ring.capacity / 2)
   }
+
+  private func append(_ line: [UInt8]) -> Int? { ring.append(line.span) }
 }
