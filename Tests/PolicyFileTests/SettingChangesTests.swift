@@ -24,7 +24,7 @@ struct SettingChangesTests {
   private static func folder() throws -> PolicyFolder {
     let files = [
       "secret": "web secret\n", "keys": "k1\n", "keys2": "k2\n", "de.json": "{\"help\": \"Hilfe!\"}",
-      "logo.png": "<svg xmlns=\"http://www.w3.org/2000/svg\"/>",
+      "logo.svg": "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 1 1\"></svg>",
     ]
     return try PolicyFolder(try TLSFiles.all.get().merging(files) { _, own in own })
   }
@@ -118,7 +118,7 @@ struct SettingChangesTests {
     "gateway.limits": ("header_fields: 50", "header_fields: 51"),
     "gateway.strict_transport_security": ("max_age: 24h", "max_age: 25h"),
     "branding.support_url": ("example.com/help", "example.com/help2"),
-    "branding.logo": ("name: Example,", "name: Example, logo: logo.png,"),
+    "branding.logo": ("name: Example,", "name: Example, logo: logo.svg,"),
     "branding.color": ("name: Example,", "name: Example, color: \"#7a1fa2\","),
     "branding.dark_color": ("name: Example,", "name: Example, color: \"#7a1fa2\", dark_color: \"#e0a0ff\","),
     "branding.texts": ("name: Example,", "name: Example, texts: de.json,"),
