@@ -137,6 +137,16 @@ public final class UpstreamPermits: Sendable {
       for other in others { other.send() }
     }
 
+    /// Notifies the other workers that have idle connections.
+    func notifyIdleWorkers() {
+      let idle = permits.state.withLock { state in
+        state.accounts.indices
+          .filter { $0 != index && state.accounts[$0].open > permits.published[$0].inUse.load(ordering: .relaxed) }
+          .map { Notification(published: permits.published[$0], notify: state.accounts[$0].notify) }
+      }
+      for worker in idle { worker.send() }
+    }
+
     /// Counts a request that no longer waits.
     func endWaiting(isReserved: Bool) {
       ownWaiting -= 1

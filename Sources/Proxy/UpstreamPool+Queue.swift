@@ -90,6 +90,8 @@ extension UpstreamPool {
     // At least one request is woken: it may wait for the number of connections in use, and not for a place.
     var free = max(1, places.freePlaces(of: limit))
     while free > 0, wakeNext() { free -= 1 }
+    // A request that did not wait may have taken a place that another worker has freed for one of those that still wait.
+    if free == 0, !queue.isEmpty || !reservedQueue.isEmpty { places.notifyIdleWorkers() }
     guard places.othersWait else { return }
     // Free places are not subtracted: they may be those of requests that were woken and have not taken them yet.
     var missing = places.waitingElsewhere

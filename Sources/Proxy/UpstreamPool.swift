@@ -210,9 +210,11 @@ public final class UpstreamPool {
     wakeNext()
   }
 
-  /// Lets another worker open a connection, in place of this one if no place is free.
+  /// Lets another worker open a connection, in place of this one if not enough places are free.
   private func giveBack(_ connection: UpstreamConnection, to next: UpstreamPermits.Notification) {
-    if places.freePlaces(of: settings.configuration.upstreamConnections) > 0 {
+    // A free place may be that of a connection that was closed just before for another waiting request. So each of them
+    // needs a free place, or the last one would wait although this connection is idle.
+    if places.freePlaces(of: settings.configuration.upstreamConnections) >= places.waitingElsewhere {
       park(connection)
       // The other worker takes the free place. The connection may serve a request that waits here.
       wakeNext()
