@@ -193,11 +193,12 @@ static int32_t to_unix(const char *path, struct sockaddr_un *address) {
   return (int32_t)(offsetof(struct sockaddr_un, sun_path) + length);
 }
 
-int32_t cl_connect_unix(const char *path) {
+// Returns a non-blocking socket of this type that is connected to `path`.
+static int32_t connect_unix(const char *path, int type) {
   struct sockaddr_un address;
   int32_t size = to_unix(path, &address);
   if (size < 0) return size;
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
   // The connect of a Unix socket succeeds or fails immediately.
   if (connect(fd, (struct sockaddr *)&address, (socklen_t)size) < 0) {
@@ -207,6 +208,8 @@ int32_t cl_connect_unix(const char *path) {
   }
   return fd;
 }
+
+int32_t cl_connect_unix(const char *path) { return connect_unix(path, SOCK_STREAM); }
 
 int32_t cl_remove_stale_unix(const char *path) {
   struct stat status;
@@ -633,18 +636,6 @@ bool cl_wait_writable(int32_t fd, int32_t event) {
   }
 }
 
-int32_t cl_connect_datagram_unix(const char *path) {
-  struct sockaddr_un address;
-  int32_t size = to_unix(path, &address);
-  if (size < 0) return size;
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -errno;
-  if (connect(fd, (struct sockaddr *)&address, (socklen_t)size) < 0) {
-    int error = errno;
-    close(fd);
-    return -error;
-  }
-  return fd;
-}
+int32_t cl_connect_datagram_unix(const char *path) { return connect_unix(path, SOCK_DGRAM); }
 
 const char *cl_error_text(int32_t code) { return strerror(code); }
