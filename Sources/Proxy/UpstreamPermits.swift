@@ -130,8 +130,7 @@ public final class UpstreamPermits: Sendable {
       ownWaiting += 1
       let others = permits.state.withLock { state in
         if isReserved { state.accounts[index].waitingReserved += 1 } else { state.accounts[index].waiting += 1 }
-        return state.accounts.indices.filter { $0 != index }
-          .map { Notification(published: permits.published[$0], notify: state.accounts[$0].notify) }
+        return notifications(in: state) { _ in true }
       }
       permits.waiting.add(1, ordering: .sequentiallyConsistent)
       for other in others { other.send() }
@@ -140,11 +139,15 @@ public final class UpstreamPermits: Sendable {
     /// Notifies the other workers that have idle connections.
     func notifyIdleWorkers() {
       let idle = permits.state.withLock { state in
-        state.accounts.indices
-          .filter { $0 != index && state.accounts[$0].open > permits.published[$0].inUse.load(ordering: .relaxed) }
-          .map { Notification(published: permits.published[$0], notify: state.accounts[$0].notify) }
+        notifications(in: state) { state.accounts[$0].open > permits.published[$0].inUse.load(ordering: .relaxed) }
       }
       for worker in idle { worker.send() }
+    }
+
+    /// Returns the notifications of the other workers whose position satisfies `isIncluded`.
+    private func notifications(in state: State, where isIncluded: (Int) -> Bool) -> [Notification] {
+      state.accounts.indices.filter { $0 != index && isIncluded($0) }
+        .map { Notification(published: permits.published[$0], notify: state.accounts[$0].notify) }
     }
 
     /// Counts a request that no longer waits.

@@ -37,7 +37,8 @@ extension UpstreamPool {
     return nil
   }
 
-  /// Returns the address for a request, always the same until a request has got a connection. Tests addresses whose outage is over.
+  /// Returns the address for a request. The result changes only once a request has got a connection. Tests the addresses
+  /// whose outage is over.
   func choose(_ preference: AddressPreference) -> UpstreamTarget {
     var best = targets[nextChoice % targets.count]
     var bestRank = rank(best, 0, preference)
