@@ -19,18 +19,18 @@ UNNOTICED = 2.0  # milliseconds: a p99 below this value is not compared
 class Silent:
     """A listener whose queue of connections is full, so that the kernel drops the packets of further clients."""
 
-    def __init__(self, host, port):
+    def __init__(self):
         self.listener = socket.socket()
-        self.listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.listener.bind((host, port))
+        self.listener.bind(("127.0.0.1", 0))
         self.listener.listen(0)
+        self.port = self.listener.getsockname()[1]
         self.fillers = []
         for _ in range(8):
             filler = socket.socket()
             filler.settimeout(0.3)
             self.fillers.append(filler)
             try:
-                filler.connect((host, port))
+                filler.connect(("127.0.0.1", self.port))
             except TimeoutError:
                 return
         raise RuntimeError("the queue of the silent address does not fill up")
@@ -87,13 +87,13 @@ def measured(gateway, seconds):
             [loss for client in crowd for loss in client.losses])
 
 
-def once(options, folder, upstream, number):
+def once(options, folder, upstream, silent, number):
     # Connections end soon, so that the gateway opens many.
     common = "  connection_requests: 10"
     results = []
     for name, servers in (
             ("quiet", f"  url: http://127.0.0.1:{upstream.port}"),
-            ("silent", f"  urls: [http://127.0.0.2:{upstream.port}, http://127.0.0.1:{upstream.port}]\n"
+            ("silent", f"  urls: [http://127.0.0.1:{silent.port}, http://127.0.0.1:{upstream.port}]\n"
                        "  affinity: none")):
         gateway = stage.Gateway(
             folder, options.proofgate, upstream.port, name=f"{name}-{number}", servers=f"{servers}\n{common}").start()
@@ -106,9 +106,9 @@ def once(options, folder, upstream, number):
 
 def run(options, folder, judge):
     upstream = stage.Upstream(folder).start()
-    silent = Silent("127.0.0.2", upstream.port)
+    silent = Silent()
     try:
-        rounds = [once(options, folder, upstream, number) for number in range(options.rounds_of(5))]
+        rounds = [once(options, folder, upstream, silent, number) for number in range(options.rounds_of(5))]
     finally:
         silent.close()
         upstream.stop()
