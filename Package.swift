@@ -283,7 +283,7 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
   "HTTP1", "HTTP2", "HTTP2TestSupport", "Compression", "Proxy", "Reactor", "PathReading", "Policy", "PolicyFile",
   "YAML", "OAuth",
-  "Sealing", "ClientDocuments", "JSON", "Gateway", "HTTP",
+  "Sealing", "ClientDocuments", "JSON", "Gateway", "HTTP", "AccessLog",
 ]
 if Context.environment["PROOFGATE_FUZZ"] == nil {
   package.targets.append(

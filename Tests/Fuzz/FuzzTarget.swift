@@ -20,6 +20,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
   case userCode = "user-code"
   case deviceAnswer = "device-answer"
   case sealed
+  case redaction
   case keys
   case yaml
   case policy
@@ -45,6 +46,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case .userCode: try UserCodeTarget.check(input)
     case .deviceAnswer: try DeviceAnswerTarget.check(input)
     case .sealed: try SealedTarget.check(input)
+    case .redaction: try RedactionTarget.check(input)
     case .keys: try KeyFileTarget.check(input)
     case .yaml: try YAMLTarget.check(input)
     case .policy: try PolicyTarget.check(input)
