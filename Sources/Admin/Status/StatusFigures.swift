@@ -66,11 +66,11 @@ struct StatusFigures {
     }
   }
 
-  /// Returns a duration with its two largest units.
+  /// Returns a duration with its two largest units. The time of a report is that of its minute, so seconds are not shown.
   static func duration(_ time: Seconds) -> String {
     let seconds = time.count
     return switch seconds {
-    case ..<60: "\(max(0, seconds)) s"
+    case ..<60: "< 1 min"
     case ..<3_600: "\(seconds / 60) min"
     case ..<86_400: "\(seconds / 3_600) h \(seconds / 60 % 60) min"
     default: "\(seconds / 86_400) d \(seconds / 3_600 % 24) h"

@@ -94,11 +94,14 @@ enum StatusStylesheet {
     .refused { fill: var(--refused); }
     .would { fill: var(--would); }
     .unjudged { fill: var(--unjudged); }
-    .plot { position: relative; margin-top: 1.25rem; padding-inline-end: 2.5rem; }
+    .plot { position: relative; margin-top: 1.25rem; padding-inline-end: 3.5rem; }
     .plot + .soft { margin-top: .75rem; }
     .chart { display: block; width: 100%; height: 10rem; }
     .grid { fill: none; stroke: var(--line); stroke-width: 1px; vector-effect: non-scaling-stroke; }
-    .scale { position: absolute; top: 0; left: calc(100% - 2rem); transform: translateY(-50%); font-size: .75rem; color: var(--soft); }
+    .scale {
+      position: absolute; top: 0; left: calc(100% - 3rem); transform: translateY(-50%); font-size: .75rem; color: var(--soft);
+      white-space: nowrap;
+    }
     .scale.half { top: 5rem; }
     .axis { display: flex; justify-content: space-between; font-size: .75rem; color: var(--soft); margin-top: .375rem; }
     details > summary { cursor: pointer; }
@@ -107,7 +110,7 @@ enum StatusStylesheet {
     .scroll { overflow-x: auto; margin-top: .5rem; }
     table { width: 100%; border-collapse: collapse; font-size: .9375rem; margin-top: .5rem; }
     .scroll table { min-width: 34rem; margin-bottom: 1rem; font-size: .875rem; }
-    th { text-align: start; font-weight: 500; }
+    th { text-align: start; font-weight: 500; overflow-wrap: break-word; hyphens: auto; }
     thead th { font-size: .8125rem; color: var(--soft); padding: .25rem 0 .375rem; vertical-align: bottom; }
     tbody th, td { padding: .5rem 0; border-top: 1px solid var(--line); vertical-align: top; }
     .scroll tbody th, .scroll td { padding: .25rem 0; }
@@ -119,7 +122,7 @@ enum StatusStylesheet {
     .bar { display: block; width: 100%; height: .375rem; background: var(--quiet); border-radius: .1875rem; margin: .25rem 0; }
     .histogram { display: block; width: 100%; max-width: 16rem; height: 1.5rem; margin-top: .25rem; }
     .facts { margin-top: .25rem; }
-    .facts > div { display: grid; grid-template-columns: 7rem 1fr; gap: 0 .75rem; padding: .4375rem 0; }
+    .facts > div { display: grid; grid-template-columns: 8rem 1fr; gap: 0 .75rem; padding: .4375rem 0; }
     .facts > div + div { border-top: 1px solid var(--line); }
     .facts dt { color: var(--soft); font-size: .9375rem; }
     .facts dd { font-size: .9375rem; }
