@@ -122,7 +122,7 @@ enum StatusStylesheet {
     .bar { display: block; width: 100%; height: .375rem; background: var(--quiet); border-radius: .1875rem; margin: .25rem 0; }
     .histogram { display: block; width: 100%; max-width: 16rem; height: 1.5rem; margin-top: .25rem; }
     .facts { margin-top: .25rem; }
-    .facts > div { display: grid; grid-template-columns: 8rem 1fr; gap: 0 .75rem; padding: .4375rem 0; }
+    .facts > div { display: grid; grid-template-columns: 9rem 1fr; gap: 0 .75rem; padding: .4375rem 0; }
     .facts > div + div { border-top: 1px solid var(--line); }
     .facts dt { color: var(--soft); font-size: .9375rem; }
     .facts dd { font-size: .9375rem; }
