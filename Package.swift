@@ -240,7 +240,7 @@ let package = Package(
       "CLITests",
       [
         "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Demo", "LegacyServer", "OAuth",
-        "Compression", "Cryptography", "Reactor", "HTTP", "Telemetry", "Time",
+        "Compression", "Cryptography", "Reactor", "HTTP", "Telemetry", "Time", "PathReading",
       ]),
     // Certificates that tests trust.
     .target(

@@ -1,4 +1,5 @@
 import Foundation
+import PathReading
 import Testing
 
 @testable import proofgate
@@ -73,6 +74,15 @@ struct DocumentTests {
       #expect(named.count > 20)
       #expect(Set(named).subtracting(known) == [], "\(file)")
     }
+  }
+
+  @Test("The threat model has a row for each endpoint")
+  func endpoints() throws {
+    let text = try Repository.read("docs/threat-model.md")
+    let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix("Endpoints\n") })
+    let rows = section.components(separatedBy: "\n| `").dropFirst().compactMap { $0.split(separator: "`").first }
+    let endpoints = Set(Endpoint.allCases.map { "\($0)" })
+    #expect(endpoints.subtracting(rows.map(String.init)) == [])
   }
 
   // MARK: Commands
