@@ -19,8 +19,16 @@ START = 20  # seconds for a server or the gateway to listen
 
 
 class Server:
-    """A legacy server. Its kind is the name of its preset, of its program and of its environment, and `session` that of
-    its session cookie."""
+    """A legacy server. Its kind is the name of its program and of its environment, and that of its preset or of its example
+    in `policies/servers`; `session` is the name of its session cookie. `issuer` and `resource` are paths. With
+    `own_clients`, each app has its own client at the server, with the same id. After a refusal of the user, the server
+    sends a redirect or shows a page (`denial`)."""
+
+    scope = "profile"
+    is_openid = own_clients = False
+    issuer = "/oauth"
+    resource = "/api/me"
+    denial = "redirect"
 
     def __init__(
         self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None, session="session"
@@ -30,6 +38,34 @@ class Server:
         self.kind = kind or name
         self.program = HERE / "servers" / (self.kind.replace("-", "_") + "_server.py")
 
+    @property
+    def upstream(self):
+        """The settings of `upstream:` without the address."""
+        # MSAL and oidc-agent always request these two. No server issues a refresh token for the second only, and a server
+        # without OpenID Connect does not know the first.
+        return {"kind": self.kind, "scopes": {"drop": [*([] if self.is_openid else ["openid"]), "offline_access"]}}
+
+
+class Example(Server):
+    """A server without a preset. The settings of its example are used as an operator copies them; `endpoints` are added,
+    and the resource of the server passes too. An OpenID provider gets `openid` in each scope."""
+
+    def __init__(self, name, authentication, secret, is_openid=False, issuer="/oauth", endpoints=None, **values):
+        super().__init__(name, authentication, secret, **values)
+        self.is_openid, self.own_clients, self.issuer, self.endpoints = is_openid, is_openid, issuer, endpoints or {}
+        self.scope = "openid profile" if is_openid else "profile"
+
+    @property
+    def upstream(self):
+        import yaml  # Other programs use this module without it.
+
+        settings = yaml.safe_load((ROOT / "policies" / "servers" / f"{self.kind}.yaml").read_text())["upstream"]
+        del settings["url"]
+        settings["endpoints"].update(self.endpoints)
+        settings["pass"].append(self.resource)
+        settings.setdefault("scopes", super().upstream["scopes"])
+        return settings
+
 
 SERVERS = [
     Server("authlib", "basic", "legacy-secret_of.the~server"),
@@ -38,8 +74,23 @@ SERVERS = [
         "django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/", session="sessionid"
     ),
 ]
+# These have no preset. Their paths belong to the application or to its configuration.
+EXAMPLES = [
+    Example("python-oauth2", "post", "legacy secret/+&%", authorize="/authorize", token="/token"),
+    Example(
+        "pyop",
+        "basic",
+        "legacy-secret-of-the-server",
+        is_openid=True,
+        # The document is not at the path of an endpoint, because MSAL accepts only an issuer with a path.
+        endpoints={"metadata": "/oauth/.well-known/openid-configuration"},
+        authorize="/authentication",
+        token="/token",
+    ),
+]
 # The first server again, as an OpenID provider with a discovery document.
 OPENID_SERVER = Server("authlib-openid", "basic", SERVERS[0].secret, kind="authlib")
+OPENID_SERVER.is_openid = True
 
 
 def interpreter():

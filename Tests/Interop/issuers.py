@@ -8,10 +8,10 @@ import urllib.request
 
 
 class Issuers:
-    """Listens with TLS on loopback and forwards each request for `/api/me` to the servers until one accepts its access
+    """Listens with TLS on loopback and forwards each request for the path to the servers until one accepts its access
     token. `accepted` counts the requests by server."""
 
-    def __init__(self, upstreams, certificate, key):
+    def __init__(self, upstreams, path, certificate, key):
         self.accepted = [0] * len(upstreams)
         # Without the proxies of the environment.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -20,7 +20,7 @@ class Issuers:
             def do_GET(handler):
                 answer = 401, b"{}"
                 for number, upstream in enumerate(upstreams):
-                    request = urllib.request.Request(upstream + "/api/me")
+                    request = urllib.request.Request(upstream + path)
                     request.add_header("Authorization", handler.headers.get("Authorization", ""))
                     try:
                         with opener.open(request, timeout=10) as response:
@@ -42,7 +42,7 @@ class Issuers:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
-        self.resource = f"https://127.0.0.1:{self.server.server_port}/api/me"
+        self.resource = f"https://127.0.0.1:{self.server.server_port}{path}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def end(self):

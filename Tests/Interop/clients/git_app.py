@@ -22,7 +22,7 @@ with tempfile.TemporaryDirectory() as home:
         "credential.helper": "oauth",
         **({f"credential.{url}.oauthClientSecret": options.client_secret} if options.client_secret else {}),
         f"credential.{url}.oauthClientId": options.client_id,
-        f"credential.{url}.oauthScopes": "profile",
+        f"credential.{url}.oauthScopes": options.scope,
         f"credential.{url}.oauthAuthURL": urlsplit(options.authorize).path,
         f"credential.{url}.oauthTokenURL": urlsplit(options.token).path,
     }.items():

@@ -22,7 +22,7 @@ flow = InstalledAppFlow.from_client_config(
             "token_uri": options.token,
         }
     },
-    scopes=["profile"],
+    scopes=options.scope.split(),
     autogenerate_code_verifier=True,
 )
 credentials = flow.run_local_server(host="127.0.0.1", port=0, timeout_seconds=60, authorization_prompt_message="")

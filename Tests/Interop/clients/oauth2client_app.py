@@ -27,13 +27,13 @@ if client.token_endpoint != options.token:
 
 token = None
 if options.flow == "device":
-    started = client.authorize_device(scope="profile")
+    started = client.authorize_device(scope=options.scope)
     confirm(options.browser, started.verification_uri, started.user_code, options.client_name)
     poll = DeviceAuthorizationPollingJob(client, started)
     while token is None:
         token = poll()
 else:
-    request = client.authorization_request(scope="profile")
+    request = client.authorization_request(scope=options.scope)
     browser = subprocess.run(
         [sys.executable, options.browser, "--until", options.redirect_uri, request.uri],
         stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ from arguments import parse
 from device import confirm
 
 options = parse()
-session = DeviceAuthorizationGrantSession(options.client_id, scope=["profile"])
+session = DeviceAuthorizationGrantSession(options.client_id, scope=options.scope.split())
 page, code = session.authorization_url(options.device_authorization)
 confirm(options.browser, page, code, options.client_name)
 token = session.wait_for_authorization(options.token, timeout=10)

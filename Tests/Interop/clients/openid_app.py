@@ -58,4 +58,4 @@ def me(token):
 first = me(token)
 renewed = client.refresh_token(token.refresh_token)
 changed = renewed.access_token != token.access_token
-print(json.dumps({"subject": userinfo["sub"], "me": first, "refreshed": changed and me(renewed)}))
+print(json.dumps({"subject": userinfo.get("name", userinfo["sub"]), "me": first, "refreshed": changed and me(renewed)}))

@@ -21,7 +21,7 @@ secret = options.client_secret
 session = OAuth2Session(
     client=WebApplicationClient(options.client_id),
     redirect_uri=options.redirect_uri,
-    scope=["profile"],
+    scope=options.scope.split(),
     pkce=None if secret else "S256",
 )
 url, state = session.authorization_url(options.authorize)

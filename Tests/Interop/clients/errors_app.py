@@ -1,0 +1,107 @@
+"""The errors of a server as an app gets them from the gateway: the app checks each answer, and that no token or code comes
+with it. --denial says whether the server redirects a user who refuses, or shows a page."""
+
+import base64
+import hashlib
+import json
+import secrets
+import subprocess
+import sys
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import requests
+
+from arguments import parse
+
+options = parse()
+checked = []
+
+
+def check(name, is_right, seen):
+    if not is_right:
+        sys.exit(f"{name}: {seen}")
+    checked.append(name)
+
+
+class SignIn:
+    """One authorization request with its own verifier and state."""
+
+    def __init__(self, **changes):
+        self.verifier, self.state = secrets.token_urlsafe(32), secrets.token_urlsafe(8)
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
+        values = {
+            "response_type": "code",
+            "client_id": options.client_id,
+            "redirect_uri": options.redirect_uri,
+            "scope": options.scope,
+            "state": self.state,
+            "code_challenge": challenge,
+            "code_challenge_method": "S256",
+            **changes,
+        }
+        self.url = options.authorize + "?" + urlencode({k: v for k, v in values.items() if v is not None})
+
+    def browse(self, *arguments):
+        """Returns the parameters of the authorization response; an empty mapping if the browser ended on a page."""
+        command = [sys.executable, options.browser, "--until", options.redirect_uri, *arguments, self.url]
+        browser = subprocess.run(command, capture_output=True, timeout=60, text=True)
+        last = browser.stdout.strip()
+        if not last.startswith(options.redirect_uri):
+            return {}
+        values = {name: value for name, (value,) in parse_qs(urlsplit(last).query).items()}
+        if values.get("state") != self.state or values.get("iss") != options.issuer:
+            sys.exit(f"the response has another `state` or `iss`: {last}")
+        return values
+
+    def code(self):
+        values = self.browse()
+        if "code" not in values:
+            sys.exit(f"the sign-in ended with {values or 'a page'}")
+        return values["code"]
+
+    def redeem(self, code, **changes):
+        values = {"grant_type": "authorization_code", "code": code, "redirect_uri": options.redirect_uri}
+        return post({**values, "code_verifier": self.verifier, **changes})
+
+
+def post(values):
+    return requests.post(options.token, data={"client_id": options.client_id, **values}, timeout=10)
+
+
+def refused(name, answer, error, statuses=(400,)):
+    """The answer is the error of RFC 6749, section 5.2, and no token."""
+    try:
+        values = answer.json()
+    except ValueError:
+        values = {}
+    is_right = answer.status_code in statuses and values.get("error") == error and "access_token" not in values
+    check(name, is_right, f"{answer.status_code} {answer.text[:200]}")
+
+
+# pyop redirects to such a URI.
+elsewhere = SignIn(redirect_uri=options.redirect_uri + "/elsewhere")
+page = requests.get(elsewhere.url, allow_redirects=False, timeout=10)
+check("unregistered redirect URI", page.status_code == 400 and "Location" not in page.headers, page.status_code)
+
+unproven = SignIn(code_challenge=None, code_challenge_method=None).browse()
+check("no code_challenge", unproven.get("error") == "invalid_request" and "code" not in unproven, unproven)
+
+denied = SignIn().browse("--refuse")
+expected = {} if options.denial == "page" else {"error": "access_denied"}
+check("refusal", {k: v for k, v in denied.items() if k in ("error", "code")} == expected, denied)
+
+stolen = SignIn()
+refused("wrong verifier", stolen.redeem(stolen.code(), code_verifier=secrets.token_urlsafe(32)), "invalid_grant")
+refused("unknown code", SignIn().redeem(secrets.token_urlsafe(24)), "invalid_grant")
+refused("unknown refresh token", post({"grant_type": "refresh_token", "refresh_token": "unknown"}), "invalid_grant")
+
+sign_in = SignIn()
+code = sign_in.code()
+answer = requests.get(options.token, params={"grant_type": "authorization_code", "code": code}, timeout=10)
+check("token request with GET", answer.status_code == 405 and "access_token" not in answer.text, answer.status_code)
+answer = sign_in.redeem(code)
+check("token request", answer.status_code == 200, f"{answer.status_code} {answer.text[:200]}")
+refresh_token = answer.json()["refresh_token"]
+refused("second use of the code", sign_in.redeem(code), "invalid_grant")
+refused("refresh after that", post({"grant_type": "refresh_token", "refresh_token": refresh_token}), "invalid_grant")
+print(json.dumps({"checks": len(checked)}))
