@@ -314,9 +314,9 @@ class Caddy(Proxy):
 class Proofgate(Proxy):
     name = "proofgate"
 
-    def __init__(self, folder, upstream, program, clients=1, workers=1):
+    def __init__(self, folder, upstream, program, clients=1, workers=1, gateway=""):
         super().__init__(folder, upstream, workers)
-        self.program, self.clients = str(program), clients
+        self.program, self.clients, self.gateway = str(program), clients, gateway
 
     def command(self):
         secret = self.write("secret", "secret-of-the-legacy-client")
@@ -331,7 +331,7 @@ gateway:
       tls: {{ certificate: {self.certificate}, private_key: {self.key} }}
   admin: 127.0.0.1:{free_port()}
   workers: {self.workers}
-  # For each sign-in, the store keeps the digest of its code for ten minutes, the maximum lifetime of an upstream code.
+{self.gateway}  # For each sign-in, the store keeps the digest of its code for ten minutes, the maximum lifetime of an upstream code.
   store: {{ memory: 4GiB }}
   # The same limits as in the configurations of the other proxies.
   limits: {{ token_requests_per_client: off, requests_per_connection: 1000000000, idle_timeout: 600s }}
