@@ -50,13 +50,13 @@ struct ResourceReplicaTests {
     ).status
   }
 
-  @Test("A token that one gateway recorded in Redis is active at another one, until it is revoked at either")
-  func redis() async throws {
+  /// Runs two gateways that share a Redis server.
+  private static func runTwo(_ use: @escaping (GatewayFixture, GatewayFixture) async throws -> Void) async throws {
     var settings = try RedisProcess.shared.get().settings
     settings.keyPrefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
     let (first, second) = (RedisStore(settings), RedisStore(settings))
-    let (startFirst, startSecond) = (Self.start(first), Self.start(second))
-    try await GatewayFixture.run(try Self.policy(), store: first, startStore: startFirst) { gateway in
+    let (startFirst, startSecond) = (start(first), start(second))
+    try await GatewayFixture.run(try policy(), store: first, startStore: startFirst) { gateway in
       try await gateway.withReplica(store: second, startStore: startSecond) { other in
         let result: Result<Void, any Error>
         do {
@@ -64,7 +64,7 @@ struct ResourceReplicaTests {
             let isConnected = try await StoreOnWorkers.poll { store.activity?.outage == nil }
             try #require(isConnected)
           }
-          result = .success(try await Self.use(gateway, other))
+          result = .success(try await use(gateway, other))
         } catch {
           result = .failure(error)
         }
@@ -77,6 +77,38 @@ struct ResourceReplicaTests {
   }
 
   private static func start(_ store: RedisStore) -> GatewayFixture.StartStore { { store.start(on: $0) } }
+
+  @Test("A token that one gateway recorded in Redis is active at another one, until it is revoked at either")
+  func redis() async throws {
+    try await Self.runTwo(Self.use)
+  }
+
+  @Test("A token that two clients get at two gateways at once belongs to both, and ends with the login of either")
+  func severalClients() async throws {
+    try await Self.runTwo { gateway, other in
+      var codes: [String: String] = [:]
+      for client in ["n1", "n2"] {
+        codes[client] = try await gateway.code(client) { $0.append("resource", Self.mail) }
+      }
+      gateway.upstream.script { request in
+        if request.path == "/revoke" { return Response(status: 200) }
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"same","token_type":"Bearer","expires_in":600,"refresh_token":"r"}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      async let one = gateway.redeem(try #require(codes["n1"]), "n1")
+      async let two = other.redeem(try #require(codes["n2"]), "n2")
+      let answers = (try await one, try await two)
+      #expect(answers.0.status == 200 && answers.1.status == 200, "\(answers.0.text) \(answers.1.text)")
+      for each in [gateway, other] {
+        let answer = try await Self.introspect(each, "same")
+        #expect(answer.contains(#""active":true"#) && !answer.contains("client_id"), "\(answer)")
+      }
+      let token = try #require(NativeApp.tokens(in: answers.1)?.refreshToken?.reveal())
+      _ = try await gateway.post("/revoke", ["token": token, "client_id": "n2"])
+      for each in [gateway, other] { #expect(try await Self.introspect(each, "same") == Self.inactive) }
+    }
+  }
 
   private static func use(_ gateway: GatewayFixture, _ other: GatewayFixture) async throws {
     let tokens = try await tokens(gateway)
