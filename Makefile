@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-test deps-bench deps-interop deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
-  bench-report bench-instructions gates bench-flows bench-growth soak load image interop interop-twice observe-diff tls-check check \
+.PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
+  bench-report bench-instructions gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
   sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -68,6 +68,10 @@ deps-paths: deps
 
 deps-interop: deps
 	$(call install,git git-credential-oauth oidc-agent-cli python3-venv python3-yaml ca-certificates curl openssl)
+
+# These servers take a minute to install.
+deps-interop-debian: deps-interop
+	$(call install,ruby ruby-webrick ruby-doorkeeper ruby-activerecord ruby-sqlite3)
 
 ## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser;
 ##   DEMO_OPTIONS="--device --agent" adds a device and an agent
@@ -166,6 +170,12 @@ interop: deps-interop
 interop-twice: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate --twice
+
+## interop-debian: the same clients with legacy servers of Debian's packages, and with two processes of each
+interop-debian: deps-interop-debian
+	swift build --product proofgate
+	Tests/Interop/run --proofgate .build/debug/proofgate --debian
+	Tests/Interop/run --proofgate .build/debug/proofgate --debian --twice
 
 ## observe-diff: sends recorded messages through observe mode and nginx; the only differences are those of docs/observe.md
 observe-diff: deps

@@ -21,14 +21,14 @@ START = 20  # seconds for a server or the gateway to listen
 class Server:
     """A legacy server. Its kind is the name of its program and of its environment, and that of its preset or of its example
     in `policies/servers`; `session` is the name of its session cookie. `issuer` and `resource` are paths. With
-    `own_clients`, each app has its own client at the server, with the same id. After a refusal of the user, the server
-    sends a redirect or shows a page (`denial`)."""
+    `own_clients`, each app has its own client at the server, with the same id. If the user refuses, the app gets the error
+    `denial`; it is `page` if the server shows a page in place of a redirect."""
 
     scope = "profile"
     is_openid = own_clients = False
     issuer = "/oauth"
     resource = "/api/me"
-    denial = "redirect"
+    denial = "access_denied"
 
     def __init__(
         self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None, session="session"
@@ -37,6 +37,10 @@ class Server:
         self.authorize, self.token = authorize, token
         self.kind = kind or name
         self.program = HERE / "servers" / (self.kind.replace("-", "_") + "_server.py")
+
+    def command(self):
+        """Returns the command that starts the server, without its arguments."""
+        return [environment(self.kind), str(self.program)]
 
     @property
     def upstream(self):
@@ -188,7 +192,7 @@ def listening(port, process):
 
 def start_server(server, redirect, folder, *arguments, log=None):
     process = Process(
-        [environment(server.kind), str(server.program), redirect, *arguments],
+        [*server.command(), redirect, *arguments],
         folder / f"{log or server.name}.log",
         stdout=subprocess.PIPE,
         env=quiet_environment(),

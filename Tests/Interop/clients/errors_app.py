@@ -1,5 +1,5 @@
 """The errors of a server as an app gets them from the gateway: the app checks each answer, and that no token or code comes
-with it. --denial says whether the server redirects a user who refuses, or shows a page."""
+with it. --denial is the error of a server whose user refuses, or `page` if it shows a page."""
 
 import base64
 import hashlib
@@ -87,7 +87,7 @@ unproven = SignIn(code_challenge=None, code_challenge_method=None).browse()
 check("no code_challenge", unproven.get("error") == "invalid_request" and "code" not in unproven, unproven)
 
 denied = SignIn().browse("--refuse")
-expected = {} if options.denial == "page" else {"error": "access_denied"}
+expected = {} if options.denial == "page" else {"error": options.denial}
 check("refusal", {k: v for k, v in denied.items() if k in ("error", "code")} == expected, denied)
 
 stolen = SignIn()
