@@ -67,7 +67,9 @@ deps-paths: deps
 	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
 
 deps-interop: deps
-	$(call install,git git-credential-oauth oidc-agent-cli python3-venv python3-yaml ca-certificates curl openssl)
+	$(call install,git git-credential-oauth oidc-agent-cli python3-venv python3-yaml ca-certificates curl openssl \
+	  libulfius2.7 libiddawc1.1 libhoel1.4 libconfig9 libcbor0.8 liboath0 libldap-2.5-0)
+	Tests/Interop/unpack glewlwyd glewlwyd glewlwyd-common
 
 # These servers take a minute to install.
 deps-interop-debian: deps-interop

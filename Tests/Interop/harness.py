@@ -29,6 +29,7 @@ class Server:
     issuer = "/oauth"
     resource = "/api/me"
     denial = "access_denied"
+    is_probed = True
 
     def __init__(
         self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None, session="session"
@@ -66,7 +67,8 @@ class Example(Server):
         settings = yaml.safe_load((ROOT / "policies" / "servers" / f"{self.kind}.yaml").read_text())["upstream"]
         del settings["url"]
         settings["endpoints"].update(self.endpoints)
-        settings["pass"].append(self.resource)
+        if self.resource not in settings["pass"]:
+            settings["pass"].append(self.resource)
         settings.setdefault("scopes", super().upstream["scopes"])
         return settings
 
@@ -92,6 +94,21 @@ EXAMPLES = [
         token="/token",
     ),
 ]
+GLEWLWYD = Example(
+    "glewlwyd",
+    "basic",
+    "legacy-secret-of-the-server",
+    is_openid=True,
+    issuer="/api/oidc",
+    authorize="/api/oidc/auth",
+    token="/api/oidc/token",
+    session="GLEWLWYD2_SESSION_ID",
+)
+# `proofgate probe` finds no endpoint, because its answers to unknown clients and codes have no body.
+GLEWLWYD.is_probed = False
+# A request with `openid` needs a `nonce`, so apps that do not know OpenID Connect ask without it.
+GLEWLWYD.scope, GLEWLWYD.resource, GLEWLWYD.denial = "profile", "/api/oidc/userinfo", "page"
+EXAMPLES.append(GLEWLWYD)
 # The first server again, as an OpenID provider with a discovery document.
 OPENID_SERVER = Server("authlib-openid", "basic", SERVERS[0].secret, kind="authlib")
 OPENID_SERVER.is_openid = True
@@ -110,8 +127,10 @@ def interpreter():
 
 def environment(name):
     """Returns the Python of the environment with requirements/NAME.txt; creates it again if the pinned versions
-    changed."""
+    changed. Without such a file, it is the Python without packages."""
     requirements = HERE / "requirements" / f"{name}.txt"
+    if not requirements.exists():
+        return interpreter()
     stamp = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
     place = BUILD / f"venv-{name}"
     python, done = place / "bin" / "python", place / "requirements"

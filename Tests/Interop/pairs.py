@@ -77,7 +77,7 @@ GATEWAY_CLIENTS = [
 # Runs with the servers without a preset that are OpenID providers.
 OPENID_APP = Client(
     "openid",
-    "cli.example.com",
+    "openid.example.com",
     "http://127.0.0.1:*/cb",
     "openid_app.py",
     ["--redirect-uri", "http://127.0.0.1:{port}/cb"],

@@ -6,7 +6,7 @@ import subprocess
 from checks import check_issuer
 from harness import OPENID_SERVER, free_ports, secret_file, start_gateway, start_server
 from issuers import Issuers
-from pairs import CLIENTS, GATEWAY_CLIENTS, Endpoints
+from pairs import CLIENTS, GATEWAY_CLIENTS, OPENID_APP, Endpoints
 
 
 def make_certificate(folder):
@@ -34,6 +34,8 @@ def gateway_values(server, upstreams, port, admin, folder):
         addresses = {"urls": upstreams, "affinity": server.session}
     secret = str(secret_file(server, folder))
     client = {"client_secret": {"file": secret}}
+    if not server.own_clients:
+        client["client_id"] = "legacy-web"
     origin = f"https://127.0.0.1:{port}"
     return {
         "origin": origin,
@@ -44,7 +46,8 @@ def gateway_values(server, upstreams, port, admin, folder):
         "admin": f"127.0.0.1:{admin}",
         "upstream": "\n  ".join(f"{key}: {json.dumps(value)}" for key, value in {**server.upstream, **addresses}.items()),
         "secret": secret,
-        "client": json.dumps(client if server.own_clients else {"client_id": "legacy-web", **client}),
+        "client": json.dumps(client),
+        "openid": json.dumps({**client, "scopes": {"drop": ["offline_access"]}}),
     }
 
 
@@ -68,7 +71,7 @@ class Scene:
         arguments = [self.endpoints.issuer] if server.is_openid else []
         if server.own_clients:
             arguments += [str(folder / "signing.key")]
-            arguments += sorted({client.id for client in CLIENTS + GATEWAY_CLIENTS})
+            arguments += sorted({client.id for client in CLIENTS + GATEWAY_CLIENTS + [OPENID_APP]})
         self.upstreams = []
         for number in range(2 if is_twice else 1):
             log = f"{server.name}-{number + 1}"
