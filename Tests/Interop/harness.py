@@ -20,7 +20,7 @@ START = 20  # seconds for a server or the gateway to listen
 
 class Server:
     """A legacy server. Its kind is the name of its program and of its environment, and that of its preset or of its example
-    in `policies/servers`; `session` is the name of its session cookie. `issuer` and `resource` are paths. With
+    in `policies/servers`; `session` is the name of its session cookie. `issuer`, `resource` and `revocation` are paths. With
     `own_clients`, each app has its own client at the server, with the same id. If the user refuses, the app gets the error
     `denial`; it is `page` if the server shows a page in place of a redirect."""
 
@@ -30,6 +30,7 @@ class Server:
     resource = "/api/me"
     denial = "access_denied"
     is_probed = True
+    revocation = None
 
     def __init__(
         self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None, session="session"
@@ -80,6 +81,7 @@ SERVERS = [
         "django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/", session="sessionid"
     ),
 ]
+SERVERS[2].revocation = "/o/revoke_token/"
 # These have no preset. Their paths belong to the application or to its configuration.
 EXAMPLES = [
     Example("python-oauth2", "post", "legacy secret/+&%", authorize="/authorize", token="/token"),
@@ -108,6 +110,7 @@ GLEWLWYD = Example(
 GLEWLWYD.is_probed = False
 # A request with `openid` needs a `nonce`, so apps that do not know OpenID Connect ask without it.
 GLEWLWYD.scope, GLEWLWYD.resource, GLEWLWYD.denial = "profile", "/api/oidc/userinfo", "page"
+GLEWLWYD.revocation = "/api/oidc/revoke"
 EXAMPLES.append(GLEWLWYD)
 # The first server again, as an OpenID provider with a discovery document.
 OPENID_SERVER = Server("authlib-openid", "basic", SERVERS[0].secret, kind="authlib")

@@ -1,5 +1,6 @@
 """The errors of a server as an app gets them from the gateway: the app checks each answer, and that no token or code comes
-with it. --denial is the error of a server whose user refuses, or `page` if it shows a page."""
+with it. --denial is the error of a server whose user refuses, or `page` if it shows a page. With --revocation, the app also
+revokes a refresh token."""
 
 import base64
 import hashlib
@@ -104,4 +105,13 @@ check("token request", answer.status_code == 200, f"{answer.status_code} {answer
 refresh_token = answer.json()["refresh_token"]
 refused("second use of the code", sign_in.redeem(code), "invalid_grant")
 refused("refresh after that", post({"grant_type": "refresh_token", "refresh_token": refresh_token}), "invalid_grant")
+
+if options.revocation:
+    sign_in = SignIn()
+    tokens = sign_in.redeem(sign_in.code()).json()
+    form = {"client_id": options.client_id, "token": tokens["refresh_token"], "token_type_hint": "refresh_token"}
+    answer = requests.post(options.revocation, data=form, timeout=10)
+    check("revocation", answer.status_code == 200, f"{answer.status_code} {answer.text[:200]}")
+    form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    refused("refresh after the revocation", post(form), "invalid_grant")
 print(json.dumps({"checks": len(checked)}))
