@@ -71,9 +71,17 @@ deps-interop: deps
 	  libulfius2.7 libiddawc1.1 libhoel1.4 libconfig9 libcbor0.8 liboath0 libldap-2.5-0)
 	Tests/Interop/unpack glewlwyd glewlwyd glewlwyd-common
 
+# What the packages of LemonLDAP::NG depend on. They would add timers and a configuration to the machine, so they are unpacked
+# and not installed.
+LEMONLDAP_DEPENDENCIES := perl libapache-session-perl libcache-cache-perl libclass-xsaccessor-perl libclone-perl \
+  libconfig-inifiles-perl libcrypt-openssl-rsa-perl libcrypt-openssl-x509-perl libcrypt-rijndael-perl libcrypt-urandom-perl \
+  libemail-date-format-perl libhtml-template-perl libio-string-perl libjson-perl libjson-xs-perl liblist-moreutils-perl \
+  libmouse-perl libplack-perl libregexp-assemble-perl libstring-random-perl libtext-unidecode-perl liburi-perl libwww-perl
+
 # These servers take a minute to install.
 deps-interop-debian: deps-interop
-	$(call install,ruby ruby-webrick ruby-doorkeeper ruby-activerecord ruby-sqlite3)
+	$(call install,ruby ruby-webrick ruby-doorkeeper ruby-activerecord ruby-sqlite3 $(LEMONLDAP_DEPENDENCIES))
+	Tests/Interop/unpack lemonldap-ng liblemonldap-ng-common-perl liblemonldap-ng-handler-perl liblemonldap-ng-portal-perl
 
 ## demo: the gateway in front of a legacy server, with an app to click through; HEADLESS=1 runs it without a browser;
 ##   DEMO_OPTIONS="--device --agent" adds a device and an agent

@@ -2,7 +2,7 @@
 
 import shutil
 
-from harness import HERE, Example
+from harness import BUILD, HERE, Example
 
 
 class Doorkeeper(Example):
@@ -18,4 +18,34 @@ class Doorkeeper(Example):
         return [shutil.which("ruby") or "ruby", str(self.program)]
 
 
-DEBIAN_SERVERS = [Doorkeeper()]
+class LemonLDAP(Example):
+    """The portal of LemonLDAP::NG, whose packages are unpacked and not installed."""
+
+    denial = "consent_required"
+
+    def __init__(self, name, issuer, endpoints=None, clients=()):
+        super().__init__(
+            name,
+            "post",
+            "legacy secret/+&%",
+            is_openid=True,
+            issuer=issuer,
+            endpoints=endpoints,
+            authorize="/oauth2/authorize",
+            token="/oauth2/token",
+            kind="lemonldap-ng",
+            session="lemonldap",
+        )
+        self.clients, self.is_probed = clients, not clients
+        self.program = HERE / "servers" / "lemonldap_ng_server.pl"
+
+    def command(self):
+        return [shutil.which("perl") or "perl", str(self.program), str(BUILD / "lemonldap-ng")]
+
+
+DEBIAN_SERVERS = [
+    Doorkeeper(),
+    LemonLDAP("lemonldap-ng", "/"),
+    # MSAL accepts only an issuer with a path. In the document of the server, all addresses are then wrong.
+    LemonLDAP("lemonldap-ng-path", "/oauth", {"metadata": "/.well-known/openid-configuration"}, ["msal"]),
+]

@@ -31,6 +31,8 @@ class Server:
     denial = "access_denied"
     is_probed = True
     revocation = None
+    # The names of the clients that run with it; all if empty.
+    clients = ()
 
     def __init__(
         self, name, authentication, secret, authorize="/oauth/authorize", token="/oauth/token", kind=None, session="session"

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# A legacy authorization server with Doorkeeper 5.5 and Rails 6.1 of Debian 12: the engine below `/oauth`, confidential
-# clients with one web redirect URI and one secret, and its own SQLite database. The columns for PKCE, which a separate migration adds, are
-# missing, so PKCE parameters are ignored.
+# A legacy authorization server with Doorkeeper 5.5 and Rails 6.1 of Debian 12: the engine below `/oauth`, its own SQLite
+# database, and for each client id a confidential client with one web redirect URI and the same secret. The columns for PKCE,
+# which a separate migration adds, are missing, so PKCE parameters are ignored.
 #
 # Its behaviour: the authorization endpoint remembers its URL in the session and redirects to the login page, the consent
 # form posts its parameters as hidden fields to the authorization endpoint without a query, with a CSRF token, and a second
