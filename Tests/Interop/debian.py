@@ -11,7 +11,7 @@ class Doorkeeper(Example):
 
     def __init__(self):
         super().__init__("doorkeeper", "basic", "legacy-secret-of-the-server", session="_example_session")
-        self.own_clients, self.revocation = True, "/oauth/revoke"
+        self.own_clients, self.revocation, self.unknown_scope = True, "/oauth/revoke", "page"
         self.program = HERE / "servers" / "doorkeeper_server.rb"
 
     def command(self):

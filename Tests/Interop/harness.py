@@ -22,7 +22,8 @@ class Server:
     """A legacy server. Its kind is the name of its program and of its environment, and that of its preset or of its example
     in `policies/servers`; `session` is the name of its session cookie. `issuer`, `resource` and `revocation` are paths. With
     `own_clients`, each app has its own client at the server, with the same id. If the user refuses, the app gets the error
-    `denial`; it is `page` if the server shows a page in place of a redirect."""
+    `denial`; it is `page` if the server shows a page in place of a redirect. `unknown_scope` is the same for a server that
+    refuses an unknown scope."""
 
     scope = "profile"
     is_openid = own_clients = False
@@ -30,7 +31,7 @@ class Server:
     resource = "/api/me"
     denial = "access_denied"
     is_probed = True
-    revocation = None
+    revocation = unknown_scope = None
     # The names of the clients that run with it; all if empty.
     clients = ()
 
@@ -83,6 +84,7 @@ SERVERS = [
         "django-oauth-toolkit", "basic", "legacy-secret-of-the-server", "/o/authorize/", "/o/token/", session="sessionid"
     ),
 ]
+SERVERS[1].unknown_scope = SERVERS[2].unknown_scope = "invalid_scope"
 SERVERS[2].revocation = "/o/revoke_token/"
 # These have no preset. Their paths belong to the application or to its configuration.
 EXAMPLES = [
@@ -98,6 +100,8 @@ EXAMPLES = [
         token="/token",
     ),
 ]
+# A request without `openid`.
+EXAMPLES[1].unknown_scope = "invalid_request"
 GLEWLWYD = Example(
     "glewlwyd",
     "basic",
@@ -112,6 +116,7 @@ GLEWLWYD = Example(
 GLEWLWYD.is_probed = False
 # A request with `openid` needs a `nonce`, so apps that do not know OpenID Connect ask without it.
 GLEWLWYD.scope, GLEWLWYD.resource, GLEWLWYD.denial = "profile", "/api/oidc/userinfo", "page"
+GLEWLWYD.unknown_scope = "page"
 GLEWLWYD.revocation = "/api/oidc/revoke"
 EXAMPLES.append(GLEWLWYD)
 # The first server again, as an OpenID provider with a discovery document.

@@ -17,6 +17,7 @@ def parse():
     parser.add_argument("--redirect-uri")
     parser.add_argument("--scope", default="profile")
     parser.add_argument("--denial", default="access_denied")
+    parser.add_argument("--unknown-scope")
     parser.add_argument("--revocation")
     parser.add_argument("--flow", choices=["code", "device"], default="code")
     parser.add_argument("--browser", required=True)

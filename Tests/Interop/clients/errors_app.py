@@ -1,6 +1,6 @@
 """The errors of a server as an app gets them from the gateway: the app checks each answer, and that no token or code comes
-with it. --denial is the error of a server whose user refuses, or `page` if it shows a page. With --revocation, the app also
-revokes a refresh token."""
+with it. --denial is the error of a server whose user refuses, and --unknown-scope that of a server which refuses such a
+request; `page` if it shows a page. With --revocation, the app also revokes a refresh token."""
 
 import base64
 import hashlib
@@ -87,9 +87,17 @@ check("unregistered redirect URI", page.status_code == 400 and "Location" not in
 unproven = SignIn(code_challenge=None, code_challenge_method=None).browse()
 check("no code_challenge", unproven.get("error") == "invalid_request" and "code" not in unproven, unproven)
 
-denied = SignIn().browse("--refuse")
-expected = {} if options.denial == "page" else {"error": options.denial}
-check("refusal", {k: v for k, v in denied.items() if k in ("error", "code")} == expected, denied)
+
+
+def check_refusal(name, error, seen):
+    """The app gets the error of the server without a code, or nothing if the server shows a page."""
+    expected = {} if error == "page" else {"error": error}
+    check(name, {k: v for k, v in seen.items() if k in ("error", "code")} == expected, seen)
+
+
+check_refusal("refusal", options.denial, SignIn().browse("--refuse"))
+if options.unknown_scope:
+    check_refusal("unknown scope", options.unknown_scope, SignIn(scope="no-such-scope").browse())
 
 stolen = SignIn()
 refused("wrong verifier", stolen.redeem(stolen.code(), code_verifier=secrets.token_urlsafe(32)), "invalid_grant")
