@@ -111,12 +111,11 @@ extension Client {
     self.kind == .confidential && self.upstream.clientID == self.id && self.upstream.clientSecret == nil
   }
 
-  /// True if users of the client may hold refresh tokens from before the gateway that only `raw_refresh_until` lets the
-  /// gateway accept: the gateway seals the refresh tokens of the client, and the upstream knows the client by the same
-  /// id. Tokens of another id were never issued to this client.
-  public var mayHoldRawRefreshTokens: Bool {
-    self.mode == .enforce && self.grants.contains(.refreshToken) && self.upstream.clientID == self.id
-      && !keepsUpstreamRefreshTokens
+  /// True if the policy must set `raw_refresh_until` for the client: it is enforced, has the grant `refresh_token`, and
+  /// gets refresh tokens that the gateway seals. Users of such a client who hold refresh tokens from before the gateway
+  /// would have to sign in again.
+  public var needsRawRefreshDecision: Bool {
+    self.mode == .enforce && self.grants.contains(.refreshToken) && !keepsUpstreamRefreshTokens
   }
 
   /// True if the gateway refuses sign-ins of the client in embedded user agents (web views of an app). If false, the

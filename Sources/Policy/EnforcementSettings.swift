@@ -42,7 +42,7 @@ public struct EnforcementSettings: Sendable {
   public var refreshIdle: Seconds = 90 * 86_400
   /// The time until which the gateway accepts refresh tokens that the upstream issued before the gateway was installed;
   /// 0 if it never accepts them. `nil` (default) also accepts none, but only a client for which the operator has nothing
-  /// to decide may have it (``Client/mayHoldRawRefreshTokens``). The time does not apply to a confidential client that
+  /// to decide may have it (``Client/needsRawRefreshDecision``). The time does not apply to a confidential client that
   /// authenticates to the upstream with its own credentials: the gateway does not seal the refresh tokens of this
   /// client, and accepts those of the upstream at any time.
   public var rawRefreshUntil: UnixTime?
@@ -141,7 +141,7 @@ public struct EnforcementSettings: Sendable {
       was installed; they go upstream only with credentials that the client itself sends (RFC 6749, section 10.4). \
       `never`: it accepts none, and their users sign in again
       """,
-      default: "required for an enforced client that may have such tokens, else `never`"),
+      default: "required for an enforced client whose refresh tokens the gateway seals, else `never`"),
     .choice(
       "pushed_authorization", \.pushedAuthorization,
       """

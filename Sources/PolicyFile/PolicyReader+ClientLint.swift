@@ -90,21 +90,26 @@ extension PolicyReader {
     warn(
       .rawRefresh, field.node,
       "\(draft.title) is `\(upstream.rawValue)` upstream, so older refresh tokens do not belong to it and are refused; "
-        + "remove `raw_refresh_until`")
+        + "use `never`")
   }
 
   /// Reports an enforced client for which the operator has not decided on refresh tokens from before the gateway. Without
   /// the decision, enforcing the client could sign its users out unnoticed.
   func lintRawRefreshDecision(_ client: Client, _ draft: ClientDraft) {
     // A setting that cannot be read has been reported, and could change the result of this check.
-    guard client.mayHoldRawRefreshTokens, client.rawRefreshUntil == nil, !hasInvalidRefreshDefaults,
+    guard client.needsRawRefreshDecision, client.rawRefreshUntil == nil, !hasInvalidRefreshDefaults,
       !draft.fields.hasInvalid(["mode", "raw_refresh_until"]),
       draft.upstream.fields["client_id"] == nil || draft.upstream.id != nil
     else { return }
+    let remedy =
+      draft.hasDifferentUpstreamID
+      ? "set `raw_refresh_until: never`, because it is `\(client.upstream.clientID.rawValue)` upstream, which cannot use "
+        + "older tokens of `\(client.id.rawValue)`; to keep users of that id signed in, remove `client_id` below "
+        + "`upstream` and set a date"
+      : "set `raw_refresh_until` to a date such as `2027-03-31`, so that its users stay signed in, or to `never`"
     error(
       .rawRefreshUndecided, draft.node,
-      "\(draft.title) is enforced, and refresh tokens from before the gateway are not decided on; set "
-        + "`raw_refresh_until` to a date such as `2027-03-31`, so that its users stay signed in, or to `never`")
+      "\(draft.title) is enforced, and refresh tokens from before the gateway are not decided on; \(remedy)")
   }
 
   private func lintReuseNetworks(_ draft: ClientDraft) {

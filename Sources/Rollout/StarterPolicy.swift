@@ -102,10 +102,15 @@ public struct StarterPolicy: Sendable {
       "  # TODO: the paths that browsers need, for example those of the login page. `/` is every path.",
       "  pass: [/]",
       "",
-      "enforcement:",
-      "  mode: observe",
-      "  unknown_clients: observe",
-      "",
-    ].compactMap(\.self)
+    ].compactMap(\.self) + StarterPolicy.enforcement + [""]
   }
+
+  /// The block `enforcement` of a policy that observes, with the setting that `mode: enforce` requires.
+  public static let enforcement = [
+    "enforcement:",
+    "  mode: observe",
+    "  unknown_clients: observe",
+    "  # A client in `mode: enforce` also needs `raw_refresh_until`: a date, until which its users stay signed in with the",
+    "  # refresh tokens that they have now, or `never`.",
+  ]
 }

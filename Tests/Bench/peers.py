@@ -345,6 +345,7 @@ clients:
     redirect_uris: ["http://127.0.0.1/callback"]
     # Without the gateway's consent page, which is not measured.
     consent: upstream
+    raw_refresh_until: never
     upstream:
       client_id: legacy-web
       client_secret: {{ file: {secret} }}

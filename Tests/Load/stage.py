@@ -132,6 +132,7 @@ gateway:
 upstream:
 {self.servers}
   endpoints: {{ authorization: /authorize, token: /token, revocation: /revoke }}
+enforcement: {{ raw_refresh_until: never }}
 clients:
   - id: demo-app
     name: {self.title}
@@ -147,7 +148,7 @@ clients:
     upstream: {{ client_id: legacy-web, client_secret: {{ file: secret }} }}
 """ + "".join(
             f"  - id: other-{n}\n    type: public\n    application: native\n"
-            f"    redirect_uris: [com.example.other{n}:/cb]\n    raw_refresh_until: never\n"
+            f"    redirect_uris: [com.example.other{n}:/cb]\n"
             for n in range(self.clients)))
         fresh.replace(self.folder / "policy.yaml")
         return str(self.folder / "policy.yaml")

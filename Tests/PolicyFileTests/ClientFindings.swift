@@ -357,7 +357,7 @@ struct ClientFindings {
         until the end of 2027-03-31 (UTC); use `never` when the apps have used theirs once (RFC 6749, section 10.4) \
         [raw-refresh-tokens]
         policy.yaml:16:24: warning: client `com.example.mail` is `legacy` upstream, so older refresh tokens do not \
-        belong to it and are refused; remove `raw_refresh_until` (RFC 6749, section 10.4) [raw-refresh-tokens]
+        belong to it and are refused; use `never` (RFC 6749, section 10.4) [raw-refresh-tokens]
         """),
     FindingCase(
       .rawRefreshUndecided,
@@ -384,6 +384,11 @@ struct ClientFindings {
             type: public
             redirect_uris: [com.example.other:/callback]
             upstream: { client_id: legacy }
+          - id: other-decided
+            type: public
+            redirect_uris: [com.example.other2:/callback]
+            raw_refresh_until: never
+            upstream: { client_id: legacy2 }
           - id: no-refresh
             type: public
             redirect_uris: [com.example.none:/callback]
@@ -401,6 +406,10 @@ struct ClientFindings {
         or to `never` (RFC 6749, section 10.4) [raw-refresh-undecided]
         policy.yaml:26:11: warning: `mode: observe` refuses nothing; use `enforce` once the log shows that apps comply \
         [observe-mode]
+        policy.yaml:27:9: error: client `other` is enforced, and refresh tokens from before the gateway \
+        are not decided on; set `raw_refresh_until: never`, because it is `legacy` upstream, which cannot use older \
+        tokens of `other`; to keep users of that id signed in, remove `client_id` below `upstream` and set a date \
+        (RFC 6749, section 10.4) [raw-refresh-undecided]
         """),
     FindingCase(
       .invalidValue,

@@ -31,9 +31,7 @@ package struct UpstreamBlock: Sendable {
         - address: "127.0.0.1:8080"
 
     \(text)
-    enforcement:
-      mode: observe
-      unknown_clients: observe
+    \(StarterPolicy.enforcement.joined(separator: "\n"))
 
     clients: []
 
