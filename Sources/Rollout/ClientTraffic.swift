@@ -21,9 +21,18 @@ public struct ClientTraffic: Sendable {
   }
 
   private static let maximumRules = 100
+  /// The length of the texts that one client may have in its tallies, in bytes. Any client may have many long ones.
+  private static let maximumText = 16 * 1024
 
   /// The client id.
   public let id: String
+  /// The network of the first request; empty if it is not known.
+  let network: String
+  /// True if the server has accepted a token request with this id.
+  var isProven = false
+  /// True if a decision log has requests of the client. An access log does not name the client of a token request.
+  private(set) var isInDecisionLog = false
+  private var room = ClientTraffic.maximumText
   /// The number of requests.
   public private(set) var requests = 0
   /// The number of authorization requests.
@@ -55,8 +64,9 @@ public struct ClientTraffic: Sendable {
   /// The number of requests that a rule refused or would have refused.
   public private(set) var refusedRequests = 0
 
-  init(id: String, time: String) {
+  init(id: String, time: String, network: String) {
     self.id = id
+    self.network = network
     first = time
     last = time
   }
@@ -68,6 +78,7 @@ public struct ClientTraffic: Sendable {
     refusals: [String: Refusal]
   ) {
     self.id = id
+    network = ""
     self.requests = requests
     self.refusedRequests = refusedRequests
     self.notObservable = notObservable
@@ -78,22 +89,23 @@ public struct ClientTraffic: Sendable {
 
   mutating func add(_ seen: SeenRequest) {
     requests += 1
+    if seen.path == nil { isInDecisionLog = true }
     first = min(first, seen.time)
     last = max(last, seen.time)
     switch seen.endpoint {
     case .authorization:
       authorizationRequests += 1
-      pkce.add(seen.pkce)
-      redirectURIs.add(seen.redirectURI)
-      malformedRedirectURIs.add(seen.malformedRedirectURI)
-      responseTypes.add(seen.responseType)
+      pkce.add(seen.pkce, &room)
+      redirectURIs.add(seen.redirectURI, &room)
+      malformedRedirectURIs.add(seen.malformedRedirectURI, &room)
+      responseTypes.add(seen.responseType, &room)
     case .token:
       tokenRequests += 1
-      grants.add(seen.grant)
-      authentication.add(seen.authentication)
+      grants.add(seen.grant, &room)
+      authentication.add(seen.authentication, &room)
     case .other: break
     }
-    for scope in (seen.scope ?? "").split(separator: " ") { scopes.add(String(scope)) }
+    for scope in (seen.scope ?? "").split(separator: " ") { scopes.add(String(scope), &room) }
     if seen.isNotObservable { notObservable += 1 }
     if !seen.rules.isEmpty { refusedRequests += 1 }
     for rule in seen.rules where refusals[rule] != nil || refusals.count < ClientTraffic.maximumRules {

@@ -111,10 +111,12 @@ struct LearnedClient: Sendable {
     if isNative {
       add(traffic.authentication["basic"] + traffic.authentication["post"], "remove the secret from the app")
     }
-    if traffic.authorizationRequests > 0, traffic.tokenRequests == 0 {
+    if traffic.isInDecisionLog, traffic.authorizationRequests > 0, traffic.tokenRequests == 0 {
       advice.append("TODO: no token request with this id was seen in the log; is the id in use?")
+    } else if !traffic.isProven, traffic.tokenRequests > 0 {
+      advice.append("TODO: the server accepted no token request with this id; is the id in use?")
     }
-    add(traffic.redirectURIs.omitted, "more than 50 redirect URIs; only the first 50 are listed")
+    add(traffic.redirectURIs.omitted, "redirect URIs beyond the first 50, or beyond 16 KiB, are not listed")
     return advice
   }
 }

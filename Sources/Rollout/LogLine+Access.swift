@@ -26,20 +26,22 @@ extension LogLine {
       return .request(SeenRequest(time: time, endpoint: .token, path: path))
     }
     guard words[0] == "GET", target.count == 2, let parameters = FormParameters(parsing: target[1]),
-      let client = parameters[.clientID], parameters.contains(.responseType)
+      let client = SeenRequest.limited(parameters[.clientID]), parameters.contains(.responseType)
     else { return .other }
-    return .request(authorization(parameters, of: client, time, path))
+    var seen = authorization(parameters, of: client, time, path)
+    seen.peer = String(validating: line.prefix { $0 != UInt8(ascii: " ") }.prefix(64), as: UTF8.self) ?? ""
+    return .request(seen)
   }
 
   private static func authorization(
     _ parameters: FormParameters, of client: String, _ time: String, _ path: String
   ) -> SeenRequest {
     var seen = SeenRequest(time: time, client: client, endpoint: .authorization, path: path)
-    seen.responseType = parameters[.responseType]
-    seen.scope = parameters[.scope]
+    seen.responseType = SeenRequest.limited(parameters[.responseType])
+    seen.scope = parameters[.scope].flatMap { $0.utf8.count > 1_024 ? nil : $0 }
     if let text = parameters[.redirectURI] {
       if let uri = try? RedirectURI(parsing: text) {
-        seen.redirectURI = uri.address
+        seen.redirectURI = SeenRequest.limited(uri.address)
       } else {
         seen.redirectURI = "malformed"
         let shown = text.prefix { $0 != "?" && $0 != "#" }

@@ -6,9 +6,9 @@ extension LogLine {
 
   static func decision(_ line: [UInt8]) -> LogLine {
     guard let members = JSONValue.members(of: line), let event = members["event"]?.text,
-      let time = members["time"]?.text
+      let time = SeenRequest.limited(members["time"]?.text)
     else { return .unreadable }
-    guard event == "decision", let client = members["client"]?.text else { return .other }
+    guard event == "decision", let client = SeenRequest.limited(members["client"]?.text) else { return .other }
     let endpoint: SeenRequest.Endpoint =
       switch members["endpoint"]?.text {
       case "authorization", "pushed_authorization": .authorization
@@ -16,15 +16,17 @@ extension LogLine {
       default: .other
       }
     var seen = SeenRequest(time: time, client: client, endpoint: endpoint)
-    seen.redirectURI = members["redirect_uri"]?.text
-    seen.responseType = members["response_type"]?.text
-    seen.grant = members["grant"]?.text
-    seen.authentication = members["client_authentication"]?.text
-    seen.pkce = members["pkce"]?.text
+    seen.redirectURI = SeenRequest.limited(members["redirect_uri"]?.text)
+    seen.responseType = SeenRequest.limited(members["response_type"]?.text)
+    seen.grant = SeenRequest.limited(members["grant"]?.text)
+    seen.authentication = SeenRequest.limited(members["client_authentication"]?.text)
+    seen.pkce = SeenRequest.limited(members["pkce"]?.text)
     // A scope that was cut ends with a part of a token.
     seen.scope = members["scope"]?.text.flatMap { $0.hasSuffix("...") ? nil : $0 }
-    seen.request = members["request"]?.text
-    seen.mode = members["mode"]?.text
+    seen.request = SeenRequest.limited(members["request"]?.text)
+    seen.mode = SeenRequest.limited(members["mode"]?.text)
+    seen.peer = SeenRequest.limited(members["peer"]?.text) ?? ""
+    if case .integer(let status) = members["upstream_status"] { seen.upstreamStatus = Int(exactly: status) }
     let decision = members["decision"]?.text
     seen.isRejected = decision == "reject"
     seen.isNotObservable = decision == "not_observable"

@@ -1,7 +1,12 @@
 extension ReadinessReport {
+  /// The maximum number of ids in the text that the policy does not list. Anyone can send requests with any number of them.
+  private static let maximumUnlisted = 100
+
   /// The report as text: a table of the clients, and the rules of each client that is not ready.
   public var text: String {
-    let rows = clients.map { client in
+    let unlisted = clients.filter { $0.state == .notListed }.dropFirst(ReadinessReport.maximumUnlisted)
+    let hidden = Set(unlisted.map(\.client))
+    let rows = clients.filter { !hidden.contains($0.client) }.map { client in
       [
         ReadinessReport.printable(client.client, limit: 60), String(client.requests), String(client.refused),
         ReadinessReport.printable(client.first ?? "-", limit: 30),
@@ -10,6 +15,11 @@ extension ReadinessReport {
       ]
     }
     var text = ReadinessReport.table([["client", "requests", "refused", "first", "last", "state"]] + rows)
+    if !hidden.isEmpty {
+      text +=
+        "and \(hidden.count) further ids that the policy does not list, with "
+        + "\(unlisted.reduce(0) { $0 + $1.requests }) requests; `--json` has them all\n"
+    }
     for client in clients where client.state == .notReady {
       text += "\nclient \(ReadinessReport.printable(client.client, limit: 256))\n"
       for rule in client.rules {

@@ -2,7 +2,8 @@
 public struct ReadinessReport: Sendable, Encodable {
   /// The mode of a client in a policy.
   public struct ListedClient: Sendable {
-    let id: String
+    /// The client id.
+    public let id: String
     let isEnforced: Bool
 
     /// Creates the value. The parameters are described at the members of the same name.
@@ -88,7 +89,11 @@ public struct ReadinessReport: Sendable, Encodable {
         ClientReadiness(
           client: id, requests: 0, refused: 0, rules: [], isEnforced: listed?.modes[id] ?? false))
     }
-    self.clients = clients.sorted { ($0.order, $1.requests, $0.client) < ($1.order, $0.requests, $1.client) }
+    // Ids that the server has accepted are shown in front of those that anyone could have sent.
+    func rank(_ client: ClientReadiness) -> (Int, Int, Int, String) {
+      (client.order, traffic[client.client]?.isProven == true ? 0 : 1, -client.requests, client.client)
+    }
+    self.clients = clients.sorted { rank($0) < rank($1) }
     self.unreadableLines = unreadableLines
     self.omittedRequests = omittedRequests
     omittedClients = omitted

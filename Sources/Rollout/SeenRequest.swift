@@ -37,6 +37,10 @@ public struct SeenRequest: Sendable {
   public var rules: [String] = []
   /// True if the gateway refused the request.
   public var isRejected = false
+  /// The address of the client; empty if the log does not contain it.
+  public var peer = ""
+  /// The status with which the server answered, in the decision log.
+  public var upstreamStatus: Int?
   /// True for a redemption for which not all rules could be evaluated.
   public var isNotObservable = false
 
@@ -46,6 +50,18 @@ public struct SeenRequest: Sendable {
     self.client = client
     self.endpoint = endpoint
     self.path = path
+  }
+
+  /// True if the server has accepted the client in this request.
+  var provesClient: Bool { endpoint == .token && !isRejected && upstreamStatus == 200 }
+
+  /// The maximum length of a text, in bytes. An access log contains texts of up to the length of a request line.
+  private static let maximumTextLength = 1_024
+
+  /// Returns the text, or its beginning and `...` if it is too long.
+  static func limited(_ text: String?) -> String? {
+    guard let text, text.utf8.count > maximumTextLength else { return text }
+    return String(decoding: text.utf8.prefix(maximumTextLength), as: UTF8.self) + "..."
   }
 }
 

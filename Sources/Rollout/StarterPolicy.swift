@@ -15,7 +15,7 @@ public struct StarterPolicy: Sendable {
   /// The URL of the server, as text of the command line.
   let upstream: String?
   let traffic: Traffic
-  /// The listed clients, the most frequent first.
+  /// The listed clients: those that the server has accepted in front of all others, the most frequent first.
   let clients: [LearnedClient]
   private var clientProblems: [Int: String] = [:]
   private var redirectProblems: [Int: [Int: String]] = [:]
@@ -28,7 +28,7 @@ public struct StarterPolicy: Sendable {
     self.traffic = traffic
     self.upstream = upstream
     clients = traffic.clients.values
-      .sorted { ($1.requests, $0.id) < ($0.requests, $1.id) }
+      .sorted { ($0.isProven ? 0 : 1, $1.requests, $0.id) < ($1.isProven ? 0 : 1, $0.requests, $1.id) }
       .map(LearnedClient.init)
     lines = rendered()
   }

@@ -19,7 +19,22 @@ public struct Tally: Sendable {
 
   /// Counts a text once; does nothing for `nil`.
   public mutating func add(_ text: String?) {
+    var room = Int.max
+    add(text, &room)
+  }
+
+  /// Counts a text once; does nothing for `nil`.
+  ///
+  /// - Parameter room: The number of bytes that new texts may take.
+  mutating func add(_ text: String?, _ room: inout Int) {
     guard let text else { return }
-    if counts[text] != nil || counts.count < limit { counts[text, default: 0] += 1 } else { omitted += 1 }
+    if counts[text] == nil {
+      guard counts.count < limit, text.utf8.count <= room else {
+        omitted += 1
+        return
+      }
+      room -= text.utf8.count
+    }
+    counts[text, default: 0] += 1
   }
 }

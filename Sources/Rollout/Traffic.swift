@@ -1,10 +1,22 @@
 /// The requests of all clients in logs. The number of clients is bounded.
+///
+/// Anyone can send requests with any client id, so a log may contain any number of random ids. They must not hide the
+/// clients that the operator looks for:
+///
+/// - Clients of the policy always have a place, if the policy is known.
+/// - So have, up to ``maximumClients``, ids for which the server has answered a token request with 200. It refuses ids that
+///   it does not know.
+/// - All other ids share ``maximumClients`` places. If they are taken, the networks with the most ids lose those with the
+///   fewest requests (``removeLeastUsed()``, which the caller uses at the end of the log, too).
 public struct Traffic: Sendable {
-  /// The maximum number of different clients. Requests of further clients are counted together.
+  /// The maximum number of ids that the server knows, and that of all other ids. Requests of further ids are counted
+  /// together.
   public static let maximumClients = 10_000
 
   /// The clients, by id.
-  public private(set) var clients: [String: ClientTraffic] = [:]
+  public internal(set) var clients: [String: ClientTraffic] = [:]
+  /// The number of ids that no policy lists and the server has not accepted, and of those that it has accepted.
+  var (unprovenCount, provenCount) = (0, 0)
   /// The number of lines about a request of a client, about something else, and in no known format.
   public private(set) var requestLines = 0
   /// The number of lines about something else.
@@ -12,7 +24,7 @@ public struct Traffic: Sendable {
   /// The number of lines in no known format.
   public private(set) var unreadableLines = 0
   /// The number of requests of further clients, after the limit was reached.
-  public private(set) var omittedRequests = 0
+  public internal(set) var omittedRequests = 0
   /// The number of token requests in access logs, which do not name the client.
   public private(set) var anonymousTokenRequests = 0
   /// The paths of authorization and token requests in access logs.
@@ -23,12 +35,19 @@ public struct Traffic: Sendable {
   /// The number of requests before `since`.
   public private(set) var earlierRequests = 0
   private let since: String
+  /// The ids that the policy lists.
+  let listed: Set<String>
 
   /// Creates an empty summary.
   ///
-  /// - Parameter since: The beginning of the time, in the format of RFC 3339 in UTC, or only its date. Earlier requests
-  ///   are not added.
-  public init(since: String = "") { self.since = since }
+  /// - Parameters:
+  ///   - since: The beginning of the time, in the format of RFC 3339 in UTC, or only its date. Earlier requests are not
+  ///     added.
+  ///   - listed: The ids that the policy lists, if there is one.
+  public init(since: String = "", listed: Set<String> = []) {
+    self.since = since
+    self.listed = listed
+  }
 
   /// Adds a line of a log. An empty line is ignored.
   public mutating func add(_ line: [UInt8]) {
@@ -59,10 +78,6 @@ public struct Traffic: Sendable {
       anonymousTokenRequests += 1
       return
     }
-    guard clients[id] != nil || clients.count < Traffic.maximumClients else {
-      omittedRequests += 1
-      return
-    }
-    clients[id, default: ClientTraffic(id: id, time: seen.time)].add(seen)
+    add(seen, of: id)
   }
 }

@@ -49,7 +49,7 @@ struct ReadinessCommand: ParsableCommand {
         ReadinessReport.ListedClient(id: $0.id.rawValue, isEnforced: $0.mode == .enforce)
       }
     }
-    let traffic = try TrafficReader.read(logs, since: since ?? "")
+    let traffic = try TrafficReader.read(logs, since: since ?? "", listed: Set(listed?.map(\.id) ?? []))
     TrafficReader.reportGaps(in: traffic)
     let report = ReadinessReport(traffic, listed: listed)
     guard !report.clients.isEmpty else {

@@ -4,11 +4,12 @@ import Rollout
 /// Reads the logs of `learn` and `readiness`: files, compressed files and standard input.
 enum TrafficReader {
   /// Reads logs. Reports a log that cannot be read, and throws the exit code.
-  static func read(_ paths: [String], since: String = "") throws(ExitCode) -> Traffic {
-    var traffic = Traffic(since: since)
+  static func read(_ paths: [String], since: String = "", listed: Set<String> = []) throws(ExitCode) -> Traffic {
+    var traffic = Traffic(since: since, listed: listed)
     try LogLines.forEach(in: paths) { line in
       if line.count <= LogLine.maximumLength { traffic.add(line) } else { traffic.addUnreadableLine() }
     }
+    traffic.removeLeastUsed()
     return traffic
   }
 
@@ -21,8 +22,9 @@ enum TrafficReader {
     }
     if traffic.omittedRequests > 0 {
       Console.warn(
-        "\(traffic.omittedRequests) requests of further clients are left out, because the log has more than "
-          + "\(Traffic.maximumClients) client ids")
+        "\(traffic.omittedRequests) requests are left out, because the log has more than \(Traffic.maximumClients) client "
+          + "ids that the server never accepted; those with the fewest requests from the networks with the most ids are "
+          + "missing")
     }
   }
 }

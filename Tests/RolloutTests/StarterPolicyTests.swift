@@ -35,6 +35,26 @@ struct StarterPolicyTests {
     #expect(text.contains("- \"http://127.0.0.1/cb\"  # 2 requests\n"))
     #expect(text.contains("# TODO: the app sends no PKCE; `proofgate rules pkce-required` (1 requests).\n"))
     #expect(!text.contains("hidden"))
+    // An access log does not name the client of a token request.
+    #expect(!text.contains("is the id in use?"))
+  }
+
+  @Test("Ids without a token request that the server has accepted are marked, and follow the others")
+  func unusedIDs() throws {
+    func line(_ client: String, _ endpoint: String, _ status: Int) -> String {
+      #"{"event":"decision","time":"2026-11-24T10:00:00.000Z","endpoint":"\#(endpoint)","client":"\#(client)","#
+        + #""decision":"would_reject","upstream_status":\#(status)}"#
+    }
+    let text = StarterPolicy(
+      Self.traffic(
+        line("a", "authorization", 302), line("a", "authorization", 302), line("b", "token", 401),
+        line("b", "token", 401), line("c", "token", 200)),
+      upstream: nil
+    ).text
+    let places = try ["c", "a", "b"].map { try #require(text.firstRange(of: "- id: \"\($0)\"")).lowerBound }
+    #expect(places == places.sorted())
+    #expect(text.contains("no token request with this id was seen in the log; is the id in use?"))
+    #expect(text.contains("the server accepted no token request with this id; is the id in use?"))
   }
 
   @Test("Texts of a log cannot leave their quotes, in an entry or in a comment")
@@ -83,6 +103,7 @@ struct StarterPolicyTests {
     for number in 0..<(Traffic.maximumClients + 5) {
       traffic.add(Array(Self.access("/a?response_type=code&client_id=c\(number)").utf8))
     }
+    traffic.removeLeastUsed()
     #expect(traffic.clients.count == Traffic.maximumClients)
     #expect(traffic.omittedRequests == 5)
     for number in 0..<60 {
