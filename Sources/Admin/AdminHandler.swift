@@ -8,7 +8,7 @@ import Time
 
 /// Responds to requests on the admin listener. The handler forwards no request. To answer `/readyz`, it connects to the
 /// upstream, and completes a TLS handshake if the upstream uses TLS, but sends no HTTP request.
-final class AdminHandler: RequestHandler {
+final class AdminHandler: AnsweringHandler {
   private let status: ProcessStatus
   private let probe: UpstreamProbe
   private let poller: Poller
@@ -135,16 +135,6 @@ final class AdminHandler: RequestHandler {
       })
     return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
   }
-
-  /// Not called, like the next two functions: the proxy calls them only for responses to forwarded requests, and this
-  /// listener forwards none.
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
-  {
-    .withhold
-  }
-
-  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
-  func editPassing(_ response: inout Response) {}
 
   func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     switch failure {

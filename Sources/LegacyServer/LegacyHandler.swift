@@ -4,7 +4,7 @@ public import Proxy
 import Reactor
 
 /// Connects a legacy server with a worker of the proxy. The legacy server answers every request, and none is forwarded.
-public final class LegacyHandler: RequestHandler {
+public final class LegacyHandler: AnsweringHandler {
   /// The maximum length of a body, in bytes: more than any form of the server needs.
   private static let bodyLimit = 64 * 1024
 
@@ -24,18 +24,6 @@ public final class LegacyHandler: RequestHandler {
   public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
     .response(server.respond(to: request, now: SystemClock.unixTime()))
   }
-
-  /// Never called, because the handler forwards no request.
-  public func passingLocation(
-    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
-  ) -> LocationVerdict {
-    .keep
-  }
-
-  /// Never called, because the handler forwards no request.
-  public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
-  /// Never called, because the handler forwards no request.
-  public func editPassing(_ response: inout Response) {}
 
   /// Returns the error page for a request that the proxy refuses before it calls the handler.
   public func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {

@@ -85,6 +85,23 @@ extension RequestHandler {
   public func dropped(field name: String, client: ClientFacts) {}
 }
 
+/// A handler that answers each request itself. The proxy calls the functions of this extension only for responses to
+/// forwarded requests, so never.
+public protocol AnsweringHandler: RequestHandler {}
+
+extension AnsweringHandler {
+  /// Withholds the response.
+  public func passingLocation(
+    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
+  ) -> LocationVerdict { .withhold }
+
+  /// Returns an empty response with 502.
+  public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
+
+  /// Does nothing.
+  public func editPassing(_ response: inout Response) {}
+}
+
 /// The facts about a client that are not in the request.
 public struct ClientFacts {
   /// The client's address and transport, according to the connection or to a trusted proxy.

@@ -8,7 +8,7 @@ import Reactor
 
 /// The user interface of the demo's native app, and of the device and the agent. It consists of web pages, where a real
 /// app would have a window.
-final class DemoAppHandler: RequestHandler {
+final class DemoAppHandler: AnsweringHandler {
   /// The maximum number of sign-in attempts in progress. If there are more, the oldest is dropped, because the user has
   /// probably abandoned it.
   private static let attemptLimit = 16
@@ -89,16 +89,6 @@ final class DemoAppHandler: RequestHandler {
   func useToken(_ token: Secret) async throws(LoopbackClient.Failure) -> Response {
     try await client.send(resource, Request(getting: resource, with: token.reveal()))
   }
-
-  // The functions for forwarded requests are never called, because the handler forwards no request.
-
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
-  {
-    .withhold
-  }
-
-  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
-  func editPassing(_ response: inout Response) {}
 
   /// Returns the error page for a request that the server refuses before it calls the handler.
   func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {

@@ -12,7 +12,7 @@ import Telemetry
 ///
 /// The resource comes from the listener's configuration, and the token only from the `Authorization` field. Method and
 /// path are those of the original request with some proxies, and do not matter.
-final class CheckHandler: RequestHandler {
+final class CheckHandler: AnsweringHandler {
   private let gateway: Gateway
   /// The resource of the listener; `nil` if the current policy no longer has a resource with this listener.
   private let resource: Resource?
@@ -102,16 +102,6 @@ final class CheckHandler: RequestHandler {
     if status == 503 { response.headers.append("Retry-After", "1") }
     return response
   }
-
-  /// Not called, like the next two functions: the proxy calls them only for responses to forwarded requests, and this
-  /// listener forwards none.
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
-  {
-    .withhold
-  }
-
-  func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
-  func editPassing(_ response: inout Response) {}
 
   func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {
     switch failure {
