@@ -69,13 +69,7 @@ struct ClientFindings {
     FindingCase(
       .publicSecret,
       "A public client with a secret",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            secret: { env: LEGACY_SECRET }
-        """,
+      mail: ["secret: { env: LEGACY_SECRET }"],
       expected: """
         policy.yaml:16:13: error: client `com.example.mail` is public, so a secret proves nothing; remove \
         `secret` or use `type: confidential` (RFC 8252, section 8.5) [public-client-secret]
@@ -97,13 +91,7 @@ struct ClientFindings {
     FindingCase(
       .missingSecret,
       "Authentication without a secret",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { authentication: post }
-        """,
+      mail: ["upstream: { authentication: post }"],
       expected: """
         policy.yaml:16:33: error: `authentication: post` needs a secret; add `client_secret: { file: PATH }` \
         (RFC 6749, section 3.2.1) [missing-client-secret]
@@ -125,13 +113,7 @@ struct ClientFindings {
     FindingCase(
       .pkceNative,
       "Optional PKCE for a native app",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            pkce: optional
-        """,
+      mail: ["pkce: optional"],
       expected: """
         policy.yaml:16:11: error: client `com.example.mail` is a native app, for which PKCE cannot be \
         `optional`; use `required` (RFC 8252, section 8.1) [pkce-native]
@@ -170,13 +152,7 @@ struct ClientFindings {
     FindingCase(
       .grant,
       "Grants that an app must not have",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            grants: [authorization_code, password, implicit, client_credentials]
-        """,
+      mail: ["grants: [authorization_code, password, implicit, client_credentials]"],
       expected: """
         policy.yaml:16:34: error: client `com.example.mail` cannot have the password grant, which shows \
         passwords to apps; use `authorization_code` (RFC 9700, sections 2.1.2 and 2.4) [grant-not-allowed]
@@ -242,13 +218,7 @@ struct ClientFindings {
     FindingCase(
       .consentUpstream,
       "Consent left to the upstream",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            consent: upstream
-        """,
+      mail: ["consent: upstream"],
       expected: """
         policy.yaml:16:14: warning: the gateway does not ask for consent for client `com.example.mail` although any \
         app can use a private-use scheme; use `consent: gateway` (RFC 8252, section 8.6) [consent-upstream]
@@ -344,14 +314,7 @@ struct ClientFindings {
     FindingCase(
       .rawRefresh,
       "Older refresh tokens of a client that is another one upstream",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            raw_refresh_until: 2027-03-31
-            upstream: { client_id: legacy }
-        """,
+      mail: ["raw_refresh_until: 2027-03-31", "upstream: { client_id: legacy }"],
       expected: """
         policy.yaml:16:24: warning: `raw_refresh_until` accepts refresh tokens that are not bound to a client here, \
         until the end of 2027-03-31 (UTC); use `never` when the apps have used theirs once (RFC 6749, section 10.4) \
@@ -415,13 +378,7 @@ struct ClientFindings {
       .invalidValue,
       "A client whose date cannot be read is not asked for one",
       edits: [("\n  raw_refresh_until: never", "")],
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            raw_refresh_until: whenever
-        """,
+      mail: ["raw_refresh_until: whenever"],
       expected: """
         policy.yaml:15:24: error: `raw_refresh_until` cannot be `whenever`; use a date such as `2027-03-31`, or `never`
         """),
@@ -443,13 +400,7 @@ struct ClientFindings {
     FindingCase(
       .responseMode,
       "A form for a private-use scheme",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            response_modes: [query, form_post]
-        """,
+      mail: ["response_modes: [query, form_post]"],
       expected: """
         policy.yaml:16:21: warning: client `com.example.mail` has a private-use redirect URI, which no form \
         can be posted to; remove `form_post` (OAuth 2.0 Form Post Response Mode, section 2) [response-mode]

@@ -17,7 +17,7 @@ struct FileFindings {
         clients: { include: other.yaml }
         """,
       expected: """
-        policy.yaml:12:21: error: policy file `other.yaml` does not exist
+        policy.yaml:12:21: error: policy file `other.yaml` does not exist; check the path
         """),
     FindingCase(
       .invalidYAML,
@@ -101,7 +101,7 @@ struct FileFindings {
         # nothing
         """,
       expected: """
-        policy.yaml:1:1: error: the file is empty
+        policy.yaml:1:1: error: the file is empty; write its keys, or name another file
         """),
     FindingCase(
       .invalidYAML,
@@ -119,7 +119,7 @@ struct FileFindings {
       "A control character",
       text: "version: \u{7}\n",
       expected: """
-        policy.yaml:1:10: error: not valid YAML: control characters are not allowed
+        policy.yaml:1:10: error: not valid YAML: control characters are not allowed; remove this character
         """),
     FindingCase(
       .unknownKey,

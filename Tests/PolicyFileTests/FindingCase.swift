@@ -14,15 +14,16 @@ struct FindingCase: CustomTestStringConvertible {
   var hasErrors: Bool { !id.isAlwaysServed && expected.contains(": error: ") }
 
   /// - Parameters:
-  ///   - text: The whole policy; if nil, a valid policy with `edits` and `clients`.
+  ///   - text: The whole policy; if nil, a valid policy with `edits`, `clients` and the client of `mail`.
+  ///   - mail: Lines of the public client `com.example.mail`, in addition to its redirect URI; nil for no such client.
   ///   - expected: The findings, without the policy's folder in their paths.
   init(
     _ id: DiagnosticID, _ title: String, text: String? = nil, edits: [(String, String)] = [], clients: String = "",
-    files: [String: String] = [:], expected: String
+    mail: [String]? = nil, files: [String: String] = [:], expected: String
   ) {
     self.id = id
     testDescription = "\(id.rawValue): \(title)"
-    var whole = text ?? (Self.base + clients)
+    var whole = text ?? (Self.base + (mail.map(Self.mail) ?? "") + clients)
     for (old, new) in edits {
       if let place = whole.firstRange(of: old) { whole.replaceSubrange(place, with: new) }
     }
@@ -46,6 +47,12 @@ struct FindingCase: CustomTestStringConvertible {
       raw_refresh_until: never
 
     """
+
+  private static func mail(_ lines: [String]) -> String {
+    (["clients:", "  - id: com.example.mail"]
+      + (["type: public", "redirect_uris: [com.example.mail:/callback]"] + lines).map { "    " + $0 })
+      .joined(separator: "\n")
+  }
 
   struct Result {
     let policy: Policy?

@@ -597,13 +597,7 @@ struct GatewayFindings {
     FindingCase(
       .plainEnabled,
       "Plain for one client",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            pkce_methods: [S256, plain]
-        """,
+      mail: ["pkce_methods: [S256, plain]"],
       expected: """
         policy.yaml:16:19: warning: `plain` puts the verifier into the authorization request; remove it (RFC 7636, \
         section 7.2) [plain-enabled]
@@ -611,13 +605,7 @@ struct GatewayFindings {
     FindingCase(
       .lenientPKCE,
       "Lenient verifiers",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            pkce_syntax: lenient
-        """,
+      mail: ["pkce_syntax: lenient"],
       expected: """
         policy.yaml:16:18: warning: `pkce_syntax: lenient` accepts base64 padding in verifiers; use `strict` \
         (RFC 7636, section 4.1) [lenient-pkce-syntax]

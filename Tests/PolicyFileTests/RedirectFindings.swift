@@ -94,13 +94,7 @@ struct RedirectFindings {
     FindingCase(
       .schemeNotNative,
       "A private-use scheme for a web app",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            application: web
-        """,
+      mail: ["application: web"],
       expected: """
         policy.yaml:15:21: error: client `com.example.mail` has `com.example.mail:/callback`, which only a \
         native app can receive; use https or `application: native` (RFC 8252, section 7.1) \

@@ -318,13 +318,7 @@ struct ValueFindings {
     FindingCase(
       .conflict,
       "A secret from two places",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { client_secret: { file: keys, env: LEGACY_SECRET } }
-        """,
+      mail: ["upstream: { client_secret: { file: keys, env: LEGACY_SECRET } }"],
       expected: """
         policy.yaml:16:32: error: `client_secret` needs either `file` or `env`; give one of them
         """),
@@ -339,26 +333,14 @@ struct ValueFindings {
     FindingCase(
       .unreadableSecret,
       "A secret file that does not exist",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { client_secret: { file: missing } }
-        """,
+      mail: ["upstream: { client_secret: { file: missing } }"],
       expected: """
         policy.yaml:16:40: error: secret file `missing` does not exist; create it, or name another
         """),
     FindingCase(
       .unreadableSecret,
       "A secret file that is empty",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { client_secret: { file: empty } }
-        """,
+      mail: ["upstream: { client_secret: { file: empty } }"],
       files: ["empty": "\n"],
       expected: """
         policy.yaml:16:40: error: secret file `empty` is empty; put the secret into it
@@ -366,15 +348,9 @@ struct ValueFindings {
     FindingCase(
       .unreadableSecret,
       "A secret file that is a directory",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { client_secret: { file: . } }
-        """,
+      mail: ["upstream: { client_secret: { file: . } }"],
       expected: """
-        policy.yaml:16:40: error: secret file `.` is a directory
+        policy.yaml:16:40: error: secret file `.` is a directory; name a file in it
         """),
     FindingCase(
       .unreadableSecret,
@@ -397,13 +373,7 @@ struct ValueFindings {
     FindingCase(
       .inlineSecret,
       "A secret in the policy",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { client_secret: hunter2 }
-        """,
+      mail: ["upstream: { client_secret: hunter2 }"],
       expected: """
         policy.yaml:16:32: error: `client_secret` must not be in the policy itself; use `{ file: PATH }` or `{ env: \
         NAME }`
@@ -411,13 +381,7 @@ struct ValueFindings {
     FindingCase(
       .exposedSecretFile,
       "A secret file for everybody",
-      clients: """
-        clients:
-          - id: com.example.mail
-            type: public
-            redirect_uris: [com.example.mail:/callback]
-            upstream: { client_secret: { file: open } }
-        """,
+      mail: ["upstream: { client_secret: { file: open } }"],
       files: ["open": "secret\n"],
       expected: """
         policy.yaml:16:40: warning: every user of this machine can read `open`; use `chmod o-r` [world-readable-secret]
