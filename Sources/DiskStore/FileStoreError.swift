@@ -43,7 +43,7 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
 
   init(_ path: String, _ problem: DatabaseFile.Problem) {
     switch problem {
-    case .missing: self.init(path, Problem.system(message: "no such file"))
+    case .missing: self.init(path, Problem.system(message: "no such file; check the path"))
     case .inUse: self.init(path, Problem.inUse)
     case .notRegular: self.init(path, Problem.notRegular)
     case .full: self.init(path, Problem.full)
@@ -65,7 +65,7 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
     let reset = "`proofgate store reset \(path)` creates a new one with a new epoch"
     return switch problem {
     case .inUse: "the store \(path) is used by another process; each gateway needs a file of its own"
-    case .notRegular: "the store \(path) is not a regular file"
+    case .notRegular: "the store \(path) is not a regular file; name another file"
     case .empty: "the store \(path) is damaged: it is empty; restore it from a backup, or \(reset)"
     case .logWithoutFile:
       "the store \(path) is missing, but its log \(path)-wal exists; restore the file, or \(reset)"

@@ -49,7 +49,7 @@ public struct CaseFile: Sendable {
     do throws(YAMLError) {
       document = try YAMLDocument.parse(Array(text.utf8), file: path)
     } catch {
-      throw Failure(lines: [error.description])
+      throw Failure(lines: ["\(path):\(error.mark.line):\(error.mark.column): error: \(error.problem.text)"])
     }
     var reader = CaseReader(file: path)
     reader.read(document.root)

@@ -35,13 +35,18 @@ public struct LoggedRequests: Sendable {
   /// The number of lines that cannot be rebuilt, by the reason.
   private(set) var skipped: [String: Int] = [:]
 
+  /// True if no line is a decision: the file is empty, or it is no decision log.
+  public var hasNoDecision: Bool { kinds.isEmpty && skipped.keys.allSatisfy { $0 == LoggedRequests.noDecision } }
+
+  private static let noDecision = "lines that are no decision"
+
   /// Creates an empty collection.
   public init() {}
 
   /// Adds a line of a log. An empty line is ignored.
   public mutating func add(_ line: [UInt8]) {
     guard !line.isEmpty else { return }
-    guard let decision = LoggedDecision(parsing: line) else { return skip("lines that are no decision") }
+    guard let decision = LoggedDecision(parsing: line) else { return skip(LoggedRequests.noDecision) }
     guard let endpoint = Kind.Endpoint(rawValue: decision.endpoint) else {
       return skip("requests of other endpoints than authorization, pushed authorization and token")
     }

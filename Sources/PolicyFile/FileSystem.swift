@@ -22,6 +22,17 @@ enum FileSystem {
       case .other: "cannot be read"
       }
     }
+
+    /// The remedy, as an instruction to the operator.
+    var advice: String {
+      switch self {
+      case .missing: "check the path"
+      case .denied: "change its owner or mode, or run as another user"
+      case .directory: "name a file in it"
+      case .special, .tooLong: "name another file"
+      case .other: "check the file system that it is on"
+      }
+    }
   }
 
   /// Reads a file of at most `limit` bytes.

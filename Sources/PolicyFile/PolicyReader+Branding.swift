@@ -79,7 +79,7 @@ extension PolicyReader {
     do {
       content = try FileSystem.read(path, limit: Branding.Logo.maximumSize)
     } catch {
-      self.error(.unreadableFile, field.node, "logo \(quoted(path)) \(error.text)")
+      self.error(.unreadableFile, field.node, "logo \(quoted(path)) \(error.text); \(error.advice)")
       return nil
     }
     if content.starts(with: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]) {

@@ -130,7 +130,7 @@ extension PolicyReader {
         Diagnostic(
           id: .unreadableFile, severity: .error, file: name?.document.file ?? path, line: name?.mark.line ?? 1,
           column: name?.mark.column ?? 1,
-          message: "policy file \(quoted(path)) \(error.text)"))
+          message: "policy file \(quoted(path)) \(error.text); \(error.advice)"))
       return nil
     }
     hashes += sha256(bytes)

@@ -104,7 +104,7 @@ extension PolicyReader {
   private func secretText(_ path: String, _ field: Field) -> String? {
     guard let bytes = secretBytes(path, field) else { return nil }
     guard var text = String(validating: bytes, as: UTF8.self) else {
-      error(.unreadableSecret, field.node, "secret file \(quoted(path)) is not UTF-8 text")
+      error(.unreadableSecret, field.node, "secret file \(quoted(path)) is not UTF-8 text; name another")
       return nil
     }
     if text.hasSuffix("\r\n") || text.hasSuffix("\n") { text.removeLast() }
@@ -130,8 +130,8 @@ extension PolicyReader {
       }
       return bytes
     } catch {
-      let advice = error == .missing ? "; \(hint)" : ""
-      self.error(.unreadableSecret, field.node, "secret file \(quoted(path)) \(error.text)\(advice)")
+      let advice = error == .missing ? hint : error.advice
+      self.error(.unreadableSecret, field.node, "secret file \(quoted(path)) \(error.text); \(advice)")
       return nil
     }
   }

@@ -232,8 +232,8 @@ extension PolicyReader {
       // The limit is about four times the size of the certificates of all public authorities together.
       bytes = try FileSystem.read(path, limit: 1 << 20)
     } catch {
-      let advice = error == .missing ? "; create it, or name another" : ""
-      self.error(.unreadableSecret, field.node, "certificate file \(quoted(path)) \(error.text)\(advice)")
+      let advice = error == .missing ? "create it, or name another" : error.advice
+      self.error(.unreadableSecret, field.node, "certificate file \(quoted(path)) \(error.text); \(advice)")
       return nil
     }
     do {

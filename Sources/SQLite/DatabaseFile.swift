@@ -125,6 +125,7 @@ internal import Glibc
     switch errno {
     case ENOSPC, EDQUOT: .full
     case EROFS, EACCES, EPERM: .readOnly
+    case EISDIR: .notRegular
     default: .failed(message: unsafe String(cString: strerror(errno)))
     }
   }

@@ -69,7 +69,7 @@ extension YAMLError.Problem {
     case .secondDocument:
       "a second document starts here; keep one document per file"
     case .emptyDocument:
-      "the file is empty"
+      "the file is empty; write its keys, or name another file"
     case .keyIsNotText:
       "a key must be plain text"
     case .duplicateKey(let key, let first):

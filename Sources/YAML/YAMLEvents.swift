@@ -123,8 +123,9 @@ enum YAMLEvents {
       let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
       let column = String(decoding: before[lineStart...], as: UTF8.self).unicodeScalars.count
       let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
+      let advice = problem.contains("UTF-8") ? "save the file as UTF-8 text" : "remove this character"
       return YAMLError(
-        file: file, mark: YAMLMark(line: line + 1, column: column + 1), problem: .syntax(problem))
+        file: file, mark: YAMLMark(line: line + 1, column: column + 1), problem: .syntax("\(problem); \(advice)"))
     default:
       let problem = unsafe parser.problem.map { unsafe String(cString: $0) } ?? "unreadable"
       let context = unsafe parser.context.map { unsafe String(cString: $0) } ?? ""

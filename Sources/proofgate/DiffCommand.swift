@@ -56,6 +56,10 @@ struct DiffCommand: ParsableCommand {
     var requests = LoggedRequests()
     // A line that is too long is cut, and then no line of the log.
     try LogLines.forEach(in: log) { requests.add($0) }
+    guard !requests.hasNoDecision else {
+      Console.reportError("no decision is in \(log.joined(separator: ", ")); is it a decision log?")
+      throw .policyErrors
+    }
     return requests
   }
 }

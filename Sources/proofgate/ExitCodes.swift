@@ -31,7 +31,8 @@ struct ExitMeaning {
       [.policyErrors],
       """
       invalid input: a policy or a key file with errors, a damaged store, an unknown key id, a key that cannot be \
-      retired yet, a file that contains no request, a failed case of `test`, a change with `diff --exit-code`; a socket of a \
+      retired yet, a file that contains no request or has another \
+      format, a failed case of `test`, a change with `diff --exit-code`; a socket of a \
       socket unit that no listener uses; a log \
       without clients, a client that is not ready with `readiness --exit-code`; a server that is no OAuth server for \
       `probe`; a failed step of `demo --headless`; an unhealthy gateway

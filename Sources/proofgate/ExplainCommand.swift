@@ -116,12 +116,12 @@ struct ExplainCommand: ParsableCommand {
       text = try path == "-" ? InputFile.readStandardInput() : InputFile.read(path)
     } catch {
       Console.reportError("the request file \(path) \(error.text)")
-      throw .systemFailure
+      throw error.code
     }
     do throws(RequestTextError) {
       return try TriedRequest(parsing: text)
     } catch {
-      Console.reportError("\(path): \(error.description)")
+      Console.reportError("\(path == "-" ? "standard input" : path): \(error.description)")
       throw .policyErrors
     }
   }

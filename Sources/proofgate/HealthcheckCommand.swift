@@ -52,7 +52,9 @@ struct HealthcheckCommand: ParsableCommand {
       if answer.status == 200 { return .success }
       Console.reportError("the gateway on \(address) answered \(path) with \(answer.status)")
     } catch {
-      Console.reportError("the gateway on \(address) does not answer \(path): \(error)")
+      Console.reportError(
+        "the gateway on \(address) does not answer \(path): \(error); does it run, and is this its "
+          + "`gateway.admin`? `--admin` names another address")
     }
     return .failure
   }

@@ -1,10 +1,28 @@
+import ArgumentParser
 import FoundationEssentials
 
 /// Reads text: key files, files of the kernel under `/proc` and `/sys`, and standard input.
 enum InputFile {
-  /// The reason why a file cannot be read. The text is the end of a sentence that begins with the name of the file.
+  /// The reason why a file cannot be used.
   struct Problem: Error {
-    let text: String
+    /// The end of a sentence that begins with the name of the file.
+    let reason: String
+    /// The remedy, as an instruction to the operator.
+    let advice: String
+    /// `systemFailure` if the file cannot be read, `policyErrors` if it has another format.
+    var code = ExitCode.systemFailure
+
+    static let missing = Problem(reason: "does not exist", advice: "check the path")
+    static let directory = Problem(reason: "is a directory", advice: "name a file in it")
+    static let notPermitted = Problem(
+      reason: "may not be read by this user", advice: "change its owner or mode, or run as another user")
+    static let notText = Problem(reason: "is not UTF-8 text", advice: "name a text file", code: .policyErrors)
+    static let tooLong = Problem(
+      reason: "is longer than \(limit) bytes", advice: "name another file", code: .policyErrors)
+
+    /// The reason and the advice.
+    var text: String { "\(reason); \(advice)" }
+    var isMissing: Bool { reason == Problem.missing.reason }
   }
 
   /// The maximum length of a file, in bytes: much more than a key file needs.
@@ -17,8 +35,8 @@ enum InputFile {
     } catch {
       throw problem(error, path)
     }
-    guard data.count <= limit else { throw Problem(text: "is longer than \(limit) bytes") }
-    guard let text = String(validating: data, as: UTF8.self) else { throw Problem(text: "is not UTF-8 text") }
+    guard data.count <= limit else { throw .tooLong }
+    guard let text = String(validating: data, as: UTF8.self) else { throw .notText }
     return text
   }
 
@@ -41,12 +59,12 @@ enum InputFile {
   private static func problem(_ error: any Error, _ path: String) -> Problem {
     var isDirectory = false
     if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory {
-      return Problem(text: "is a directory")
+      return .directory
     }
-    switch (error as? CocoaError)?.code {
-    case CocoaError.fileReadNoSuchFile?, CocoaError.fileNoSuchFile?: return Problem(text: "does not exist")
-    case CocoaError.fileReadNoPermission?: return Problem(text: "may not be read by this user")
-    default: return Problem(text: "cannot be read")
+    return switch (error as? CocoaError)?.code {
+    case CocoaError.fileReadNoSuchFile?, CocoaError.fileNoSuchFile?: .missing
+    case CocoaError.fileReadNoPermission?: .notPermitted
+    default: Problem(reason: "cannot be read", advice: "check the file system that it is on")
     }
   }
 }

@@ -32,8 +32,10 @@ enum KeySource {
     do throws(InputFile.Problem) {
       text = try InputFile.read(path)
     } catch {
-      let hint = "`proofgate keys generate --file \(path)` creates one"
-      throw Failure(path, "the key file \(error.text); \(hint)", id: .unreadableSecret)
+      let advice = error.isMissing ? "`proofgate keys generate --file \(path)` creates one" : error.advice
+      throw Failure(
+        path, "the key file \(error.reason); \(advice)",
+        id: error.code == .policyErrors ? .invalidKeyFile : .unreadableSecret)
     }
     return try parse(text, from: path)
   }

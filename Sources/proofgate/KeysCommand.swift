@@ -40,7 +40,7 @@ struct KeysCommand: ParsableCommand {
         Console.reportError(
           fileExists
             ? "\(file) exists; use `keys rotate` to add a key to it, or choose another name"
-            : "\(file) cannot be written: \(error)")
+            : "\(file) cannot be written: \(error.withAdvice)")
         throw ExitCode.systemFailure
       }
       if let key = keys.ring?.sealingKeyID { Console.inform("\(file) created, key \(key) seals") }
@@ -133,7 +133,7 @@ struct KeyFileOption: ParsableArguments {
     do throws(IOError) {
       try SecretFile.replace(file, Array(keys.render().utf8))
     } catch {
-      Console.reportError("\(file) cannot be written: \(error)")
+      Console.reportError("\(file) cannot be written: \(error.withAdvice)")
       throw ExitCode.systemFailure
     }
   }

@@ -41,7 +41,8 @@ struct LearnCommand: ParsableCommand {
       do throws(IOError) {
         try SecretFile.create(output, Array(policy.text.utf8))
       } catch {
-        Console.reportError("\(output) cannot be created: \(error)")
+        let advice = error == .exists ? "\(error); name another file, or remove it first" : error.withAdvice
+        Console.reportError("\(output) cannot be created: \(advice)")
         throw ExitCode.systemFailure
       }
     } else {

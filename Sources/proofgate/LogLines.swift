@@ -33,7 +33,7 @@ enum LogLines {
         }
       } catch {
         Console.reportError("\(path == "-" ? "the log on standard input" : "the log \(path)") \(error.text)")
-        throw .systemFailure
+        throw error.code
       }
     }
   }
@@ -73,7 +73,7 @@ enum LogLines {
   private static func nextByte() -> UInt8? { UInt8(exactly: getchar_unlocked()) }
 
   private static let undecodable = InputFile.Problem(
-    text: "is not valid gzip data, or its content is too long; decompress it first")
+    reason: "is not valid gzip data, or its content is too long", advice: "decompress it first", code: .policyErrors)
 
   private static func decoded(_ data: [UInt8]) throws(InputFile.Problem) -> [UInt8] {
     do throws(CompressionError) {

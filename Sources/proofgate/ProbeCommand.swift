@@ -145,7 +145,7 @@ struct ProbeCommand: ParsableCommand {
       return String(text.prefix { $0 != "\n" && $0 != "\r" && $0 != "\r\n" })
     } catch {
       Console.reportError("\(name) \(error.text)")
-      throw .systemFailure
+      throw error.code
     }
   }
 
@@ -154,10 +154,12 @@ struct ProbeCommand: ParsableCommand {
     do throws(InputFile.Problem) {
       let text = try InputFile.read(ca)
       if let chain = try? CertificateChain(pem: Array(text.utf8)) { return chain }
-      throw InputFile.Problem(text: "has no certificate in PEM format")
+      throw InputFile.Problem(
+        reason: "has no certificate in PEM format", advice: "name one with `-----BEGIN CERTIFICATE-----`",
+        code: .policyErrors)
     } catch {
       Console.reportError("the file of `--ca` \(error.text)")
-      throw .systemFailure
+      throw error.code
     }
   }
 }

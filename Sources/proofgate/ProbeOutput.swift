@@ -35,7 +35,7 @@ struct ProbeOutput {
       }
     } catch {
       let advice = error == .exists ? "; `--force` replaces it" : ""
-      Console.reportError("\(path) cannot be written: \(error)\(advice)")
+      Console.reportError("\(path) cannot be written: \(error.withAdvice)\(advice)")
       throw .systemFailure
     }
     Console.inform("\(path) is a first policy that observes; next: proofgate check \(path)")

@@ -49,6 +49,21 @@ struct Proofgate: ParsableCommand {
       let value = message.dropFirst(begin.count).dropLast()
       return "\(begin.dropLast().lowercased())`\(value)`"
     }
+    // "The value 'x' is invalid for '--port <port>': a port is ..."
+    if message.hasPrefix("The value '"), let middle = message.firstRange(of: "' is invalid for '") {
+      let value = message[..<middle.lowerBound].dropFirst("The value '".count)
+      let rest = message[middle.upperBound...]
+      guard let end = rest.firstRange(of: "'") else { return message }
+      let advice = rest[end.upperBound...].drop { $0 == ":" || $0 == " " }
+      return "`\(rest[..<end.lowerBound])` cannot be `\(value)`" + (advice.isEmpty ? "" : "; \(advice)")
+    }
+    // "The option '--watch' does not take any value, but 'yes' was specified."
+    if message.hasPrefix("The option '"), let middle = message.firstRange(of: "' does not take any value, but '"),
+      let end = message.firstRange(of: "' was specified")
+    {
+      let option = message[..<middle.lowerBound].dropFirst("The option '".count)
+      return "`\(option)` takes no value; remove `=\(message[middle.upperBound..<end.lowerBound])`"
+    }
     return message
   }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import DiskStore
+import FoundationEssentials
 
 /// `proofgate store`: checks or replaces the file of `gateway.store`.
 struct StoreCommand: ParsableCommand {
@@ -46,8 +47,10 @@ struct StoreCommand: ParsableCommand {
 
     func run() throws {
       do throws(FileStoreError) {
+        let isNew = !FileManager.default.fileExists(atPath: path)
         let old = try FileStore.reset(path)
         Console.inform("the store \(path) is empty and begins an epoch")
+        if isNew { Console.warn("there was no file \(path) before; is the path that of `gateway.store`?") }
         if let old { Console.inform("the old file is kept as \(old), because it is not recognised as a store") }
       } catch {
         throw error.report()

@@ -49,7 +49,7 @@ struct TestCommand: ParsableCommand {
       text = try InputFile.read(path)
     } catch {
       Console.reportError("the file of cases \(path) \(error.text)")
-      throw .systemFailure
+      throw error.code
     }
     do throws(CaseFile.Failure) {
       return try CaseFile(parsing: text, path: path)

@@ -33,6 +33,9 @@ struct ArgumentTests {
       (["demo", "--port", "70000"], "a port is a number from 0 to 65535"),
       (["check", "-q", "x"], "`proofgate check` has no option `-q`"), (["--versio"], "did you mean `--version`?"),
       (["keys", "list", "x"], "unexpected argument `x`"),
+      (["demo", "--port", "x"], "`--port <port>` cannot be `x`; a port is a number from 0 to 65535"),
+      (["probe", "http://127.0.0.1:1", "--timeout", "soon"], "`--timeout <time>` cannot be `soon`"),
+      (["serve", "p.yaml", "--watch=yes"], "`--watch` takes no value; remove `=yes`"),
     ])
   func wrongArguments(_ arguments: [String], _ said: String) throws {
     let child = try Child(arguments)

@@ -122,7 +122,7 @@ struct ExplainLogTests {
     #expect(try Program.run("explain", policy, "--id", "absent", "--log", old, "--log", new).code == 1)
     let damaged = folder.path("damaged.gz")
     try Data([0x1f, 0x8b, 8, 0]).write(to: URL(fileURLWithPath: damaged))
-    #expect(try Program.run("explain", policy, "--id", "x", "--log", new, "--log", damaged).code == 2)
+    #expect(try Program.run("explain", policy, "--id", "x", "--log", new, "--log", damaged).code == 1)
   }
 
   @Test("`--log` takes one file, so that the policy may follow it")
@@ -152,7 +152,7 @@ struct ExplainLogTests {
       #expect(try Program.run(arguments, bytes: input).code == 1)
     }
     let damaged = try Program.run(arguments, bytes: Array(member.dropLast(9)))
-    #expect(damaged.code == 2 && damaged.errors.contains("the log on standard input is not valid gzip data"))
+    #expect(damaged.code == 1 && damaged.errors.contains("the log on standard input is not valid gzip data"))
     let learned = try Program.run(["learn", "-"], bytes: member)
     #expect(learned.errors.contains("clients: "), "\(learned.errors)")
   }

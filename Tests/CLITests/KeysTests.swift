@@ -52,7 +52,10 @@ struct KeysTests {
   func noFolder() throws {
     let outcome = try Program.run("keys", "generate", "--file", "/no/such/folder/keys")
     #expect(outcome.code == 2)
-    #expect(outcome.errors == "proofgate: error: /no/such/folder/keys cannot be written: No such file or directory\n")
+    #expect(
+      outcome.errors
+        == "proofgate: error: /no/such/folder/keys cannot be written: No such file or directory; create its directory "
+        + "first\n")
   }
 
   @Test("A rotation adds a key that opens, then makes it seal, and then the old key can be retired")

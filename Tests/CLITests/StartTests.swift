@@ -20,7 +20,9 @@ struct StartTests {
     let outcome = try Program.run("serve", "--policy", "/no/such/policy.yaml")
     #expect(outcome.code == 2)
     #expect(
-      outcome.errorLines == ["/no/such/policy.yaml:1:1: error: policy file `/no/such/policy.yaml` does not exist"])
+      outcome.errorLines == [
+        "/no/such/policy.yaml:1:1: error: policy file `/no/such/policy.yaml` does not exist; check the path"
+      ])
   }
 
   @Test("A port in use gives one line with the port and ends with 2")

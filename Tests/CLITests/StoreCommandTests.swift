@@ -75,7 +75,7 @@ struct StoreCommandTests {
     let path = folder.path("state.db")
     let outcome = try Program.run("store", "check", path)
     #expect(outcome.code == 2)
-    #expect(outcome.errors == "proofgate: error: the store \(path) cannot be opened: no such file\n")
+    #expect(outcome.errors == "proofgate: error: the store \(path) cannot be opened: no such file; check the path\n")
     _ = try Self.policy(folder, store: "missing/state.db")
     let start = try Program.run("serve", "--policy", folder.path("policy.yaml"))
     #expect(start.code == 2)

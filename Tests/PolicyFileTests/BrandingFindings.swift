@@ -37,7 +37,7 @@ struct BrandingFindings {
     FindingCase(
       .unreadableFile, "A logo that does not exist", edits: branding("logo: logo.svg"),
       expected: """
-        policy.yaml:6:21: error: logo `logo.svg` does not exist
+        policy.yaml:6:21: error: logo `logo.svg` does not exist; check the path
         """),
     FindingCase(
       .invalidValue, "A logo of another type", edits: branding("logo: logo.svg"), files: ["logo.svg": "GIF89a"],
@@ -54,7 +54,7 @@ struct BrandingFindings {
       .unreadableFile, "A logo that is too large", edits: branding("logo: logo.svg"),
       files: ["logo.svg": "<svg></svg>" + String(repeating: " ", count: Branding.Logo.maximumSize)],
       expected: """
-        policy.yaml:6:21: error: logo `logo.svg` is longer than 32768 bytes
+        policy.yaml:6:21: error: logo `logo.svg` is longer than 32768 bytes; name another file
         """),
     FindingCase(
       .invalidValue, "A language without texts", edits: branding("default_language: fr"),

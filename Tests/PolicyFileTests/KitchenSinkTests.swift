@@ -66,7 +66,7 @@ struct KitchenSinkTests {
     policy.yaml:16:25: error: `pkce_methods` cannot be `SHA256`; did you mean `S256`?
     policy.yaml:17:18: error: `code_lifetime` cannot be `1h`; codes live at most 10 minutes, use `10m` or \
     less (RFC 6749, section 4.1.2) [code-lifetime]
-    policy.yaml:19:14: error: policy file `nowhere.yaml` does not exist
+    policy.yaml:19:14: error: policy file `nowhere.yaml` does not exist; check the path
     policy.yaml:20:9: error: client `a` has no `type`; say whether it is `public` or `confidential`, it \
     cannot be guessed (RFC 8252, section 8.4) [client-type]
     policy.yaml:21:21: error: client `a` cannot use scheme `myapp`: the scheme has no period (RFC 8252, \

@@ -90,7 +90,9 @@ struct YAMLTests {
   func notUTF8() {
     let bytes = Array("a: b\nc: ".utf8) + [0xff]
     #expect(
-      throws: YAMLError(file: "f", mark: YAMLMark(line: 2, column: 4), problem: .syntax("invalid leading UTF-8 octet"))
+      throws: YAMLError(
+        file: "f", mark: YAMLMark(line: 2, column: 4),
+        problem: .syntax("invalid leading UTF-8 octet; save the file as UTF-8 text"))
     ) {
       try YAMLDocument.parse(bytes, file: "f")
     }

@@ -25,7 +25,7 @@ package enum ProbeFailure: Error, Equatable, Sendable, CustomStringConvertible {
   /// The reason, and what to do if it is known.
   package var description: String {
     switch self {
-    case .lookUp(let reason): reason
+    case .lookUp(let reason): "\(reason); is the name right?"
     case .connection(let reason): "no connection: \(reason); does the server run, and is the port right?"
     case .tls(.untrusted(let reason)):
       "the certificate is not trusted: \(reason); name the authority of the server with `--ca`"
