@@ -1,13 +1,15 @@
 """Glewlwyd 2.7 of Debian with its plugin `oidc`, with PKCE off: an OpenID provider with its own database in SQLite, and a
-confidential client for each client id, with one web redirect URI. It is configured through its own API, as an administrator
-does.
+confidential client for `legacy-web` and for each client id, with one web redirect URI. It is configured through its own API,
+as an administrator does.
 
 Its behaviour: the login page is a program in JavaScript, which sends JSON to the API and then opens the authorization URL
 again; if the user refuses, the page asks again. It refuses any `code_challenge`, and `openid` without `nonce`. A wrong code
 is an `invalid_code` with status 403, and an unknown client an empty page with 403. ID tokens have the `c_hash` of its own
 code. The client authenticates with HTTP Basic. A refresh returns no new refresh token.
 
-Usage: glewlwyd_server.py REDIRECT_URI ISSUER SIGNING_KEY CLIENT_ID...
+Without an issuer, its public address is its own.
+
+Usage: glewlwyd_server.py REDIRECT_URI [ISSUER SIGNING_KEY CLIENT_ID...]
 The first line of the output is the port.
 """
 
@@ -26,7 +28,16 @@ import time
 import urllib.request
 from urllib.parse import urlsplit
 
-REDIRECT_URI, ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[1:]
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+PORT = free_port()
+REDIRECT_URI = sys.argv[1]
+ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[2:] or (f"http://127.0.0.1:{PORT}/api/oidc", None)
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent / ".build" / "interop" / "glewlwyd"
 ORIGIN = urlsplit(ISSUER)
 SECRET = "legacy-secret-of-the-server"
@@ -58,13 +69,7 @@ PLUGIN = {
 }
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start(folder, port):
+def start(folder):
     database = folder / "glewlwyd.db"
     script = gzip.decompress((ROOT / "usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz").read_bytes()).decode()
     with sqlite3.connect(database) as connection:
@@ -76,7 +81,7 @@ def start(folder, port):
     shutil.copy(ROOT / "usr/share/glewlwyd/templates/config.json", web)
     modules = ROOT / "usr/lib/glewlwyd"
     settings = {
-        "PORT": port,
+        "PORT": PORT,
         "BIND_ADDRESS": "127.0.0.1",
         "EXTERNAL_URL": f"{ORIGIN.scheme}://{ORIGIN.netloc}",
         "LOGIN_URL": "login.html",
@@ -93,7 +98,7 @@ def start(folder, port):
         "LOG_LEVEL": "WARNING",
         "LOG_FILE": folder / "glewlwyd.log",
         "COOKIE_DOMAIN": ORIGIN.hostname,
-        "COOKIE_SECURE": 1,
+        "COOKIE_SECURE": int(ORIGIN.scheme == "https"),
         "SESSION_KEY": "GLEWLWYD2_SESSION_ID",
         "SESSION_EXPIRATION": 2419200,
         "ADMIN_SCOPE": "g_admin",
@@ -114,8 +119,8 @@ def start(folder, port):
 class Administrator:
     """Calls the API with the session of the user that the script of the database creates."""
 
-    def __init__(self, port):
-        self.base, self.cookie = f"http://127.0.0.1:{port}/api", ""
+    def __init__(self):
+        self.base, self.cookie = f"http://127.0.0.1:{PORT}/api", ""
         answer = self.post("/auth/", {"username": "admin", "password": "password"})
         self.cookie = answer.headers["Set-Cookie"].split(";")[0]
 
@@ -125,13 +130,23 @@ class Administrator:
         return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
 
 
-def configure(port):
-    administrator = Administrator(port)
+def keys(folder):
+    """Returns the private and the public key for ID tokens, in PEM."""
+    private = pathlib.Path(SIGNING_KEY or folder / "signing.key")
+    new = ["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", private]
+    if not SIGNING_KEY:
+        subprocess.run(new, check=True, stderr=subprocess.DEVNULL, timeout=20)
+    public = subprocess.run(["openssl", "pkey", "-in", private, "-pubout"], check=True, capture_output=True, timeout=20)
+    return private.read_text(), public.stdout.decode()
+
+
+def configure(folder):
+    administrator = Administrator()
     for name in SCOPES[1:]:
         administrator.post("/scope/", {"name": name, "display_name": name, "password_required": True})
     user = {"username": "ada", "password": "correct horse", "name": "Ada", "scope": ["g_profile"] + SCOPES}
     administrator.post("/user/", user)
-    for client_id in CLIENT_IDS:
+    for client_id in ["legacy-web", *CLIENT_IDS]:
         client = {
             "client_id": client_id,
             "name": client_id,
@@ -142,20 +157,17 @@ def configure(port):
             "token_endpoint_auth_method": ["client_secret_basic"],
         }
         administrator.post("/client/", client)
-    private = pathlib.Path(SIGNING_KEY).read_text()
-    public = subprocess.run(
-        ["openssl", "pkey", "-in", SIGNING_KEY, "-pubout"], check=True, capture_output=True, text=True, timeout=10
-    ).stdout
+    private, public = keys(folder)
     parameters = {**PLUGIN, "key": private, "cert": public, "allowed-scope": SCOPES}
     plugin = {"module": "oidc", "name": "oidc", "display_name": "OpenID Connect", "parameters": parameters}
     administrator.post("/mod/plugin/", plugin)
 
 
-def listens(port, process):
+def listens(process):
     end = time.monotonic() + START
     while time.monotonic() < end and process.poll() is None:
         try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            socket.create_connection(("127.0.0.1", PORT), timeout=1).close()
             return True
         except OSError:
             time.sleep(0.05)
@@ -168,14 +180,14 @@ if __name__ == "__main__":
     # Removes the folder of the database.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="glewlwyd-") as name:
-        port = free_port()
-        server = start(pathlib.Path(name), port)
+        folder = pathlib.Path(name)
+        server = start(folder)
         try:
-            if not listens(port, server):
-                log = pathlib.Path(name) / "glewlwyd.log"
+            if not listens(server):
+                log = folder / "glewlwyd.log"
                 sys.exit(f"glewlwyd does not listen\n{log.read_text() if log.exists() else ''}")
-            configure(port)
-            print(port, flush=True)
+            configure(folder)
+            print(PORT, flush=True)
             server.wait()
         finally:
             server.terminate()

@@ -1,12 +1,12 @@
 """A legacy OpenID provider with pyop 3.0.1 and Flask 1.1, with the paths of the library's example: the code flow with
-refresh tokens, a discovery document, a JWKS and the userinfo endpoint, and a confidential client for each client id, with
-one web redirect URI. pyop does not know PKCE.
+refresh tokens, a discovery document, a JWKS and the userinfo endpoint, and a confidential client for `legacy-web` and for
+each client id, with one web redirect URI. pyop does not know PKCE.
 
 Its behaviour: a request without `openid` is refused, errors of the authorization request are redirects even to a redirect
 URI that is not registered, a wrong refresh token has status 400, and the client authenticates with HTTP Basic. A refresh
 returns no new refresh token.
 
-Usage: pyop_server.py REDIRECT_URI ISSUER SIGNING_KEY CLIENT_ID...
+Usage: pyop_server.py REDIRECT_URI [ISSUER SIGNING_KEY CLIENT_ID...]
 The first line of the output is the port.
 """
 
@@ -14,6 +14,7 @@ import os
 import sys
 from urllib.parse import urlencode, urlsplit
 
+from Cryptodome.PublicKey import RSA
 from flask import Flask, jsonify, make_response, redirect, render_template_string, request, session
 from jwkest.jwk import rsa_load, RSAKey
 from oic.oic.message import AuthorizationErrorResponse
@@ -26,7 +27,8 @@ from pyop.userinfo import Userinfo
 from werkzeug.serving import make_server
 
 USERS = {"ada": "correct horse"}
-REDIRECT_URI, ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[1:]
+REDIRECT_URI = sys.argv[1]
+ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[2:] or ("https://127.0.0.1/oauth", None)
 SECRET = "legacy-secret-of-the-server"
 
 LOGIN = """<!doctype html><title>Log in</title><h1>Log in</h1>
@@ -51,7 +53,7 @@ def new_provider():
         "subject_type": "public",
     }
     return Provider(
-        RSAKey(key=rsa_load(SIGNING_KEY), alg="RS256", kid="interop", use="sig"),
+        RSAKey(key=rsa_load(SIGNING_KEY) if SIGNING_KEY else RSA.generate(2048), alg="RS256", kid="interop", use="sig"),
         {
             "issuer": ISSUER,
             "authorization_endpoint": base + "/authentication",
@@ -67,7 +69,7 @@ def new_provider():
             "id_token_signing_alg_values_supported": ["RS256"],
         },
         AuthorizationState(HashBasedSubjectIdentifierFactory("interop"), refresh_token_lifetime=86400),
-        {client_id: client for client_id in CLIENT_IDS},
+        {client_id: client for client_id in ["legacy-web", *CLIENT_IDS]},
         Userinfo({name: {"sub": name, "name": name.title()} for name in USERS}),
     )
 
