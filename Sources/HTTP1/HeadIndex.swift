@@ -60,6 +60,19 @@ public final class HeadIndex {
     presentKinds = 0
   }
 
+  /// Removes the fields with one of these names in folded form (`foldedInName`): lower-case letters, digits and hyphens.
+  /// So `X_A` is removed together with `X-A`, because some servers confuse the two.
+  public func remove(_ names: [String], _ bytes: Span<UInt8>) {
+    let total = count
+    clear()
+    for index in 0..<total
+    where !names.contains(where: { HeadIndex.equalAfterFolding(bytes, records[index].name, $0) }) {
+      records[count] = records[index]
+      presentKinds |= 1 << UInt64(records[index].known.rawValue)
+      count &+= 1
+    }
+  }
+
   /// True if a field of this kind occurs.
   public func has(_ known: KnownField) -> Bool { presentKinds >> UInt64(known.rawValue) & 1 == 1 }
 

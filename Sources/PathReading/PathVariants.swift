@@ -155,7 +155,8 @@ enum PathVariants {
     return Array(segments.map(change).joined(separator: [UInt8(ascii: "/")]))
   }
 
-  private static func withoutParameters(_ text: [UInt8]) -> [UInt8] {
+  /// Removes the parameters of each segment (RFC 3986, section 3.3), such as `;jsessionid=1`.
+  static func withoutParameters(_ text: [UInt8]) -> [UInt8] {
     mappingSegments(text) { $0.prefix { $0 != UInt8(ascii: ";") } }
   }
 

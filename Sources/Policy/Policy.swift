@@ -22,6 +22,8 @@ public final class Policy: Sendable {
   public let registration: RegistrationSettings?
   /// The settings for clients whose id is the URL of a metadata document; `nil` if there are none.
   public let clientDocuments: ClientDocumentSettings?
+  /// The limits and header fields of passing requests by path.
+  public let routes: [RouteSettings]
   /// The gateway's callback: its redirect URI at the legacy server.
   public let callback: String
   /// A short hash of the files of the policy, which metrics and logs show as its version.
@@ -63,7 +65,7 @@ public final class Policy: Sendable {
   public init(
     gateway: GatewaySettings, upstream: UpstreamSettings, enforcement: PolicyEnforcement, clients: [ClientID: Client],
     resources: [ResourceSettings] = [], registration: RegistrationSettings? = nil,
-    clientDocuments: ClientDocumentSettings? = nil, version: String
+    clientDocuments: ClientDocumentSettings? = nil, routes: [RouteSettings] = [], version: String
   ) {
     self.gateway = gateway
     self.upstream = upstream
@@ -72,6 +74,7 @@ public final class Policy: Sendable {
     self.resources = ResourceTable(resources)
     self.registration = registration
     self.clientDocuments = clientDocuments
+    self.routes = routes
     let unlisted = [registration?.upstream, clientDocuments?.upstream].compactMap(\.self)
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
@@ -96,7 +99,8 @@ public final class Policy: Sendable {
   public convenience init(
     gateway: GatewaySettings, upstream: UpstreamSettings, unknownClients: UnknownClients, mode: EnforcementMode,
     unlistedOAuth: UnlistedOAuth = .reject, clients: [ClientID: Client], resources: [ResourceSettings] = [],
-    registration: RegistrationSettings? = nil, clientDocuments: ClientDocumentSettings? = nil, version: String
+    registration: RegistrationSettings? = nil, clientDocuments: ClientDocumentSettings? = nil,
+    routes: [RouteSettings] = [], version: String
   ) {
     var enforcement = PolicyEnforcement()
     enforcement.unknownClients = unknownClients
@@ -104,7 +108,7 @@ public final class Policy: Sendable {
     enforcement.unlistedOAuth = unlistedOAuth
     self.init(
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients, resources: resources,
-      registration: registration, clientDocuments: clientDocuments, version: version)
+      registration: registration, clientDocuments: clientDocuments, routes: routes, version: version)
   }
 }
 

@@ -36,6 +36,12 @@ public indirect enum SettingForm: Sendable {
   case list(SettingForm, allowsSingleValue: Bool = false, minimumCount: Int = 0)
   /// A YAML mapping. Its keys are the settings of the `SettingTable` with this name.
   case section(String)
+  /// A YAML mapping whose keys the operator chooses. Each value has the form.
+  ///
+  /// - Parameters:
+  ///   - keys: The description of the keys in the manual.
+  ///   - pattern: A regular expression for the keys, for the JSON Schema.
+  case mapping(keys: String, pattern: String, of: SettingForm)
   /// This word, or a value of the other form.
   case word(String, or: SettingForm)
   /// A value of any of these forms.

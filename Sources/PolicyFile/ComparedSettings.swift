@@ -177,6 +177,17 @@ enum ComparedSettings {
 
   static let resourceUpstream: Of<ResourceUpstream> = ["scopes": { .text($0.scope?.text) }]
 
+  static let route: Of<RouteSettings> = [
+    "prefix": { .text($0.prefix) },
+    "request_buffer": { .text($0.requestBuffer.map { $0 == 0 ? "off" : "\($0)" }) },
+  ]
+
+  /// Values are digests, because a field for the server may contain a secret.
+  static let headerChanges: Of<HeaderChanges> = [
+    "set": { changes in .digest(sha256(changes.set.flatMap { Array("\($0.name): \($0.value)\n".utf8) })) },
+    "remove": { .list($0.removed) },
+  ]
+
   static let resourceServer: Of<ResourceServer> = [
     "id": { .text($0.id) },
     "secret": { .secret($0.secret) },

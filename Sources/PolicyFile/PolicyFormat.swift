@@ -49,6 +49,7 @@ enum PolicyFormat {
     Table(StoreDraft.table), Table(FileDraft.table), Table(SecretDraft.table),
     Table(UpstreamSettings.table), Table(EndpointPaths.table), Table(ScopeLists.table), Table(PolicyEnforcement.table),
     Table(ResourceSettings.table), Table(ResourceUpstream.table), Table(ResourceServerDraft.table),
+    Table(RouteSettings.table), Table(HeaderChanges.table),
     Table(RegistrationSettings.table), Table(ClientDocumentSettings.table), Table(UnlistedRedirects.table),
     Table(ClientDenyList.table),
     Table(IncludeDraft.table),

@@ -130,7 +130,7 @@ extension PolicyReader {
   }
 
   /// Returns the problem of a path with its solution; `nil` if there is no problem.
-  private static func pathProblem(_ path: String) -> String? {
+  static func pathProblem(_ path: String) -> String? {
     if path.contains("://") { return "use the path alone, the server is in `url`" }
     if !path.hasPrefix("/") { return "a path begins with `/`" }
     if path.contains("?") || path.contains("#") { return "use the path alone, without query or fragment" }

@@ -11,7 +11,7 @@ extension PolicyReader {
 
   /// The fields that the gateway writes itself, or never forwards because they may name a different path, method or
   /// host than the gateway has checked. `keep_headers` must not contain their names.
-  private static let neverKept = [
+  static let neverKept = [
     "connection", "content-length", "expect", "forwarded", "host", "http2-settings", "keep-alive", "path-info", "proxy",
     "proxy-connection", "script-name", "te", "trailer", "transfer-encoding", "unencoded-url", "upgrade",
     "x-envoy-original-method", "x-envoy-original-path", "x-forwarded", "x-forwarded-for", "x-forwarded-host",

@@ -14,6 +14,7 @@ struct PolicyRoot: SectionDraft {
   var clientDocuments: Field?
   var clients: Field?
   var resources: Field?
+  var routes: Field?
 
   static let table = SettingTable<PolicyRoot>(
     "policy",
@@ -41,6 +42,8 @@ struct PolicyRoot: SectionDraft {
         "resources", .list(.section("resource")),
         "The protected resources for which apps may request tokens (RFC 8707); without them, `resource` is ignored",
         default: "none"),
+      .customReader(
+        "routes", .list(.section("route")), "Limits and header fields of requests that pass, by path", default: "none"),
     ]
   ) { PolicyRoot() }
 
@@ -51,7 +54,7 @@ struct PolicyRoot: SectionDraft {
       "version": { $2.version = $1 }, "gateway": { $2.gateway = $1 }, "upstream": { $2.upstream = $1 },
       "enforcement": { $2.enforcement = $1 }, "registration": { $2.registration = $1 },
       "client_documents": { $2.clientDocuments = $1 }, "clients": { $2.clients = $1 },
-      "resources": { $2.resources = $1 },
+      "resources": { $2.resources = $1 }, "routes": { $2.routes = $1 },
     ])
 }
 
@@ -68,11 +71,14 @@ extension PolicyReader {
     lintEphemeralKey()
     lintUncheckedRequests()
     lintDevicePaths()
+    checkRoutePrefixes()
     if !diagnostics.hasErrors { lintRevocation() }
     guard !diagnostics.hasErrors, let gateway, let upstream else { return nil }
     return Policy(
       gateway: gateway, upstream: upstream, enforcement: enforcement, clients: clients.takeClients(),
-      resources: resources, registration: registration, clientDocuments: clientDocuments, version: version)
+      resources: resources, registration: registration, clientDocuments: clientDocuments,
+      routes: routes.map(\.settings),
+      version: version)
   }
 
   /// Reports settings by which requests bypass the rules, if the policy has a client in enforce mode.
@@ -110,6 +116,7 @@ extension PolicyReader {
     if let field = root.clients { readClients(field) }
     if let field = root.resources { readResources(field) }
     checkResourceNames()
+    if let field = root.routes { readRoutes(field) }
   }
 
   /// Reads and parses one file, or reports the problem.

@@ -22,7 +22,7 @@ extension PolicyReader {
     case .paths: .texts(paths(field))
     case .word(let word, let form): field.node.text == word ? .word : value(field, form, or: word)
     // Settings of these forms are not plain.
-    case .list, .section, .any, .constant: nil
+    case .list, .section, .mapping, .any, .constant: nil
     }
   }
 

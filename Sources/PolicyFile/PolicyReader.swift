@@ -65,6 +65,8 @@ final class PolicyReader {
   /// The location of `consent_remembered` in `enforcement:`; `nil` if it is not set, or 0.
   var rememberedLocation: SourceLocation?
   var resources: [ResourceSettings] = []
+  /// The routes, with the locations of their prefixes.
+  var routes: [(settings: RouteSettings, location: SourceLocation)] = []
   /// The names of resources that `registration:` and `client_documents:` contain.
   var resourceNames: [(name: String, node: YAMLNode)] = []
   /// The scope tokens that unlisted clients may request, with their locations.

@@ -20,6 +20,7 @@ public struct SettingChanges {
     compareRegistration(old.registration, new.registration)
     compareDocuments(old.clientDocuments, new.clientDocuments)
     compareResources(old.resources, new.resources)
+    compareRoutes(old.routes, new.routes)
     compareClients(old.clients, new.clients, maximumClients)
   }
 
@@ -83,6 +84,21 @@ public struct SettingChanges {
       compare(ComparedSettings.resourceServer, server, before.introspection, after.introspection)
       guard let first = before.introspection, let second = after.introspection else { continue }
       compareUpstreamClient(server + ".upstream", first.upstream, second.upstream)
+    }
+  }
+
+  private mutating func compareRoutes(_ old: [RouteSettings], _ new: [RouteSettings]) {
+    addDifference("routes", .list(old.map(\.prefix)), .list(new.map(\.prefix)))
+    for route in new {
+      guard let earlier = old.first(where: { $0.prefix == route.prefix }) else { continue }
+      let path = "routes[\(route.prefix)]"
+      compare(RouteSettings.table, path, earlier, route, ComparedSettings.route)
+      compare(
+        HeaderChanges.table, path + ".request_headers", earlier.requestHeaders, route.requestHeaders,
+        ComparedSettings.headerChanges)
+      compare(
+        HeaderChanges.table, path + ".response_headers", earlier.responseHeaders, route.responseHeaders,
+        ComparedSettings.headerChanges)
     }
   }
 

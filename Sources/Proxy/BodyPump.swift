@@ -20,6 +20,8 @@ struct BodyPump {
   private let isDirect: Bool
   /// The number of bytes at the front of the source that can be sent unchanged.
   private(set) var directCount = 0
+  /// The number of bytes of data that were copied into the sink, without framing.
+  private(set) var copiedCount = 0
   /// True if the end of the outgoing body is in the sink or was sent.
   private var hasEnded = false
 
@@ -112,6 +114,7 @@ struct BodyPump {
       try decoder.decode(bytes.extracting(0..<limit))
     }
     if !piece.data.isEmpty {
+      copiedCount &+= piece.data.count
       if output == .chunked {
         sink.append(hexadecimal: piece.data.count)
         sink.append("\r\n")

@@ -83,6 +83,9 @@ public struct ProxyConfiguration: Sendable {
   /// The limits of HTTP/2 connections; `nil` if only HTTP/1.1 is enabled.
   public var http2: HTTP2Limits?
 
+  /// The settings of passing requests by path; `nil` if all paths have the same.
+  public var routes: PassingRoutes?
+
   /// The default configuration.
   public init() {}
 }
@@ -110,10 +113,13 @@ public final class CompiledProxyConfiguration: Sendable {
   let exchangeTimeouts: ExchangeDeadlines.Settings
   /// The name in `Via` in lower case, because host names are case-insensitive.
   let lowercasePseudonym: String
+  /// The routes; `nil` without any.
+  let routes: CompiledRoutes?
 
   /// Prepares the lines and globs that each request uses.
   public init(_ configuration: ProxyConfiguration) {
     self.configuration = configuration
+    routes = configuration.routes.map { CompiledRoutes($0, configuration) }
     exchangeTimeouts = ExchangeDeadlines.Settings(
       progress: ProgressMeter.Limits(
         timeout: configuration.bodyTimeout, rate: configuration.limits.minimumRate,

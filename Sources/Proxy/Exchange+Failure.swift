@@ -16,6 +16,7 @@ extension Exchange {
     case .state(.upstreamReset): await end(head, upstream: .reset)
     case .upstream(let error): await end(head, upstream: error)
     case .request(let error): await end(head, with: .request(error), limit: nil)
+    case .bodyTooLarge(let limit): await end(head, with: .bodyTooLarge(limit: limit), limit: .body)
     case .tooManyRequests: await end(head, with: .overloaded(.requestsPerAddress), limit: .requestsPerAddress)
     case .withheld(let response): await answer(withheld: response, head)
     }

@@ -47,6 +47,7 @@ extension Exchange {
     } catch {
       throw .request(error)
     }
+    if let route { try route.checkBody(upload.copiedCount) }
   }
 
   private func sendToUpstream(_ upstream: UpstreamConnection) -> Transfer {

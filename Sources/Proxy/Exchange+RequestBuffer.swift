@@ -16,11 +16,12 @@ extension Exchange {
   /// Without a request buffer, waits only for a chunked body with a method whose content servers may ignore, until the
   /// first data, unless the client waits for 100 (Continue).
   func bufferRequest(_ head: RequestHead) async throws(Failure) -> BodyFraming {
-    let limit = worker.settings.configuration.limits.requestBuffer
+    let limit = route?.requestBuffer ?? worker.settings.configuration.limits.requestBuffer
     var body = ArrivedBody(head.body)
     var sendsContinue = head.expectsContinue && limit > 0
     while true {
       try read(&body)
+      if let route { try route.checkBody(body.count) }
       if body.isComplete {
         guard head.body == .chunked else { return head.body }
         return body.count > 0 ? .length(body.count) : .none

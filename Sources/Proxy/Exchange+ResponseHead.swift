@@ -24,6 +24,7 @@ extension Exchange {
     if let entry = clientConnection.accessEntry { entry.upstreamFirstByte = duration }
     let input = upstream.input
     if state.isUploading { dropUnsentRequest() }
+    if let route { input.withSpan { responseFields.remove(route.responseFields.names, $0) } }
     if parsed.status == 101 { return beginTunnel(parsed, input, head) }
     var cookies: [[UInt8]] = []
     if pool.targets.count > 1 {
@@ -46,6 +47,8 @@ extension Exchange {
       if edited.headers.all("Link").contains(where: withholds) {
         throw .withheld(worker.response(from: parsed, input))
       }
+      // The handler's own changes come last.
+      for field in route?.responseFields.set ?? [] { edited.headers.set(field.name, field.value) }
       worker.handler.editPassing(&edited)
       for cookie in cookies { edited.headers.append("Set-Cookie", FieldText.decode(cookie)) }
       if worker.settings.configuration.addsRequestIDs {
@@ -68,6 +71,8 @@ extension Exchange {
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
     var added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings, requestID: requestIDLine)
     for cookie in cookies { added += cookie.count + "Set-Cookie: \r\n".utf8.count }
+    let lines = route?.responseFields.lines ?? []
+    for line in lines { added += line.count }
     // 256 bytes are enough for the `Date`, framing and `Connection` fields.
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
@@ -84,7 +89,8 @@ extension Exchange {
       input.withSpan { bytes in
         ResponseRewriter.write(
           parsed, bytes, fields, framingField, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-          date: date, strictTransport: strictTransport, requestID: requestID, cookies: cookies, settings, to: sink)
+          date: date, strictTransport: strictTransport, requestID: requestID, cookies: cookies, lines: lines, settings,
+          to: sink)
       }
     }
     if let stream = clientConnection.stream {
@@ -213,6 +219,7 @@ extension Exchange {
         }
       }
     }
+    for line in route?.responseFields.lines ?? [] { toClient.append(line) }
     toClient.append("\r\n")
     sent = -toClient.count
     input.consume(parsed.length)

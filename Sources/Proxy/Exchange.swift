@@ -25,6 +25,8 @@ final class Exchange {
     case upstream(UpstreamFailure)
     /// The client's address holds too many upstream connections while few are free.
     case tooManyRequests
+    /// The client's body has more bytes than its route permits.
+    case bodyTooLarge(limit: Int)
     /// The response has a location or link that must not reach the browser.
     case withheld(Response)
   }
@@ -46,7 +48,7 @@ final class Exchange {
 
   /// The state of the current exchange. The first value is a placeholder: each exchange begins with a state of its own.
   var state = ExchangeState(relayedRequestAllowsReuse: true)
-  private var deadlines: ExchangeDeadlines
+  var deadlines: ExchangeDeadlines
   var upload = BodyPump(.none, as: .plain)
   var download = BodyPump(.none, as: .plain)
   var reader = ResponseHeadReader()
@@ -56,6 +58,8 @@ final class Exchange {
   private(set) var requestHasHandlerCookie = false
   /// The `X-Request-ID` line for the upstream and for the client; empty unless the configuration adds such lines.
   private(set) var requestIDLine: [UInt8] = []
+  /// The route of a passing request; `nil` if its path has none.
+  var route: CompiledRoute?
   /// The id of the address that sent the response; `nil` if the upstream has one address.
   var answeringAddress: UInt16?
   /// The upstream address that suits the request.
@@ -105,6 +109,7 @@ final class Exchange {
     deadlines = ExchangeDeadlines(
       requestTimeout: worker.settings.configuration.limits.requestTimeout, now: poller.now)
     requestHasHandlerCookie = false
+    if route != nil { route = nil }
     if !requestIDLine.isEmpty { requestIDLine = [] }
     status = 0
     uploaded = 0
@@ -114,7 +119,9 @@ final class Exchange {
   /// Forwards the request whose head is at the front of the connection's input.
   func forward(_ head: RequestHead, began: UInt64) async {
     begin(ExchangeState(.body(asksForClose: !head.method.serversReadContent)), began)
+    var refusal = worker.settings.routes == nil ? nil : findRoute(head)
     let asksForSwitch = rewrite(head)
+    if route != nil, !appendRouteFields() { refusal = .noRoom }
     // Before the first look-up, the number of addresses is not known.
     preference = pool.targets.count == 1 ? .none : preferredAddress()
     var body = head.body
@@ -125,6 +132,7 @@ final class Exchange {
       fromClient.consume(head.length)
     }
     do throws(Failure) {
+      if let refusal { throw refusal.failure }
       if body != .none {
         body = try await bufferRequest(head)
         // The upstream cannot leave an empty body unread, so it is not asked to close the connection.
@@ -351,7 +359,7 @@ final class Exchange {
 
   private var isClientGone: Bool { !clientConnection.socket.readiness.isDisjoint(with: endOfClient) }
 
-  private var timeouts: ExchangeDeadlines.Settings { worker.settings.exchangeTimeouts }
+  private var timeouts: ExchangeDeadlines.Settings { route?.timeouts ?? worker.settings.exchangeTimeouts }
 
   /// Returns the number of bytes that the client has sent, or acknowledged once the request is sent. Bytes that the
   /// kernel still holds for the client do not count.

@@ -60,7 +60,7 @@ extension ProxyFailure {
       case .request(let error): error.description
       case .timeout: "the client was too slow"
       case .overloaded: "a limit was reached"
-      case .bodyTooLarge: "the body of a request to an OAuth endpoint is too long"
+      case .bodyTooLarge(let limit): "the body is longer than \(limit) bytes"
       case .loop: "the request has already passed through this gateway, as its `Via` shows"
       case .upstream(let failure): failure.reason
       }

@@ -193,7 +193,8 @@ public enum ProxyFailure: Error, Equatable, Sendable {
   case timeout
   /// The gateway, or this client, has reached a limit on concurrent work.
   case overloaded(LimitKind)
-  case bodyTooLarge
+  /// The body has more than `limit` bytes.
+  case bodyTooLarge(limit: Int)
   /// The request has already passed this gateway.
   case loop
   case upstream(UpstreamFailure)

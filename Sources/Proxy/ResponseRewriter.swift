@@ -92,10 +92,11 @@ enum ResponseRewriter {
   ///     upstream's is kept.
   ///   - requestID: the `X-Request-ID` line that replaces the upstream's; empty to keep the upstream's.
   ///   - cookies: values of `Set-Cookie` fields to add.
+  ///   - lines: further fields to add, in HTTP/1.1 form.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
     minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
-    requestID: [UInt8] = [], cookies: [[UInt8]] = [], _ settings: CompiledProxyConfiguration,
+    requestID: [UInt8] = [], cookies: [[UInt8]] = [], lines: [[UInt8]] = [], _ settings: CompiledProxyConfiguration,
     to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
@@ -120,6 +121,7 @@ enum ResponseRewriter {
     if let location = replacements.contentLocation { sink.appendField("Content-Location", FieldText.encode(location)) }
     if let refresh = replacements.refresh { sink.appendField("Refresh", FieldText.encode(refresh)) }
     for cookie in cookies { sink.appendField("Set-Cookie", cookie) }
+    for line in lines { sink.appendLine(line) }
     sink.appendLine(date)
     sink.appendLine(strictTransport)
     if !requestID.isEmpty { sink.appendLine(requestID) }

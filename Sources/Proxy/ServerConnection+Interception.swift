@@ -57,7 +57,7 @@ extension ServerConnection {
 
   /// Reads and decodes the whole body.
   private func readBody(_ head: RequestHead, limit: Int) async throws(UnreadBody) -> [UInt8] {
-    if case .length(let count) = head.body, count > limit { throw UnreadBody(.bodyTooLarge) }
+    if case .length(let count) = head.body, count > limit { throw UnreadBody(.bodyTooLarge(limit: limit)) }
     var decoder = BodyDecoder(head.body)
     var body: [UInt8] = []
     if head.expectsContinue, input.isEmpty { sendContinue() }
@@ -70,7 +70,7 @@ extension ServerConnection {
         } catch {
           throw UnreadBody(.request(error))
         }
-        guard body.count + piece.data.count <= limit else { throw UnreadBody(.bodyTooLarge) }
+        guard body.count + piece.data.count <= limit else { throw UnreadBody(.bodyTooLarge(limit: limit)) }
         guard charge(piece.data.count) else { throw UnreadBody(.overloaded(.bufferMemory)) }
         body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
         input.consume(piece.consumed)

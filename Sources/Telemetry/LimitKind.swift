@@ -7,7 +7,7 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case headerFields = "header_fields"
   /// The length of a request target, in bytes.
   case targetLength = "target_length"
-  /// The size of the body of an intercepted request, in bytes.
+  /// The size of the body of a request, in bytes: of an intercepted one, or of one whose route has a limit.
   case body
   /// The time in which a client must send a header section.
   case headerTimeout = "header_timeout"

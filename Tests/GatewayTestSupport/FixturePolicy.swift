@@ -33,6 +33,8 @@ public struct FixturePolicy: Sendable {
   public var registration: RegistrationSettings?
   /// Clients with metadata documents; `nil` if there are none.
   public var clientDocuments: ClientDocumentSettings?
+  /// The routes.
+  public var routes: [RouteSettings] = []
 
   /// The secret that the gateway holds for the shared upstream client.
   public static let nativeSecret = "upstream-secret-of-native"
@@ -90,7 +92,7 @@ public struct FixturePolicy: Sendable {
       gateway: gateway, upstream: upstream, unknownClients: unknownClients, mode: mode,
       unlistedOAuth: unlistedOAuth,
       clients: clients.mapValues { Client($0) }, resources: resources, registration: registration,
-      clientDocuments: clientDocuments, version: "fixture")
+      clientDocuments: clientDocuments, routes: routes, version: "fixture")
   }
 
   /// Copies the settings of a policy, so that they can be changed.
@@ -102,6 +104,7 @@ public struct FixturePolicy: Sendable {
     mode = policy.mode
     registration = policy.registration
     clientDocuments = policy.clientDocuments
+    routes = policy.routes
     clients = policy.clients.mapValues(\.settings)
     resources = policy.resources.all.map(\.settings)
   }

@@ -8,7 +8,7 @@ struct FindingCoverageTests {
     let cases =
       FileFindings.cases + ValueFindings.cases + GatewayFindings.cases + TLSFindings.cases + ClientFindings.cases
       + BrandingFindings.cases
-      + RedirectFindings.cases + ResourceFindings.cases
+      + RedirectFindings.cases + ResourceFindings.cases + RouteFindings.cases
     // The commands read the key file and ask the server; their tests cover these findings.
     let others: Set<DiagnosticID> = [.invalidKeyFile, .issuerMismatch, .upstreamMetadata]
     #expect(Set(cases.map(\.id)) == Set(DiagnosticID.allCases).subtracting(others))

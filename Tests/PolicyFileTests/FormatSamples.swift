@@ -31,6 +31,7 @@ enum FormatSamples {
     "client": [
       "id: a", "type: confidential", "application: browser", "redirect_uris: ['https://a.example.com/cb']",
     ],
+    "route": ["prefix: /files"],
     "client_upstream": ["client_secret: { env: LEGACY_SECRET }"],
   ]
 
@@ -49,7 +50,7 @@ enum FormatSamples {
       + samples(UpstreamSettings.table) { $0.upstream } + samples(EndpointPaths.table) { $0.upstream.endpoints }
       + samples(PolicyEnforcement.table) { $0.enforcement }
       + samples(ClientSettings.table) { $0.clients.values.first?.settings }
-      + samples(RegistrationSettings.table) { $0.registration }
+      + samples(RouteSettings.table) { $0.routes.first } + samples(RegistrationSettings.table) { $0.registration }
       + samples(UnlistedRedirects.table) { $0.registration?.redirects }
       + samples(ClientDenyList.table) { $0.registration?.denied }
       + samples(UpstreamClient.table) { $0.clients.values.first?.upstream }
@@ -95,7 +96,7 @@ enum FormatSamples {
     case .text: [.text("Some text")]
     case .paths: [.texts(["/one", "/two"])]
     case .word(_, let form): [.word] + values(form)
-    case .list, .section, .any, .constant: []
+    case .list, .section, .mapping, .any, .constant: []
     }
   }
 
@@ -112,12 +113,14 @@ enum FormatSamples {
       registers
       ? "registration:\n  scopes: [mail]\n  upstream: { client_id: legacy }\n" + mapping("registration", 2)
         + "  redirects:\n    schemes: any\n" + mapping("unlisted_redirects", 4) + part("client_deny", "deny", 2) : ""
+    // The base alone would contradict some values of `pass` and `endpoints`.
+    let routes = (lines["route"] ?? []).count > 1 ? "routes:\n  -\n" + mapping("route", 4) : ""
     return "version: 1\n" + registration + "gateway:\n" + mapping("gateway", 2) + "  listeners:\n    -\n"
       + mapping("listener", 6)
       + part("tls", "tls", 6) + part("limits", "limits", 2) + part("branding", "branding", 2)
       + part("access_log", "access_log", 2)
       + part("strict_transport_security", "strict_transport_security", 2) + "upstream:\n" + mapping("upstream", 2)
       + part("endpoints", "endpoints", 2) + part("enforcement", "enforcement", 0) + "clients:\n  -\n"
-      + mapping("client", 4) + part("client_upstream", "upstream", 4)
+      + mapping("client", 4) + part("client_upstream", "upstream", 4) + routes
   }
 }

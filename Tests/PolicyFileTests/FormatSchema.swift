@@ -51,7 +51,7 @@ enum FormatSchema {
     case .size, .duration, .seconds: FormatText.values(form)
     case .text(let values, _, _): values == "text" ? nil : values
     case .word(_, let inner), .list(let inner, _, _): bounds(inner)
-    case .flag, .choice, .choices, .number, .date, .paths, .section, .any, .constant: nil
+    case .flag, .choice, .choices, .number, .date, .paths, .section, .mapping, .any, .constant: nil
     }
   }
 
@@ -83,6 +83,11 @@ enum FormatSchema {
     case .list(let item, let allowsSingleValue, let minimumCount):
       list(item, allowsSingleValue: allowsSingleValue, minimumCount: minimumCount)
     case .section(let name): [("$ref", .string("#/$defs/\(name)"))]
+    case .mapping(_, let pattern, let form):
+      [
+        ("type", "object"), ("propertyNames", .object([("pattern", .string(pattern))])),
+        ("additionalProperties", .object(schema(form))),
+      ]
     case .word(let word, let form): anyOf([[("const", .string(word))], schema(form)])
     case .any(let forms): anyOf(forms.map(schema))
     case .constant(let number): [("const", .number(number))]

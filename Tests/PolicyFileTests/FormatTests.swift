@@ -45,7 +45,7 @@ struct FormatTests {
     func names(_ form: SettingForm) -> [String] {
       switch form {
       case .section(let name): [name]
-      case .list(let form, _, _), .word(_, let form): names(form)
+      case .list(let form, _, _), .word(_, let form), .mapping(_, _, let form): names(form)
       case .any(let forms): forms.flatMap(names)
       case .flag, .choice, .choices, .number, .size, .duration, .seconds, .date, .text, .paths, .constant: []
       }
@@ -69,6 +69,8 @@ struct FormatTests {
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.complete).policy))
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.onUnixSocket).policy))
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.withSeveralServers("none")).policy))
+    policies.append(try #require(try PolicyValuesTests.load(FindingCase.base + RouteFindings.complete).policy))
+    #expect(Self.unchanged(RouteSettings(), policies.flatMap(\.routes)) == [])
     let clients = policies.flatMap(\.clients.values).map(\.settings)
     #expect(Self.unchanged(GatewaySettings(), policies.map(\.gateway)) == [])
     let tls = policies.compactMap(\.gateway.listeners.last?.tls)

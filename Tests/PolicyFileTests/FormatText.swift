@@ -25,6 +25,7 @@ enum FormatText {
     case .section("file"): "`{ file: PATH }`"
     case .section("secret"): "secret"
     case .section: "mapping"
+    case .mapping(let keys, _, let form): "mapping of \(keys) to \(values(form))"
     case .word(let word, let form): "\(values(form)), or `\(word)`"
     case .any(let forms): forms.map(values).joined(separator: " or ")
     case .constant(let number): "`\(number)`"

@@ -90,6 +90,11 @@ struct SettingChangesTests {
         redirects: { https: apps.example.com }
         upstream: { client_id: documents, client_secret: { env: LEGACY_SECRET } }
         ca: server-ca.pem
+      routes:
+        - prefix: /static/upload
+          request_buffer: 4KiB
+          request_headers: { set: { X-Zone: inner }, remove: Accept-Encoding }
+          response_headers: { set: { X-Frame-Options: DENY }, remove: Server }
       """
 
   /// For each setting with a custom reader: a text of the policy, and another one that changes the setting.
@@ -184,6 +189,12 @@ struct SettingChangesTests {
     "resource_server.id": ("{ id: api-server", "{ id: api-server2"),
     "resource_server.secret": ("secret: { env: API_SECRET }, upstream", "secret: { env: OTHER_SECRET }, upstream"),
     "resource_server.upstream": ("upstream: { client_id: api-server", "upstream: { client_id: api-server3"),
+    "route.prefix": ("prefix: /static/upload", "prefix: /static/upload2"),
+    "route.request_buffer": ("request_buffer: 4KiB", "request_buffer: off"),
+    "route.request_headers": ("X-Zone: inner", "X-Zone: outer"),
+    "route.response_headers": ("X-Frame-Options: DENY", "X-Frame-Options: SAMEORIGIN"),
+    "header_changes.set": ("X-Zone: inner", "X-Other: inner"),
+    "header_changes.remove": ("remove: Server", "remove: [Server, X-Powered-By]"),
     "registration.path": ("path: /register", "path: /register3"),
     "registration.scopes": ("path: /register\n  scopes: [mail]", "path: /register\n  scopes: [mail, x]"),
     "registration.resources": ("path: /register\n", "path: /register\n  resources: https://api.example.com/\n"),
@@ -227,7 +238,7 @@ struct SettingChangesTests {
   private static let without: [String: String] = [
     "policy.version": "has one value only", "policy.gateway": "its rows", "policy.upstream": "its rows",
     "policy.enforcement": "its rows", "policy.registration": "its rows", "policy.client_documents": "its rows",
-    "policy.clients": "clients", "policy.resources": "resources",
+    "policy.clients": "clients", "policy.resources": "resources", "policy.routes": "routes",
     "upstream.kind": "a preset has values of other settings", "client.include": "clients", "include.include": "clients",
     "secret.file": "secrets", "secret.env": "secrets", "file.file": "sealing_keys", "store.file": "store",
     "access_log_to.file": "access_log.to", "access_log_to.syslog": "access_log.to",

@@ -387,8 +387,8 @@ public final class Gateway: RequestHandler {
     case .request(let error): messageErrorResponse(error, form, pages)
     case .timeout: pages.error(ErrorPage(status: 408, detail: "the request did not arrive in time"), as: form)
     case .overloaded(let limit): limitResponse(limit, form, pages)
-    case .bodyTooLarge:
-      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(snapshot.bodyLimit) bytes"), as: form)
+    case .bodyTooLarge(let limit):
+      pages.error(ErrorPage(status: 413, detail: "the body is longer than \(limit) bytes"), as: form)
     case .loop:
       pages.error(
         ErrorPage(

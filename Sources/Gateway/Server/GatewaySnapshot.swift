@@ -98,6 +98,7 @@ public final class GatewaySnapshot: Sendable {
     settings.limits.requestTimeout = limits.requestTimeout
     settings.limits.requestBuffer = limits.requestBuffer
     settings.limits.minimumRate = limits.minimumRate
+    settings.routes = passingRoutes
     if gateway.http2 {
       var http2 = HTTP2Limits()
       http2.concurrentStreams = limits.concurrentStreams
