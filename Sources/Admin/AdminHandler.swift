@@ -129,9 +129,11 @@ final class AdminHandler: AnsweringHandler {
       readiness: readiness.checks.map { ($0.name, $0.ok) },
       addresses: probe.servers.addresses.map { address in
         let counts = address.counts
+        let checks = address.checkResults
         return UpstreamAddressSeries(
           address: address.name, isInService: !address.isOut, requests: counts.requests, failures: counts.failures,
-          connections: counts.connections)
+          connections: counts.connections,
+          checks: checks.passed + checks.failed > 0 ? (checks.passed, checks.failed) : nil)
       })
     return AdminHandler.makeResponse(200, PrometheusText.contentType, Array(text.utf8))
   }

@@ -87,7 +87,7 @@ public final class UpstreamProbe {
       tests.map { test in
         let problem: String? =
           switch test.outcome {
-          case .success?: nil
+          case .success?: test.address.checkResults.problem.map { "the health check fails: \($0)" }
           case .failure(let failure)?: failure.text
           case nil: "no answer"
           }

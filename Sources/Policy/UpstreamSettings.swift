@@ -68,6 +68,8 @@ public struct UpstreamSettings: Sendable {
   public var failureStatuses = [502, 503, 504]
   /// The number of failures in succession that take an address out of service, unless it is the last. Default: 5.
   public var failureCount = 5
+  /// The active check of the addresses; `nil` (default) for none.
+  public var healthCheck: HealthCheckSettings?
   /// The maximum time for opening a connection, including the DNS lookup. Default: 5 s.
   public var connectTimeout: Milliseconds = 5_000
   /// The maximum time from the last byte of a request to the response head. Default: 60 s.
@@ -240,6 +242,9 @@ public struct UpstreamSettings: Sendable {
         one in service
         """
       ),
+      .customReader(
+        "health_check", .word("off", or: .section("health_check")),
+        "Requests by which the gateway checks each address; see [below](#health_check)", default: "`off`"),
       .duration(
         "connect_timeout", \.connectTimeout, 10...600_000,
         "The longest time to open a connection, including the DNS lookup, for all addresses together"),

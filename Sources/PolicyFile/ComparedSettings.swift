@@ -119,6 +119,11 @@ enum ComparedSettings {
     "keep_headers": { .list($0.keptHeaders) },
   ]
 
+  static let healthCheck: Of<HealthCheckSettings> = [
+    "path": { .text($0.path) },
+    "statuses": { .list($0.statuses.map(String.init)) },
+  ]
+
   private static func text(_ affinity: AddressAffinity) -> String {
     switch affinity {
     case .none: "none"

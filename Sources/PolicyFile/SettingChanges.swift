@@ -41,6 +41,9 @@ public struct SettingChanges {
 
   private mutating func compareUpstream(_ old: UpstreamSettings, _ new: UpstreamSettings) {
     compare(UpstreamSettings.table, "upstream", old, new, ComparedSettings.upstream)
+    compare(
+      HealthCheckSettings.table, "upstream.health_check", old.healthCheck, new.healthCheck, ComparedSettings.healthCheck
+    )
     compare(EndpointPaths.table, "upstream.endpoints", old.endpoints, new.endpoints, ComparedSettings.endpoints)
     compare(ComparedSettings.scopes, "upstream.scopes", old.scopes, new.scopes)
     compare(ComparedSettings.upstreamTLS, "upstream.tls", old.tls, new.tls)

@@ -38,6 +38,8 @@ public struct ProxyConfiguration: Sendable {
   public var failureStatuses: Set<Int> = [502, 503, 504]
   /// The number of failures in succession that take an address out of service.
   public var failureLimit = 5
+  /// The active check of the addresses; `nil` for none.
+  public var healthCheck: HealthCheck?
   /// The maximum number of upstream connections of all workers that share their places (`UpstreamPermits`).
   public var upstreamConnections = 512
   /// The maximum time that a request waits for an upstream connection if all are in use.

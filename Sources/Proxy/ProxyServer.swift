@@ -167,7 +167,10 @@ public final class ProxyServer: Sendable {
     for worker in group.workers { await worker.stopAccepting(leaving: leftNumbers) }
     for (name, listener) in unixListeners where !left.contains(name) { listener.removeFile() }
     for worker in group.workers { await worker.drain() }
-    await update { $0.pool.closeIdle() }
+    await update { proxy in
+      proxy.endHealthChecks()
+      proxy.pool.closeIdle()
+    }
     let step: Milliseconds = 20
     _ = await clock.wait(until: { connections == 0 }, atMost: timeout, step: step)
     let left = connections

@@ -37,6 +37,9 @@ public final class ProxyWorker {
     }
   }
   var waitingBodies = WaitingBodies()
+  /// True if this worker performs the active checks of the upstream's addresses.
+  private let checksHealth: Bool
+  private var healthChecks: HealthChecks?
   private(set) lazy var memoryWatch = MemoryWatch(self)
   /// Limits the TLS handshake steps of clients and of upstream connections in one turn of the loop.
   let handshakes: HandshakeGate
@@ -63,12 +66,14 @@ public final class ProxyWorker {
   ///     places of its own.
   ///   - worker: the worker that keeps this object; needed with `permits`.
   ///   - accessLog: the access log of the worker; `nil` for none.
+  ///   - checksHealth: true for the one worker of a process that performs the active checks of the addresses.
   public init(
     poller: Poller, upstream: UpstreamServers, settings: CompiledProxyConfiguration, handler: any RequestHandler,
     metrics: any ProxyMetrics, connections: ConnectionLimits = ConnectionLimits(), permits: UpstreamPermits? = nil,
-    on worker: Worker? = nil, accessLog: AccessChannel? = nil
+    on worker: Worker? = nil, accessLog: AccessChannel? = nil, checksHealth: Bool = false
   ) {
     self.accessLog = accessLog
+    self.checksHealth = checksHealth
     self.poller = poller
     self.settings = settings
     self.handler = handler
@@ -82,6 +87,7 @@ public final class ProxyWorker {
     pool = UpstreamPool(
       poller, servers: upstream, settings: settings, handshakes: handshakes, metrics: metrics, places: places)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
+    followHealthCheck()
   }
 
   /// Creates the proxy of a worker that shares no state of the upstream, which has one location.
@@ -114,6 +120,25 @@ public final class ProxyWorker {
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     // Requests that rely on the new certificate authorities must not use connections made under the old ones.
     if old !== settings.configuration.upstreamTLS { pool.startNewEpoch() }
+    followHealthCheck()
+  }
+
+  /// Begins, changes or ends the active checks as the settings ask for.
+  private func followHealthCheck() {
+    guard checksHealth else { return }
+    guard let check = settings.configuration.healthCheck else {
+      guard healthChecks != nil else { return }
+      endHealthChecks()
+      for address in pool.servers.addresses { address.endChecks() }
+      return
+    }
+    if let healthChecks { healthChecks.follow(check) } else { healthChecks = HealthChecks(check, pool) }
+  }
+
+  /// Begins no further active checks.
+  func endHealthChecks() {
+    healthChecks?.stop()
+    healthChecks = nil
   }
 
   /// Serves an accepted connection.
@@ -206,10 +231,18 @@ public protocol ProxyMetrics: AnyObject {
   func upstreamConnectionOpened()
   /// An upstream connection was closed.
   func upstreamConnectionClosed()
+  /// Active checks have taken an address out of service, for the reason `problem`, or have returned it to service if
+  /// `problem` is `nil`.
+  func upstreamCheckChanged(_ address: String, problem: String?)
   /// A listener stopped accepting, because descriptors or memory have run out.
   func acceptingPaused()
   /// The listener accepts again or was closed.
   func acceptingResumed()
+}
+
+extension ProxyMetrics {
+  /// Does nothing. For proxies without active checks.
+  public func upstreamCheckChanged(_ address: String, problem: String?) {}
 }
 
 /// The outcome of a client's TLS handshake.

@@ -5,7 +5,8 @@ import Time
 /// One address of the upstream, and its state, shared by all workers of a process.
 ///
 /// An address that failed is out of service for a while: it is used only if all addresses are. Then one connection
-/// tests it, and it returns to service if the connection is established (docs/adr/0042).
+/// tests it, and it returns to service if the connection is established (docs/adr/0042). With active checks it can also be
+/// out of service because of them, until enough of them succeed (docs/adr/0048).
 public final class UpstreamAddress: Sendable {
   /// The place of the server.
   public enum Place: Hashable, Sendable {
@@ -34,6 +35,8 @@ public final class UpstreamAddress: Sendable {
     var duration: Milliseconds = 0
     /// The time at which the address returned to service.
     var end: MonotonicTime = 0
+    /// True if the current outage began with a connection that could not be opened.
+    var isOfConnect = false
   }
 
   /// The place of the server.
@@ -45,11 +48,14 @@ public final class UpstreamAddress: Sendable {
   public let id: UInt16
   /// A hash of the address, the same in each process.
   let hash: UInt64
-  /// The time at which the address may return to service; 0 in service.
+  /// The time at which the address may return to service; 0 in service. `failsChecks` is added while active checks keep the
+  /// address out of service.
   private let outUntil = Atomic<UInt64>(0)
+  private static let failsChecks: UInt64 = 1 << 63
   /// The number of failures since the last success that do not take the address out of service by themselves.
   private let failures = Atomic<Int>(0)
   private let outage = Mutex(Outage())
+  private let checks = Mutex(HealthCheckResults())
   private let counters = Mutex<[UpstreamAddressCounters]>([])
 
   init(_ place: Place, id: UInt16) {
@@ -74,39 +80,51 @@ public final class UpstreamAddress: Sendable {
   /// True after failures that did not take the address out of service.
   var hasFailures: Bool { failures.load(ordering: .relaxed) != 0 }
 
-  /// Takes the address out of service. Does nothing if it is: several requests may notice the same failure.
-  func takeOut(now: MonotonicTime) {
+  /// True during an outage that requests have caused.
+  private var hasOutage: Bool { outUntil.load(ordering: .relaxed) & ~UpstreamAddress.failsChecks != 0 }
+
+  /// Takes the address out of service. Does nothing during an outage: several requests may notice the same failure.
+  ///
+  /// - Parameter isOfConnect: true if a connection could not be opened.
+  func takeOut(now: MonotonicTime, isOfConnect: Bool = false) {
     outage.withLock { outage in
-      guard !isOut else { return }
+      guard !hasOutage else { return }
       beginOutage(&outage, now)
+      outage.isOfConnect = isOfConnect
     }
   }
 
   /// Prolongs the outage, because the address has failed a test.
   func stayOut(now: MonotonicTime) {
-    outage.withLock { beginOutage(&$0, now) }
-  }
-
-  private func beginOutage(_ outage: inout Outage, _ now: MonotonicTime) {
-    if now.milliseconds > outage.end.milliseconds + UInt64(outage.duration.count), !isOut { outage.count = 0 }
-    outage.duration = min(
-      UpstreamAddress.longestOutage, Milliseconds(UpstreamAddress.firstOutage.count << min(outage.count, 10)))
-    outage.count += 1
-    outUntil.store(max(1, (now + outage.duration).milliseconds), ordering: .relaxed)
-    failures.store(0, ordering: .relaxed)
-  }
-
-  /// Returns the address to service.
-  func putBack(now: MonotonicTime) {
     outage.withLock { outage in
-      guard isOut else { return }
-      outage.end = now
-      outUntil.store(0, ordering: .relaxed)
+      beginOutage(&outage, now)
+      outage.isOfConnect = true
     }
   }
 
-  /// Returns true if the outage is over and the caller shall test the address; no other caller then tests it at the same
-  /// time.
+  private func beginOutage(_ outage: inout Outage, _ now: MonotonicTime) {
+    if now.milliseconds > outage.end.milliseconds + UInt64(outage.duration.count), !hasOutage { outage.count = 0 }
+    outage.duration = min(
+      UpstreamAddress.longestOutage, Milliseconds(UpstreamAddress.firstOutage.count << min(outage.count, 10)))
+    outage.count += 1
+    let kept = outUntil.load(ordering: .relaxed) & UpstreamAddress.failsChecks
+    outUntil.store(max(1, (now + outage.duration).milliseconds) | kept, ordering: .relaxed)
+    failures.store(0, ordering: .relaxed)
+  }
+
+  /// Ends an outage that requests have caused. The address stays out of service while it fails active checks.
+  func putBack(now: MonotonicTime) {
+    outage.withLock { endOutage(&$0, now) }
+  }
+
+  private func endOutage(_ outage: inout Outage, _ now: MonotonicTime) {
+    guard hasOutage else { return }
+    outage.end = now
+    outUntil.bitwiseAnd(UpstreamAddress.failsChecks, ordering: .relaxed)
+  }
+
+  /// Returns true if the outage is over, active checks do not keep the address out, and the caller shall test the address;
+  /// no other caller then tests it at the same time.
   func beginTest(now: MonotonicTime, atMost duration: Milliseconds) -> Bool {
     let time = outUntil.load(ordering: .relaxed)
     guard time != 0, time <= now.milliseconds else { return false }
@@ -121,6 +139,44 @@ public final class UpstreamAddress: Sendable {
 
   /// Forgets the failures after a success.
   func clearFailures() { failures.store(0, ordering: .relaxed) }
+
+  // MARK: Active checks
+
+  /// The results of the active checks.
+  public var checkResults: HealthCheckResults { checks.withLock { $0 } }
+
+  /// Records the result of an active check, and returns the change of the state that it has caused.
+  ///
+  /// Successes also end an outage that began with a failed connect. They do not end one that failed responses have caused:
+  /// the checked path may work while others do not.
+  ///
+  /// - Parameter failure: the reason of a failure; `nil` for a success.
+  func noteCheck(_ failure: String?, _ check: HealthCheck, now: MonotonicTime) -> HealthCheckResults.Change? {
+    checks.withLock { results in
+      guard results.add(failure, check, isOut: isOut) else { return nil }
+      if let failure {
+        guard results.problem == nil else { return nil }
+        results.problem = failure
+        outage.withLock { _ in _ = outUntil.bitwiseOr(UpstreamAddress.failsChecks, ordering: .relaxed) }
+        return .out
+      }
+      outage.withLock { outage in
+        if outage.isOfConnect { endOutage(&outage, now) }
+        outUntil.bitwiseAnd(~UpstreamAddress.failsChecks, ordering: .relaxed)
+      }
+      guard results.problem != nil else { return nil }
+      results.problem = nil
+      return .back
+    }
+  }
+
+  /// Forgets the results, because there are no active checks any more.
+  func endChecks() {
+    checks.withLock { results in
+      results = HealthCheckResults()
+      outage.withLock { _ in _ = outUntil.bitwiseAnd(~UpstreamAddress.failsChecks, ordering: .relaxed) }
+    }
+  }
 
   // MARK: Counters
 

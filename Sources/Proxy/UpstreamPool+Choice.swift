@@ -95,7 +95,7 @@ extension UpstreamPool {
   /// Counts a connection that could not be opened in time, and takes the address out of service.
   func noteConnectFailure(_ target: UpstreamTarget) {
     target.counters.countFailure()
-    target.address.takeOut(now: poller.now)
+    target.address.takeOut(now: poller.now, isOfConnect: true)
   }
 
   /// Counts a connection to which no complete response came: it ended first, or the time was over. A connection that
@@ -151,38 +151,13 @@ private final class AddressTest: Activity {
     let waiter = Waiter(pool.poller)
     defer { waiter.cancelDeadline() }
     let epoch = pool.epoch
-    guard let socket = await open(waiter) else { return target.address.stayOut(now: pool.poller.now) }
+    let deadline = pool.poller.deadline(after: pool.settings.configuration.connectTimeout)
+    guard let socket = try? await pool.openTestConnection(to: target.address, with: waiter, until: deadline) else {
+      return target.address.stayOut(now: pool.poller.now)
+    }
     target.address.putBack(now: pool.poller.now)
     // The connection needs a place like any other.
     guard pool.takePlace(mayUseReserved: false) else { return socket.close() }
     pool.giveBack(pool.establish(socket, target, epoch: epoch))
-  }
-
-  private func open(_ waiter: Waiter) async -> Socket? {
-    let configuration = pool.settings.configuration
-    let deadline = pool.poller.deadline(after: configuration.connectTimeout)
-    let socket: Socket
-    switch target.address.place {
-    case .socket(let address):
-      do throws(ConnectError) {
-        socket = try await pool.poller.connect(to: address, with: waiter, until: deadline)
-      } catch {
-        return nil
-      }
-    case .unixSocket(let path):
-      do throws(IOError) {
-        socket = try pool.poller.connect(toUnixSocket: path)
-      } catch {
-        return nil
-      }
-    }
-    guard let tls = configuration.upstreamTLS else { return socket }
-    do {
-      try await tls.connect(socket, with: waiter, gate: pool.handshakes, until: deadline)
-      return socket
-    } catch {
-      socket.close()
-      return nil
-    }
   }
 }

@@ -10,9 +10,15 @@ public struct UpstreamAddressSeries: Sendable {
   let failures: UInt64
   /// The number of open connections.
   let connections: UInt64
+  /// The numbers of active checks that have passed and failed; `nil` without such checks.
+  let checks: (passed: UInt64, failed: UInt64)?
 
   /// Creates the metrics of an address.
-  public init(address: String, isInService: Bool, requests: UInt64, failures: UInt64, connections: UInt64) {
+  public init(
+    address: String, isInService: Bool, requests: UInt64, failures: UInt64, connections: UInt64,
+    checks: (passed: UInt64, failed: UInt64)? = nil
+  ) {
+    self.checks = checks
     self.address = address
     self.isInService = isInService
     self.requests = requests
@@ -42,6 +48,15 @@ extension PrometheusText {
       "Failed connects, lost requests and failed responses of the address.")
     for each in addresses {
       writeSample("proofgate_upstream_address_failures_total", [("address", each.address)], each.failures)
+    }
+    guard addresses.contains(where: { $0.checks != nil }) else { return }
+    writeMetric("proofgate_upstream_health_checks_total", "counter", "Active checks of the address.")
+    for each in addresses {
+      guard let checks = each.checks else { continue }
+      for (outcome, count) in [("passed", checks.passed), ("failed", checks.failed)] {
+        writeSample(
+          "proofgate_upstream_health_checks_total", [("address", each.address), ("outcome", outcome)], count)
+      }
     }
   }
 }

@@ -1,6 +1,5 @@
 import ClientTestSupport
 import LegacyServer
-import Proxy
 import Reactor
 import Synchronization
 import Telemetry
@@ -8,6 +7,7 @@ import Testing
 import Time
 
 @testable import Admin
+@testable import Proxy
 
 /// The states of the addresses of the upstream in the answers of the admin listener.
 @Suite("Addresses of the upstream")
@@ -25,9 +25,14 @@ struct AddressStateTests {
   }
 
   /// Tests the addresses `hosts` with the port of a server on 127.0.0.1.
-  private static func test(_ hosts: [String]) async throws -> (result: UpstreamProbeResult, port: Int) {
+  ///
+  /// - Parameter prepare: Changes the addresses before the test.
+  private static func test(
+    _ hosts: [String], _ prepare: ([UpstreamAddress]) -> Void = { _ in }
+  ) async throws -> (result: UpstreamProbeResult, port: Int) {
     let legacy = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
     let servers = UpstreamServers(hosts.map { .host($0, port: legacy.port) })
+    prepare(servers.refresh(now: 0).addresses)
     let worker = try Worker(index: 0)
     try worker.start(name: "probe")
     let found = Mutex<UpstreamProbeResult?>(nil)
@@ -61,16 +66,30 @@ struct AddressStateTests {
     #expect(problem.contains("127.0.0.9:\(port): ") && problem.contains("127.0.0.8:\(port): "))
   }
 
+  @Test("An address that fails its health check has this problem, although it accepts connections")
+  func healthCheck() async throws {
+    let (result, port) = try await Self.test(["127.0.0.1"]) { addresses in
+      var check = HealthCheck(path: "/health", interval: 1_000, timeout: 100)
+      check.failures = 1
+      for address in addresses { _ = address.noteCheck("status 503", check, now: 0) }
+    }
+    #expect(result.problem == "127.0.0.1:\(port): the health check fails: status 503")
+    #expect(result.addresses.map(\.isOutOfService) == [true])
+  }
+
   @Test("The metrics of an address have its name as a label")
   func metrics() {
     let text = PrometheusText.render(
       MetricsRegistry(workers: 1, policyVersion: "1").snapshot(), process: .current(), version: "1", startTime: 0,
       addresses: [
-        UpstreamAddressSeries(address: "[::1]:80", isInService: false, requests: 7, failures: 3, connections: 2)
+        UpstreamAddressSeries(
+          address: "[::1]:80", isInService: false, requests: 7, failures: 3, connections: 2, checks: (5, 4))
       ])
     #expect(text.contains("proofgate_upstream_address_in_service{address=\"[::1]:80\"} 0\n"))
     #expect(text.contains("proofgate_upstream_address_requests_total{address=\"[::1]:80\"} 7\n"))
     #expect(text.contains("proofgate_upstream_address_failures_total{address=\"[::1]:80\"} 3\n"))
     #expect(text.contains("proofgate_upstream_address_connections{address=\"[::1]:80\"} 2\n"))
+    #expect(text.contains("proofgate_upstream_health_checks_total{address=\"[::1]:80\",outcome=\"passed\"} 5\n"))
+    #expect(text.contains("proofgate_upstream_health_checks_total{address=\"[::1]:80\",outcome=\"failed\"} 4\n"))
   }
 }

@@ -26,6 +26,7 @@ enum FormatSamples {
     "listener": ["address: 127.0.0.1:8443"],
     "tls": ["certificate: gateway.pem", "private_key: gateway.key", "client_ca: client-ca.pem"],
     "upstream": ["url: http://127.0.0.1:9000", "max_connections: 1000000", "callback_risk: accepted"],
+    "health_check": ["path: /health", "interval: 1h", "timeout: 10ms"],
     "endpoints": ["authorization: /authorize", "token: /token", "pushed_authorization: /par"],
     "enforcement": ["raw_refresh_until: never"],
     "client": [
@@ -47,7 +48,8 @@ enum FormatSamples {
       + samples(Branding.table) { $0.gateway.branding }
       + samples(AccessLogSettings.table) { $0.gateway.accessLog }
       + samples(StrictTransport.table) { $0.gateway.strictTransport }
-      + samples(UpstreamSettings.table) { $0.upstream } + samples(EndpointPaths.table) { $0.upstream.endpoints }
+      + samples(UpstreamSettings.table) { $0.upstream } + samples(HealthCheckSettings.table) { $0.upstream.healthCheck }
+      + samples(EndpointPaths.table) { $0.upstream.endpoints }
       + samples(PolicyEnforcement.table) { $0.enforcement }
       + samples(ClientSettings.table) { $0.clients.values.first?.settings }
       + samples(RouteSettings.table) { $0.routes.first } + samples(RegistrationSettings.table) { $0.registration }
@@ -120,7 +122,8 @@ enum FormatSamples {
       + part("tls", "tls", 6) + part("limits", "limits", 2) + part("branding", "branding", 2)
       + part("access_log", "access_log", 2)
       + part("strict_transport_security", "strict_transport_security", 2) + "upstream:\n" + mapping("upstream", 2)
-      + part("endpoints", "endpoints", 2) + part("enforcement", "enforcement", 0) + "clients:\n  -\n"
+      + part("endpoints", "endpoints", 2) + part("health_check", "health_check", 2)
+      + part("enforcement", "enforcement", 0) + "clients:\n  -\n"
       + mapping("client", 4) + part("client_upstream", "upstream", 4) + routes
   }
 }

@@ -70,6 +70,7 @@ struct FormatTests {
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.onUnixSocket).policy))
     policies.append(try #require(try PolicyValuesTests.load(PolicyValuesTests.withSeveralServers("none")).policy))
     policies.append(try #require(try PolicyValuesTests.load(FindingCase.base + RouteFindings.complete).policy))
+    #expect(Self.unchanged(HealthCheckSettings(), policies.compactMap(\.upstream.healthCheck)) == [])
     #expect(Self.unchanged(RouteSettings(), policies.flatMap(\.routes)) == [])
     let clients = policies.flatMap(\.clients.values).map(\.settings)
     #expect(Self.unchanged(GatewaySettings(), policies.map(\.gateway)) == [])

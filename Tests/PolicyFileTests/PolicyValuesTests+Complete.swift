@@ -92,6 +92,7 @@ extension PolicyValuesTests {
       callback_risk: accepted
       pass: [/login, /static/]
       not_endpoints: [/token_key, /token/*]
+      health_check: { path: /health, interval: 30s, timeout: 5s, statuses: [200, 204], failures: 4, successes: 3 }
       state_limit: 1KiB
       code_lifetime: 2m
       cross_site_login: true

@@ -133,6 +133,18 @@ struct PolicyValuesTests {
     #expect(upstream.tls?.serverName == "legacy.example.com")
   }
 
+  @Test("A health check reaches the policy")
+  func healthCheck() throws {
+    let check = try #require(try Self.load(Self.complete).policy?.upstream.healthCheck)
+    var expected = HealthCheckSettings()
+    expected.path = "/health"
+    (expected.interval, expected.timeout) = (30_000, 5_000)
+    expected.statuses = [200, 204]
+    (expected.failures, expected.successes) = (4, 3)
+    #expect(check == expected)
+    #expect(try #require(try Self.load(Self.onUnixSocket).policy).upstream.healthCheck == nil)
+  }
+
   @Test("Several servers and their affinity reach the policy", arguments: ["none", "address", "JSESSIONID"])
   func severalServers(_ word: String) throws {
     let upstream = try #require(try Self.load(Self.withSeveralServers(word)).policy).upstream

@@ -156,6 +156,9 @@ struct SettingChangesTests {
     "upstream.failure_statuses": (
       "url: https://legacy.example.com", "failure_statuses: 503\n  url: https://legacy.example.com"
     ),
+    "upstream.health_check": ("failures: 4", "failures: 5"),
+    "health_check.path": ("path: /health,", "path: /health2,"),
+    "health_check.statuses": ("statuses: [200, 204]", "statuses: 200"),
     "upstream.endpoints": ("token: /token", "token: /token2"),
     "upstream.scopes": ("default: [basic, mail]", "default: [basic]"),
     "upstream.tls": ("min_version: 1.3 }", "min_version: 1.2 }"),

@@ -65,6 +65,29 @@ struct ValueFindings {
         """),
     FindingCase(
       .conflict,
+      "A health check that is longer than its interval, and other values that it cannot have",
+      edits: [
+        (
+          "url: http://127.0.0.1:9000\n",
+          "url: http://127.0.0.1:9000\n  health_check: { path: health, interval: 2s, statuses: [200, 200, 700] }\n"
+        )
+      ],
+      expected: """
+        policy.yaml:8:25: error: `path` cannot be `health`; a path begins with `/`
+        policy.yaml:8:43: error: `timeout` 2s is not shorter than `interval` 2s; make it shorter, so that a check ends \
+        before the next begins
+        policy.yaml:8:63: error: `200` occurs twice in `statuses`; keep one
+        policy.yaml:8:68: error: `statuses` cannot be `700`; use a whole number from 200 to 599
+        """),
+    FindingCase(
+      .missingKey,
+      "A health check without a path",
+      edits: [("url: http://127.0.0.1:9000\n", "url: http://127.0.0.1:9000\n  health_check: { interval: 1m }\n")],
+      expected: """
+        policy.yaml:8:3: error: `health_check` has no `path`; add the path to request, such as `/health`
+        """),
+    FindingCase(
+      .conflict,
       "A second server that is the gateway itself",
       edits: [
         ("url: http://127.0.0.1:9000\n", "urls: [http://127.0.0.1:9000, http://127.0.0.1:8080]\n  affinity: address\n")

@@ -80,7 +80,8 @@ final class Bench {
       ) { worker in
         ProxyWorker(
           poller: worker.poller, upstream: servers, settings: settings, handler: TestHandler(),
-          metrics: setup.metrics(), connections: connections, permits: permits, on: worker)
+          metrics: setup.metrics(), connections: connections, permits: permits, on: worker,
+          checksHealth: worker.index == 0)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)
       do {
@@ -98,6 +99,7 @@ final class Bench {
 
   private func tearDown(workers: Int) async {
     for client in clients { client.close() }
+    if configuration.healthCheck != nil { await reload { $0.healthCheck = nil } }
     // A script that still waits when its loop is stopped would leak. More connections of the proxy may still arrive.
     await eventually("the upstream's scripts have ended") {
       upstream.closeAll()

@@ -18,14 +18,27 @@ final class ScriptedUpstream {
 
   var connections: Int { peers.count }
 
-  /// Runs the script for each accepted connection.
-  init(
+  /// Runs the script for each connection that a port accepts.
+  convenience init(
     on worker: isolated Worker, host: String = "127.0.0.1", port: Int = 0, tls: TLSServer? = nil,
     _ script: @escaping Script
   ) throws {
     guard let any = Address(literal: host, port: port),
       let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
     else { throw IOError.invalidArgument }
+    try self.init(on: worker, listener, tls: tls, script)
+  }
+
+  /// Runs the script for each connection that a Unix socket accepts.
+  convenience init(on worker: isolated Worker, unixSocket path: String, _ script: @escaping Script) throws {
+    let place = UnixListener(path: path, mode: 0o600, owner: nil, peer: .unixSocket)
+    guard let listener = try ListeningSocket.bind(place, count: 1, id: 1).first else { throw IOError.invalidArgument }
+    try self.init(on: worker, listener, tls: nil, script)
+  }
+
+  private init(
+    on worker: isolated Worker, _ listener: ListeningSocket, tls: TLSServer?, _ script: @escaping Script
+  ) throws {
     address = listener.address
     let poller = worker.poller
     try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in

@@ -70,6 +70,12 @@ final class GatewayMetrics: ProxyMetrics {
     upstreamWatch.recordConnection()
   }
 
+  func upstreamCheckChanged(_ address: String, problem: String?) {
+    notices.report(
+      problem.map { "the server at \(address) fails its health check (\($0)); requests avoid it" }
+        ?? "the server at \(address) passes its health check again")
+  }
+
   func upstreamConnectionClosed() { metrics.upstreamConnectionClosed() }
   func acceptingPaused() { metrics.acceptingPaused() }
   func acceptingResumed() { metrics.acceptingResumed() }

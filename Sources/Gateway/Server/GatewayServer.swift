@@ -62,7 +62,7 @@ public final class GatewayServer: Sendable {
         handler: Gateway(snapshot, resources, worker: worker.index),
         metrics: GatewayMetrics(resources.metrics.workers[worker.index], resources.notices, resources.upstreamWatch),
         connections: connections, permits: permits, on: worker,
-        accessLog: resources.accessChannel(worker: worker.index, policy))
+        accessLog: resources.accessChannel(worker: worker.index, policy), checksHealth: worker.index == 0)
     }
     checks = try await GatewayServer.checkListeners(
       snapshot, resources,

@@ -111,6 +111,13 @@ public final class GatewaySnapshot: Sendable {
     settings.requestsPerUpstreamConnection = upstream.connectionRequests
     settings.failureStatuses = Set(upstream.failureStatuses)
     settings.failureLimit = upstream.failureCount
+    settings.healthCheck = upstream.healthCheck.map { check in
+      var made = HealthCheck(path: check.path, interval: check.interval, timeout: check.timeout)
+      made.statuses = Set(check.statuses)
+      made.failures = check.failures
+      made.successes = check.successes
+      return made
+    }
     settings.affinity =
       switch upstream.affinity {
       case .cookie(let name)?: .cookie(name)
