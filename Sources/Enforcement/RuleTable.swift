@@ -66,7 +66,8 @@
 /// every OAuth parameter can be read                                                                2
 /// the request contains no response with a code                                                     3
 /// the parameters that went upstream come back unchanged                                            4
-/// scope is only narrowed                                                                           5
+/// a link has the parameters that limit the tokens                                                  5
+/// scope is only narrowed                                                                           6
 /// the user agent of an upstream page does not look embedded                                            1
 /// the resource server uses one authentication method                                                       6
 /// a resource server is authenticated                                                                       7
@@ -227,6 +228,7 @@ enum RuleTable {
     .reentryReadable,
     .reentryContainsNoResponse,
     .reentryUnchanged,
+    .reentryLinkComplete,
     .reentryScopeNotWidened,
   ]
 

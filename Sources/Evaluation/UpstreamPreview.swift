@@ -42,12 +42,12 @@ public struct UpstreamPreview: Sendable, Equatable {
   }
 
   private static func parameter(_ entry: FormParameters.Entry) -> Parameter {
-    let isShown = entry.parameter.map(shown.contains) ?? (entry.name == "audience")
+    let isShown = shown.contains(entry.parameter)
     return Parameter(name: entry.name, value: isShown ? entry.value : "***")
   }
 
   /// The parameters whose values are shown. All others may contain secrets.
   private static let shown = ParameterNames(
-    .responseType, .clientID, .redirectURI, .scope, .grantType, .codeChallengeMethod, .tokenTypeHint, .resource,
-    .responseMode, .display, .prompt, .maxAge, .uiLocales, .claimsLocales, .acrValues)
+    .responseType, .clientID, .redirectURI, .scope, .grantType, .codeChallengeMethod, .tokenTypeHint, .audience,
+    .resource, .responseMode, .display, .prompt, .maxAge, .uiLocales, .claimsLocales, .acrValues)
 }

@@ -13,6 +13,8 @@ public final class AuthorizationRequest: Sendable {
   /// Two lists: the parameters of the query, and those of the body. If the query or the body has too many parameters,
   /// its list is empty. The list of a body that is not a form is empty, too.
   public let parameterSources: [FormParameters]
+  /// True if the method is GET or HEAD, so that the request could come from a link or a redirect.
+  public let isLink: Bool
   private let query: String
   private let body: [UInt8]
   /// True if there is a body that is not a form. Its content is not parsed.
@@ -34,6 +36,7 @@ public final class AuthorizationRequest: Sendable {
     body: [UInt8] = [], userAgent: String? = nil
   ) {
     self.userAgent = userAgent
+    isLink = method == "GET" || method == "HEAD"
     let isForm = FormContent.isForm(types: contentTypes, encodings: contentEncodings)
     self.query = String(query ?? "")
     self.body = body

@@ -25,18 +25,21 @@ public struct ClientDocumentURL: Hashable, Sendable {
   /// refusal.
   public static func resembles(_ text: String) -> Bool { text.hasPrefix("https://") }
 
+  /// Returns true if some parser reads the host as an IP address: it has brackets, or its last label is a number (WHATWG
+  /// URL Standard, section 3.5).
+  public static func isAddress(_ host: String) -> Bool {
+    guard !host.hasPrefix("["), let last = host.utf8.split(separator: UInt8(ascii: ".")).last else { return true }
+    return last.allSatisfy(\.isDigit) || last.starts(with: "0x".utf8) || last.starts(with: "0X".utf8)
+  }
+
   /// Parses a URL; `nil` if it is not acceptable.
   public init?(parsing text: String) {
     guard ClientDocumentURL.resembles(text), text.utf8.count <= ClientDocumentURL.maximumLength,
       !text.utf8.span.contains(UInt8(ascii: "?")),
       let uri = try? RedirectURI(parsing: text), case .https(let host) = uri.kind, uri.path.hasPrefix("/")
     else { return nil }
-    // An upper-case letter would be a second spelling of the same document. A last label of digits is an IPv4 address
-    // for many parsers.
-    guard !host.utf8.contains(where: \.isUppercaseLetter),
-      let last = host.utf8.split(separator: UInt8(ascii: ".")).last, !last.allSatisfy(\.isDigit),
-      !last.starts(with: "0x".utf8)
-    else { return nil }
+    // An upper-case letter would be a second spelling of the same document.
+    guard !host.utf8.contains(where: \.isUppercaseLetter), !ClientDocumentURL.isAddress(host) else { return nil }
     let authority = text.utf8.dropFirst("https://".utf8.count).prefix { $0 != UInt8(ascii: "/") }
     let digits = authority.dropFirst(host.utf8.count).dropFirst()
     // The default port has one spelling: none.

@@ -13,6 +13,8 @@ public struct ClientMetadata: Hashable, Sendable {
   public static let maximumRedirectURIs = 8
   /// The maximum length of a name in characters, so that it fits on the consent page.
   public static let maximumNameLength = 64
+  /// The maximum number of marks, such as accents, that follow each other.
+  private static let maximumMarks = 3
 
   /// The name by which the client calls itself; `nil` if it has none.
   public var name: String?
@@ -43,13 +45,20 @@ public struct ClientMetadata: Hashable, Sendable {
 
   /// True if a page may show the text as the name of a client: it is not empty, not too long, and has no characters that
   /// are invisible or change the direction of the text, with which a name could look like another text. A name neither
-  /// begins nor ends with a space.
+  /// begins nor ends with a space. It has at most three marks on a letter, because more would cover the text around it.
   public static func isDisplayable(_ name: String) -> Bool {
     guard !name.isEmpty, name.unicodeScalars.count <= maximumNameLength, name.utf8.count <= 4 * maximumNameLength else {
       return false
     }
     guard !name.hasPrefix(" "), !name.hasSuffix(" ") else { return false }
+    // A name must not begin with a mark, which would be on the text before it.
+    var marks = maximumMarks
     return name.unicodeScalars.allSatisfy { scalar in
+      switch scalar.properties.generalCategory {
+      case .nonspacingMark, .enclosingMark: marks += 1
+      default: marks = 0
+      }
+      guard marks <= maximumMarks else { return false }
       // U+2800 is a blank in Braille.
       guard !scalar.properties.isDefaultIgnorableCodePoint, scalar != "\u{2800}" else { return false }
       return switch scalar.properties.generalCategory {

@@ -33,6 +33,8 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
   case clientAssertionType
   // RFC 8628.
   case deviceCode
+  // RFC 8693, section 2.1. Some servers also read it at the authorization endpoint.
+  case audience
   // RFC 8707.
   case resource
   // RFC 9101, and OpenID Connect Core, sections 6 and 7.
@@ -87,6 +89,7 @@ public enum ParameterName: UInt8, CaseIterable, Sendable {
     case .clientAssertion: "client_assertion"
     case .clientAssertionType: "client_assertion_type"
     case .deviceCode: "device_code"
+    case .audience: "audience"
     case .resource: "resource"
     case .request: "request"
     case .requestURI: "request_uri"
@@ -179,6 +182,9 @@ extension ParameterNames {
     authorization, pkce, openIDConnect, requestObjects, repeatable,
     ParameterNames(.responseMode, .authorizationDetails),
   ]
+
+  /// The parameters that a page of the upstream could change: those of the authorization endpoint, and `audience`.
+  public static let atReentry: ParameterNames = [atAuthorization, ParameterNames(.audience)]
 
   /// The parameters that are defined for the token endpoint, except `authorization_details` (RFC 9396). It is not in
   /// this set, so that the gateway forwards it if `upstream.parameters` lists it.

@@ -29,7 +29,7 @@ public struct ClientDenyList: Sendable {
 
   private func denies(_ uri: RedirectURI) -> Bool {
     switch uri.kind {
-    case .https(let host): HostList.contains(host, in: hosts)
+    case .https(let host): HostList.contains(host, in: hosts) || loopback && HostList.isLoopbackName(host)
     case .loopback, .localhost: loopback
     case .privateUse(let scheme): schemes.contains(scheme)
     case .windowsBroker: schemes.contains("msapp")
@@ -73,6 +73,10 @@ enum HostList {
       return entry.hasPrefix(".") ? host.hasSuffix(entry) && host.utf8.count > entry.utf8.count : host == entry
     }
   }
+
+  /// Returns true for `localhost` and the names below it, which are loopback addresses for browsers (RFC 6761, section
+  /// 6.3).
+  static func isLoopbackName(_ host: String) -> Bool { contains(host, in: ["localhost", ".localhost"]) }
 
   private static func canonical(_ host: String) -> String {
     var host = host.lowercased()

@@ -79,7 +79,8 @@ extension UnlistedRedirects {
     [
       .customReader(
         "https", .word("any", or: .list(.text("host names"), allowsSingleValue: true)),
-        "Hosts of https redirect URIs; `.example.com` permits all subdomains", default: "none"),
+        "Hosts of https redirect URIs; `.example.com` permits all subdomains, and `any` all names, but no addresses",
+        default: "none"),
       .flag(
         "loopback", \.loopback,
         """

@@ -130,8 +130,12 @@ public struct UnlistedRedirects: Sendable {
   /// Creates the defaults.
   public init() {}
 
-  /// Returns true if an https redirect URI may have the host.
-  func permits(host: String) -> Bool { anyHost || HostList.contains(host, in: hosts) }
+  /// Returns true if an https redirect URI may have the host. `anyHost` permits only names: browsers read an address in
+  /// many spellings, and a deny-list has one of them.
+  func permits(host: String) -> Bool {
+    HostList.contains(host, in: hosts)
+      || anyHost && !HostList.isLoopbackName(host) && !ClientDocumentURL.isAddress(host)
+  }
 
   func lists(scheme: String) -> Bool { schemes.contains(scheme) }
 }

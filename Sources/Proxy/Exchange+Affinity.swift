@@ -51,6 +51,8 @@ extension Upstream {
   /// Chooses the address that serves a sign-in which begins with `request`, and prefers it from now on. Returns its id;
   /// `nil` if the upstream has one address.
   public func chooseAddress(for request: Request) -> UInt16? {
+    // A sign-in may begin before the first request of this worker to the upstream.
+    if worker.pool.poller.now >= worker.pool.nextRefresh { worker.pool.refreshTargets() }
     guard worker.pool.targets.count > 1 else { return nil }
     let preference = preference(headers: request.headers, peer: request.peer)
     preferredAddress = worker.pool.choose(preference).address.id

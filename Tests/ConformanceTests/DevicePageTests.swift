@@ -71,6 +71,18 @@ struct DevicePageTests {
     }
   }
 
+  @Test("8628-5.4-phishing: the page names the scope that the server got, also if the app requested none")
+  func confirmedScope() async throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.scopes = ScopeRules(drop: ["read"], default: ["profile", "admin"])
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      var browser = gateway.browser()
+      let page = try await gateway.confirmation(of: try await gateway.startDevice(), in: &browser)
+      #expect(page.text.contains("profile") && page.text.contains("admin"), "\(page.text)")
+    }
+  }
+
   @Test("8628-3.5-denied: after a denial on the page the device gets access_denied, and the code is dead")
   func denied() async throws {
     try await GatewayFixture.run { gateway in
@@ -178,7 +190,8 @@ struct DevicePageTests {
       #expect(page.status == 200)
       #expect(page.text.contains(started.userCode))
       #expect(page.text.contains("Compare it with your device"))
-      #expect(page.forms.first?.buttons.map(\.value) == ["deny", "continue"])
+      // The Enter key presses the first button, which the page does not show.
+      #expect(page.forms.first?.buttons.map(\.value) == ["continue", "deny", "continue"])
       #expect(page.forms.first?.submission()["user_code"] == "")
       try await gateway.poll(started).expectTokenError(400, "authorization_pending")
       var other = gateway.browser()

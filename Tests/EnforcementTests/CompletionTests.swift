@@ -284,6 +284,7 @@ struct CompletionTests {
 
   private static let sent =
     "client_id=legacy-n1&redirect_uri=https%3A%2F%2Fgw.example%2F.proofgate%2Fcallback&response_type=code&state=sealed"
+    + "&scope=read+write"
 
   @Test("I-reentry: the upstream's parameters may come back, together with the fields of the login form")
   func reentry() {
@@ -372,6 +373,79 @@ struct CompletionTests {
     #expect(reenter(Self.sent + "&code_challenge=\(own)", policy: Fixture.policy(usesPKCE: true)) == .reentryChanged)
   }
 
+  @Test("I-reentry: a link needs the scope and the challenge that were sent; a form may leave them out")
+  func reentryLink() {
+    let link = Self.sent.replacing("&scope=read+write", with: "")
+    for text in [link, link + "&scope=", "state=sealed&client_id=legacy-n1", "state=sealed&response_type=code"] {
+      #expect(reenter(text) == .reentryChanged, "\(text)")
+      #expect(reenter("", body: text) == nil, "\(text)")
+    }
+    #expect(reenter("state=sealed") == nil)
+    var transaction = Fixture.transaction
+    transaction.upstreamVerifier = Fixture.verifierOfGateway
+    let challenge = "&code_challenge=\(Fixture.verifierOfGateway.challenge.text)"
+    #expect(reenter(Self.sent, transaction: transaction) == .reentryChanged)
+    #expect(reenter(Self.sent + challenge, transaction: transaction) == .reentryChanged)
+    #expect(reenter(Self.sent + challenge + "&code_challenge_method=S256", transaction: transaction) == nil)
+    #expect(reenter("", body: Self.sent, transaction: transaction) == nil)
+  }
+
+  @Test("I-reentry: the resource and the audience are those that were sent")
+  func reentryResource() {
+    var resource = Fixture.resource
+    (resource.upstream.audience, resource.upstream.resource) = ("api", "urn:api")
+    let policy = Fixture.policy(resources: [resource])
+    var transaction = Fixture.transaction
+    transaction.resource = resource.uri.text
+    let own = Self.sent + "&audience=api&resource=urn:api"
+    #expect(reenter(own, policy: policy, transaction: transaction) == nil)
+    #expect(reenter("", body: own, policy: policy, transaction: transaction) == nil)
+    #expect(reenter("", body: Self.sent, policy: policy, transaction: transaction) == nil)
+    for text in ["&audience=api", "&resource=urn:api", ""] {
+      #expect(reenter(Self.sent + text, policy: policy, transaction: transaction) == .reentryChanged, "\(text)")
+    }
+    for text in ["&audience=other", "&resource=urn:other", "&resource=urn:api", "&audience=api"] {
+      #expect(reenter(own + text, policy: policy) == .reentryChanged, "\(text)")
+      #expect(reenter("", body: Self.sent + text, policy: policy) == .reentryChanged, "\(text)")
+    }
+    for text in ["&audience=other", "&resource=urn:other", "&Audience=x", "&audience[]=x"] {
+      #expect(reenter("", body: own + text, policy: policy, transaction: transaction) != nil, "\(text)")
+    }
+    // Without `resources`, the policy decides on neither of them.
+    #expect(reenter(Self.sent + "&audience=x&resource=urn:x") == nil)
+  }
+
+  @Test("I-reentry: a page sends no claims for a client whose identity is not proven")
+  func reentryClaims() {
+    #expect(reenter(Self.sent + "&claims=%7B%7D", policy: Fixture.policy { $0.consent = .gateway }) == .reentryChanged)
+    #expect(reenter(Self.sent + "&claims=%7B%7D", policy: Fixture.policy { $0.consent = .upstream }) == nil)
+  }
+
+  @Test(
+    "I-reentry: a page cannot add what an unlisted client may not request",
+    arguments: [
+      "audience=x", "resource=urn:x", "authorization_details=%5B%5D", "claims=%7B%7D",
+    ])
+  func reentryUnlisted(addition: String) throws {
+    var rules = UnlistedClientRules()
+    rules.scopes = ["read", "write"]
+    rules.redirects.anyScheme = true
+    rules.upstream = UpstreamClient(
+      clientID: ClientID("legacy-n1"), clientSecret: Secret("x"), authentication: .basic, redirectURI: .callback)
+    let metadata = ClientMetadata(applicationType: .native, redirectURIs: [Fixture.uri("com.example.app:/cb")])
+    let client = try #require(rules.client(ClientID("pg1.x"), metadata))
+    var transaction = Fixture.transaction
+    transaction.binding.client.clientID = client.id
+    func decide(_ query: String) -> Rejection? {
+      Enforcement.decideReentry(
+        AuthorizationRequest(method: "GET", query: query[...]), sealedState: "sealed", transaction: transaction,
+        browserMatches: true, policy: Fixture.policy(), now: Fixture.now, unlisted: client
+      ).rejection
+    }
+    #expect(decide(Self.sent) == nil)
+    #expect(decide(Self.sent + "&" + addition) == .reentryChanged)
+  }
+
   @Test("I-reentry: a form without OAuth parameters needs the cookie of a live transaction")
   func form() {
     func decide(_ body: String, live: Bool) -> Rejection? {
@@ -385,6 +459,7 @@ struct CompletionTests {
     #expect(decide("user=u&password=p", live: false) == .formWithoutTransaction)
     #expect(decide("user=u&client_id=n1", live: true) == .reentryChanged)
     #expect(decide("user=u&%C5%BFtate=x", live: true) == .reentryChanged)
+    #expect(decide("user=u&audience=x", live: true) == .reentryChanged)
     #expect(decide("user=u&state=&scope=", live: true) == nil)
   }
 }

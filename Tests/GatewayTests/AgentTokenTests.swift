@@ -71,6 +71,36 @@ struct AgentTokenTests {
     ).text
   }
 
+  @Test("A scope that the server granted beyond the request of a registered client is not in the record of its token")
+  func widerScope() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      let id = try await register(gateway, name: "Agent")
+      let cases = [
+        ("one", "mail admin", #""scope":"mail""#), ("two", "mail", #""scope":"mail""#), ("three", "admin", nil),
+      ]
+      var codes: [String] = []
+      for _ in cases { codes.append(try await gateway.code(id, Self.usedURI) { $0.append("resource", Self.tools) }) }
+      for ((token, granted, expected), code) in zip(cases, codes) {
+        gateway.upstream.script { request in
+          guard request.path == "/token" else { return nil }
+          let body =
+            #"{"access_token":"\#(token)","token_type":"Bearer","expires_in":600,"refresh_token":"r","#
+            + #""scope":"\#(granted)"}"#
+          return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+        }
+        let tokens = NativeApp.tokens(in: try await gateway.redeem(code, id, Self.usedURI))
+        let refresh = try #require(tokens?.refreshToken).reveal()
+        let answer = try await introspect(gateway, token)
+        #expect(answer.contains(#""active":true"#) && !answer.contains("admin"), "\(answer)")
+        #expect(expected.map(answer.contains) ?? !answer.contains("scope"), "\(answer)")
+        _ = try await gateway.post(
+          "/token", ["grant_type": "refresh_token", "refresh_token": refresh, "client_id": id])
+        #expect(try await !introspect(gateway, token).contains("admin"))
+      }
+      #expect(gateway.logLines.contains { $0.contains("scope-wider") })
+    }
+  }
+
   @Test("A token of a registered client is active for its resource, with the client's id")
   func active() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

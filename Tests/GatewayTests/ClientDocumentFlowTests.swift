@@ -122,6 +122,19 @@ struct ClientDocumentFlowTests {
     }
   }
 
+  @Test(
+    "A request that opens no page causes no fetch",
+    arguments: [("Sec-Fetch-Dest", "image"), ("Sec-Fetch-Dest", "iframe"), ("Sec-Purpose", "prefetch;prerender")])
+  func noPage(_ name: String, _ value: String) async throws {
+    try await Self.run { bench in
+      let target = bench.gateway.authorizationTarget(bench.id, Self.redirectURI)
+      try await bench.gateway.expectRefused(get: target, Headers([.init(name: name, value: value)]), status: 503)
+      #expect(bench.fetches == 0)
+      #expect(try await bench.gateway.get(target, ["Sec-Fetch-Dest": "document"]).status == 200)
+      #expect(bench.fetches == 1)
+    }
+  }
+
   @Test("A URL that the policy does not list or denies is an unknown client, and nothing is fetched")
   func unlisted() async throws {
     try await Self.run { bench in

@@ -57,6 +57,14 @@ struct SeveralServersTests {
     }
   }
 
+  @Test("The state of a sign-in that is the first request of the process names the server")
+  func firstSignIn() async throws {
+    try await Self.withTwo(.cookie(LegacyAuthorizationServer.sessionCookie)) { gateway, _ in
+      let begun = try await gateway.begin()
+      #expect(try gateway.transaction(of: begun).binding.client.upstreamAddress != nil)
+    }
+  }
+
   @Test("The state, the code and the refresh token name the server, and with one server they do not")
   func sealedIDs() async throws {
     try await Self.withTwo(.cookie(LegacyAuthorizationServer.sessionCookie)) { gateway, _ in

@@ -56,6 +56,32 @@ struct UnlistedClientTests {
   }
 
   @Test(
+    "Without a list of hosts, an https redirect URI has the name of a host: no address in any spelling, no loopback name",
+    arguments: [
+      "192.0.2.7", "3221225991", "0xc0000207", "0300.0.2.7", "192.0.519", "192.0.2.07", "127.1", "1.0x7f", "localhost",
+      "LOCALHOST", "x.localhost", "localhost.",
+    ])
+  func addresses(_ host: String) throws {
+    guard let uri = try? RedirectURI(parsing: "https://\(host):8443/cb") else { return }
+    var rules = Self.rules()
+    #expect(!rules.permits(uri, .native), "\(host)")
+    rules.redirects.hosts = [host]
+    #expect(rules.permits(uri, .native), "\(host)")
+    rules.denied.loopback = true
+    let isDenied = rules.client(ClientID("pg1.a"), ClientMetadata(applicationType: .native, redirectURIs: [uri])) == nil
+    #expect(isDenied == host.lowercased().contains("localhost"))
+  }
+
+  @Test("A name has at most three marks on a letter, and does not begin with one")
+  func marks() {
+    #expect(ClientMetadata.isDisplayable("Vie\u{323}\u{302}t"))
+    #expect(ClientMetadata.isDisplayable("a\u{323}\u{302}\u{301}b"))
+    #expect(!ClientMetadata.isDisplayable("a\u{323}\u{323}\u{323}\u{323}"))
+    #expect(!ClientMetadata.isDisplayable("\u{301}a"))
+    #expect(!ClientMetadata.isDisplayable("a\u{20dd}\u{20dd}\u{20dd}\u{20dd}"))
+  }
+
+  @Test(
     "Other parameters of a redirect URI are permitted", arguments: ["x=code", "codec=x", "a;b=c", "tenant=1&Lang=en"])
   func otherParameters(_ query: String) throws {
     #expect(Self.rules().permits(try RedirectURI(parsing: "http://127.0.0.1/cb?\(query)"), .native))

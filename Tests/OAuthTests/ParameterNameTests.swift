@@ -29,6 +29,7 @@ struct ParameterNameTests {
     (.clientAssertion, "client_assertion"),
     (.clientAssertionType, "client_assertion_type"),
     (.deviceCode, "device_code"),
+    (.audience, "audience"),
     (.resource, "resource"),
     (.request, "request"),
     (.requestURI, "request_uri"),

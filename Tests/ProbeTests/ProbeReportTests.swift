@@ -53,6 +53,8 @@ struct ProbeReportTests {
     arguments: [
       Response(status: 200, headers: ["Content-Type": "text/html"], body: Array("<html>Hello".utf8)),
       Response(status: 302, headers: ["Location": "/login"]), Response(status: 302, headers: ["Location": "/again"]),
+      Response(
+        status: 404, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"no such resource"}"#.utf8)),
       Response(status: 400), Response(status: 500), Response(status: 200, body: Array(repeating: 0xff, count: 300_000)),
     ])
   func alike(_ response: Response) async {

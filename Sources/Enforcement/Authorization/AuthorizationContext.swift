@@ -69,16 +69,7 @@ final class AuthorizationContext: FormContext {
 
   /// True if the gateway shows its consent page before it sends the request upstream (invariant `I-consent`).
   var needsConsent: Bool {
-    guard let client else { return false }
-    switch client.consent {
-    case .gateway: return true
-    case .upstream: return false
-    case .unlessClaimedHTTPS:
-      // A client that the operator does not vouch for may have chosen its own https URI, which therefore does not prove
-      // its identity.
-      if case .https = redirect.verified?.kind, client.registration == .trusted { return false }
-      return true
-    }
+    client?.needsConsent(at: redirect.verified) ?? false
   }
 
   /// The destination of responses to the client; `nil` if the client is unknown or its redirect URI is not verified.
@@ -100,5 +91,26 @@ final class AuthorizationContext: FormContext {
     // signed in (RFC 9700, section 4.11.2).
     let delivery: RejectionResponse.Delivery = redirect.isUntrusted ? .withoutRedirect : redirect.errorDelivery
     return RejectionResponse(rejection, delivery: delivery, detail: detail)
+  }
+}
+
+extension Client {
+  /// Returns true if the gateway shows its consent page for a sign-in that ends at the redirect URI.
+  func needsConsent(at redirectURI: RedirectURI?) -> Bool {
+    switch self.consent {
+    case .gateway: return true
+    case .upstream: return false
+    case .unlessClaimedHTTPS:
+      // A client that the operator does not vouch for may have chosen its own https URI, which therefore does not prove
+      // its identity.
+      if case .https = redirectURI?.kind, self.registration == .trusted { return false }
+      return true
+    }
+  }
+
+  /// Returns true if `claims` is not forwarded. The consent page does not show it (OpenID Connect Core, section 5.5), so
+  /// the user cannot approve it if the identity of the client is not proven.
+  func mayNotRequestClaims(at redirectURI: RedirectURI?) -> Bool {
+    needsConsent(at: redirectURI) && !identityIsProven(by: redirectURI)
   }
 }

@@ -102,9 +102,7 @@ public final class AuthorizationPermit: Sendable {
     if let scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
     if let resource = context.requestedResource.resource { entries += resource.upstreamEntries(sendsAudience: true) }
     let forwardsOthers = !context.policy.upstream.parameters.isEmpty
-    // The consent page does not show `claims` (OpenID Connect Core, section 5.5), so the user cannot approve them. If
-    // the user must consent, and the identity of the client is not proven, `claims` is therefore not forwarded.
-    let dropsClaims = context.needsConsent && !client.identityIsProven(by: context.redirect.verified)
+    let dropsClaims = client.mayNotRequestClaims(at: context.redirect.verified)
     let requested = context.parameters.entries.span
     // Read the entries in place: a copy of an entry would change the reference counts of its two strings.
     for index in requested.indices where !requested[index].value.isEmpty {

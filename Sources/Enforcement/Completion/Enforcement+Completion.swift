@@ -176,6 +176,13 @@ public final class CompletionPermit: Sendable {
     self.extraParameters = extraParameters
   }
 
+  /// Returns the scope that the upstream got: without the scope tokens that the policy drops, with the default scope and
+  /// the tokens of the resource.
+  public func upstreamScope(_ policy: Policy) -> Scope? {
+    UpstreamScope(transaction.scope, client: client, policy: policy, appliesDefault: true)
+      .scope(for: transaction.resource.flatMap { policy.resources[$0] })
+  }
+
   /// Returns the error response for the client, for a caller that cannot record that the code belongs to the
   /// transaction.
   public func errorResponse(for rejection: Rejection) -> RejectionResponse {

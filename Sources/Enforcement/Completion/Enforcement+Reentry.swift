@@ -13,6 +13,10 @@ struct ReentryContext: Sendable {
   /// The scope of the upstream request, computed from the transaction and the current policy; `nil` if the upstream
   /// request has no scope.
   let upstreamScope: Scope?
+  /// The parameters of the upstream request that select the resource, computed in the same way.
+  let upstreamResource: [FormParameters.Entry]
+  /// True if the policy decides which resources and audiences the client may request.
+  let limitsResources: Bool
 
   /// The parameters that may be in the re-entry only with these values. They were sent upstream, except
   /// `response_mode`, which was omitted and therefore has its default `query`.
@@ -25,12 +29,38 @@ struct ReentryContext: Sendable {
       expected.append((.codeChallenge, challenge.text))
       expected.append((.codeChallengeMethod, challenge.method.rawValue))
     }
+    for entry in upstreamResource { entry.parameter.map { expected.append(($0, entry.value)) } }
     return expected
   }
 
   /// The parameters that were not sent upstream and must not be in the re-entry.
   var unexpectedParameters: ParameterNames {
-    transaction.upstreamVerifier == nil ? [.requestObjects, .pkce] : .requestObjects
+    var unexpected = ParameterNames.requestObjects
+    if transaction.upstreamVerifier == nil { unexpected.formUnion(.pkce) }
+    if limitsResources {
+      unexpected.formUnion(ParameterNames(.audience, .resource).subtracting(resourceParameters))
+    }
+    guard let client else { return unexpected }
+    if client.isUnlisted { unexpected.insert(ParameterNames(.authorizationDetails)) }
+    if transaction.isDeviceFlow || client.mayNotRequestClaims(at: transaction.redirectURI) {
+      unexpected.insert(ParameterNames(.claims))
+    }
+    return unexpected
+  }
+
+  /// The parameters that limit the tokens or the use of the code, and that were sent upstream. A link to the authorization
+  /// endpoint must have them. A form may omit them, because the upstream may have stored the request.
+  var requiredInLink: ParameterNames {
+    var required = resourceParameters
+    if upstreamScope != nil { required.insert(ParameterNames(.scope)) }
+    if transaction.upstreamVerifier != nil { required.formUnion(.pkce) }
+    return required
+  }
+
+  private var resourceParameters: ParameterNames {
+    upstreamResource.reduce(into: []) { names, entry in
+      if let parameter = entry.parameter { names.insert(ParameterNames(parameter)) }
+    }
   }
 }
 
@@ -67,11 +97,13 @@ extension Enforcement {
     }
     let transactionContext = TransactionContext(
       transaction: transaction, policy: policy, now: now, browserMatches: browserMatches, unlisted: unlisted)
+    let (client, resource) = (transactionContext.client, transactionContext.resource)
     let reentryContext = ReentryContext(
-      request: request, transaction: transaction, sealedState: sealedState, client: transactionContext.client,
-      upstreamScope: UpstreamScope(
-        transaction.scope, client: transactionContext.client, policy: policy, appliesDefault: true
-      ).scope(for: transactionContext.resource))
+      request: request, transaction: transaction, sealedState: sealedState, client: client,
+      upstreamScope: UpstreamScope(transaction.scope, client: client, policy: policy, appliesDefault: true)
+        .scope(for: resource),
+      upstreamResource: resource?.upstreamEntries(sendsAudience: true) ?? [],
+      limitsResources: !policy.resources.isEmpty || client?.isUnlisted == true)
     // A re-entry is enforced in every mode, because the gateway began the transaction.
     var run = RuleRun(mode: .enforce)
     for outcome in [
@@ -118,7 +150,7 @@ extension Enforcement {
     // A form with OAuth parameters, or with a name that some server reads as one, could change the request that the
     // gateway has checked.
     let hasOAuthParameters = request.parameterSources.contains {
-      AuthorizationRequest.hasOAuthParameters($0) || $0.hasLookalikeName
+      AuthorizationRequest.hasOAuthParameters($0) || $0.contains(.audience) || $0.hasLookalikeName
     }
     guard !hasOAuthParameters else {
       return .reject(.withoutRedirect(.reentryChanged))

@@ -36,13 +36,14 @@ extension Rejection {
     refused: """
       A login or consent page sent a parameter to the authorization endpoint with another value than the gateway had \
       sent to the server. This applies to `client_id`, `redirect_uri`, `response_type`, `response_mode` and `state`, \
-      and to parameters that the gateway never sends, such as `request` or, with `pkce: strip`, `code_challenge`. The \
-      error page names the parameter.
+      to the `audience` and `resource` of a policy with `resources`, and to parameters that the gateway never sends, \
+      such as `request` or, with `pkce: strip`, `code_challenge`. Or a link with the request left out `scope`, \
+      `audience`, `resource` or the code challenge that the gateway had sent. The error page names the parameter.
       """,
     why: "The request that the server answers would no longer be the one that was checked.",
     remedy: """
-      Have the server's page send the parameter back unchanged, empty, or not at all. A new start in the app helps \
-      only if the user opened an old page.
+      Have the server's page send the parameter back unchanged; a form may also leave it out. A new start in the app \
+      helps only if the user opened an old page.
       """)
 
   package static let reentryBodyUnreadable = Rejection(

@@ -53,6 +53,20 @@ extension Rule where Context == ReentryContext {
       return .pass
     }
   }
+
+  /// Without `scope`, the upstream may grant more than was requested (RFC 6749, section 3.3). The same is true of the
+  /// resource and the audience, and without its challenge a code is not bound to the sign-in. So a link with the request
+  /// must have all of them. A link with the state alone continues a request that the upstream has stored.
+  static var reentryLinkComplete: Rule {
+    Rule(name: "a link has the parameters that limit the tokens", source: "RFC 6749, section 3.3") { context in
+      let present = context.request.parametersWithValue
+      guard context.request.isLink, !present.isDisjoint(with: ParameterNames(.clientID, .responseType)) else {
+        return .pass
+      }
+      guard let missing = context.requiredInLink.subtracting(present).sorted.first else { return .pass }
+      return .refuse(.reentryChanged, .parameter(missing.text))
+    }
+  }
 }
 
 extension ReentryContext {

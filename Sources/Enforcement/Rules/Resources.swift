@@ -148,7 +148,7 @@ extension Resource {
   func upstreamEntries(sendsAudience: Bool) -> [FormParameters.Entry] {
     var entries: [FormParameters.Entry] = []
     if sendsAudience, let audience = self.upstream.audience {
-      entries.append(FormParameters.Entry("audience", audience))
+      entries.append(FormParameters.Entry(.audience, audience))
     }
     if let resource = self.upstream.resource { entries.append(FormParameters.Entry(.resource, resource)) }
     return entries

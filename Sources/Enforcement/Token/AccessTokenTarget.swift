@@ -15,14 +15,35 @@ public struct AccessTokenTarget: Sendable {
   /// The metadata of the client, if its id is the URL of a metadata document; `nil` for every other client.
   public let document: ClientMetadata?
 
+  /// The maximum scope of the token for a client that the policy does not list; `nil` for a listed client.
+  private let maximumScope: Scope?
+
   /// Creates a target.
+  ///
+  /// - Parameter login: The scope of the login, as the client requested it; `nil` if it has none.
   public init(
-    client: ClientID, resource: Resource?, scope: Scope?, family: TransactionID?, document: ClientMetadata? = nil
+    client: Client, resource: Resource?, scope: Scope?, login: Scope?, family: TransactionID?,
+    document: ClientMetadata? = nil, policy: Policy
   ) {
-    self.client = client
+    self.client = client.id
     self.resource = resource
     self.scope = scope
     self.family = family
     self.document = document
+    // What was sent upstream for the login: the upstream may have other names than the client.
+    maximumScope =
+      client.isUnlisted
+      ? UpstreamScope(login, client: client, policy: policy, appliesDefault: true).scope(for: resource) : nil
+  }
+
+  /// Returns the scope for the record of the token.
+  ///
+  /// - Parameter granted: The scope in the upstream's response; `nil` if it has none.
+  /// - Returns: The scope, and true if the upstream has granted more than the policy permits to the client. The scope then
+  ///   contains only the permitted part.
+  public func recordedScope(granted: Scope?) -> (scope: Scope?, isLimited: Bool) {
+    guard let granted else { return (scope, false) }
+    guard let maximumScope, !granted.isWithin(maximumScope) else { return (granted, false) }
+    return (granted.limited(to: Set(maximumScope.tokens.map(String.init))), true)
   }
 }

@@ -135,7 +135,8 @@ public final class RedemptionPermit: Sendable {
     claimID = TransactionID(ofClaimOn: digest)
     family = TransactionID(ofLoginWith: digest, in: transaction)
     target = AccessTokenTarget(
-      client: client.id, resource: resource, scope: binding.scope, family: family, document: binding.document)
+      client: client, resource: resource, scope: binding.scope, login: binding.scope, family: family,
+      document: binding.document, policy: policy)
     sealsRefreshToken =
       (client.kind == .public || client.isUnlisted || credentials.isHeld || resource != nil)
       && !client.canRefreshAtUpstream(with: authentication)

@@ -192,7 +192,9 @@ extension Enforcement {
       return .sendUpstream(
         UpstreamTokenRequest(.presented(authentication), parameters: parameters, entries: entries),
         verifiedClient: secretIsVerified ? client : nil,
-        AccessTokenTarget(client: client.id, resource: resource, scope: requestedScope, family: nil))
+        AccessTokenTarget(
+          client: client, resource: resource, scope: requestedScope, login: requestedScope, family: nil,
+          policy: context.policy))
     case .password:
       return nil
     }
@@ -247,7 +249,7 @@ extension Policy {
   /// resources, these determine `resource` and `audience`.
   func forwards(_ entry: FormParameters.Entry, for client: Client) -> Bool {
     guard !client.isUnlisted, upstream.parameters.contains(entry.name) else { return false }
-    return resources.isEmpty || entry.parameter != .resource && entry.name != "audience"
+    return resources.isEmpty || entry.parameter != .resource && entry.parameter != .audience
   }
 }
 

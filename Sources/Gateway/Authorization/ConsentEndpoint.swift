@@ -111,13 +111,13 @@ struct ConsentEndpoint {
     return response
   }
 
-  /// True if a page on the gateway's origin posted the form. A `SameSite=Lax` cookie is sufficient proof, because
-  /// browsers do not send such a cookie with a form from another site (`I-browser`). With a `SameSite=None` cookie, the
-  /// field `Sec-Fetch-Site` decides. If the browser does not send this field, the field `Origin` decides.
+  /// True if a page on the gateway's origin posted the form, according to the field `Sec-Fetch-Site`. For a browser that
+  /// does not send this field, a `SameSite=Lax` cookie is sufficient proof, because browsers do not send such a cookie
+  /// with a form from another site (`I-browser`). With a `SameSite=None` cookie, the field `Origin` decides.
   private var isSameOrigin: Bool {
-    guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     let headers = intercepted.request.headers
     if let site = headers["Sec-Fetch-Site"] { return site == "same-origin" }
+    guard intercepted.gateway.snapshot.cookie.isCrossSite else { return true }
     return headers["Origin"] == intercepted.policy.gateway.origin.description
   }
 

@@ -65,6 +65,10 @@ extension InterceptedRequest {
       trail.recordRefusal(rejection)
       return pages.error(ErrorPage(rejection))
     }
+    guard opensPage else {
+      trail.recordRefusal(.clientDocumentUnavailable)
+      return pages.error(ErrorPage(.clientDocumentUnavailable, detail: "the request does not open a page"))
+    }
     let reading = await document(at: url)
     recordReading(reading, of: url)
     switch reading.outcome {
@@ -77,6 +81,14 @@ extension InterceptedRequest {
       trail.recordRefusal(rejection)
       return pages.error(ErrorPage(rejection, detail: "the metadata document of the app cannot be used: \(failure)"))
     }
+  }
+
+  /// False for a request that a page makes for an image or a frame, that a browser makes in advance, or that has no
+  /// body in its answer. Any website could use its visitors' browsers to spend the fetches of a host with them.
+  private var opensPage: Bool {
+    let headers = request.headers
+    return request.method != "HEAD" && (headers["Sec-Fetch-Dest"].map { $0 == "document" } ?? true)
+      && !headers.all("Sec-Purpose").contains { $0.contains("prefetch") }
   }
 
   private func document(at url: ClientDocumentURL) async -> DocumentReading {

@@ -160,7 +160,7 @@ struct DeviceVerificationEndpoint {
       DevicePage(
         clientName: intercepted.pages.name(of: permit.client), clientID: permit.client.id.rawValue,
         userCode: flow.userCode,
-        scopes: flow.scope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
+        scopes: permit.upstreamScope(intercepted.policy).map { $0.text.split(separator: " ").map(String.init) } ?? [],
         resource: flow.resource.map {
           ConsentPage.Resource(name: intercepted.policy.resources[$0]?.name, identifier: $0)
         }, network: flow.network,

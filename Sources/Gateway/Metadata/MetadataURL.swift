@@ -1,4 +1,5 @@
 internal import ByteText
+import OAuth
 import Policy
 
 /// An http or https URL in a metadata document, parsed strictly: only visible ASCII, no userinfo, no fragment and no
@@ -52,7 +53,7 @@ package struct MetadataURL: Sendable, Equatable {
     let labels = origin.host.split(separator: ".", omittingEmptySubsequences: false)
     guard origin.scheme == .https, labels.count >= 2, let last = labels.last,
       labels.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy { $0.isLetterOrDigit || $0 == UInt8(ascii: "-") } }),
-      !last.utf8.allSatisfy(\.isDigit)
+      !ClientDocumentURL.isAddress(origin.host)
     else { return false }
     return !MetadataURL.privateDomains.contains(last)
   }

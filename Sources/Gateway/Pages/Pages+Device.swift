@@ -34,6 +34,14 @@ extension Pages {
 
       """
     }
+    // The Enter key presses the first button of a form, which must not be the one that denies.
+    let first: HTML? = code.map { _ in
+      """
+      <button type="submit" class="unseen" tabindex="-1" aria-hidden="true" name="\(DevicePage.Field.decision)" \
+      value="\(DevicePage.Field.proceed)"></button>
+
+      """
+    }
     var page = response(
       status: rejection?.status ?? 200, title: title(.deviceTitle),
       """
@@ -41,6 +49,7 @@ extension Pages {
       <p>\(text(.deviceText))</p>
       <p class="soft">\(text(.deviceCaution))</p>
       \(problem)\(comparison)<form method="post" action="\(url: action)">
+      \(first)\
       <input type="hidden" name="\(DevicePage.Field.token)" value="\(token)">
       <p><label for="code">\(text(.deviceCode))</label></p>
       <p><input id="code" type="text" name="\(DevicePage.Field.userCode)" autocomplete="off" autocapitalize="characters" \

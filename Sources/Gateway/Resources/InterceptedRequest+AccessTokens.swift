@@ -24,7 +24,8 @@ extension InterceptedRequest {
     revocation: ((Secret, TokenTypeHint) -> UpstreamTokenRequest)?, keptRefreshToken: Secret? = nil
   ) async -> Response? {
     guard !policy.resources.isEmpty, let token = members["access_token"]?.text else { return nil }
-    let scope = members["scope"]?.text.flatMap { Scope(parsing: $0) } ?? target.scope
+    let (scope, isLimited) = target.recordedScope(granted: members["scope"]?.text.flatMap { Scope(parsing: $0) })
+    if isLimited { trail.findings.append("scope-wider") }
     let lifetime = InterceptedRequest.statedLifetime(of: members)
     if lifetime == nil { trail.findings.append("token-lifetime-unknown") }
     let active = lifetime ?? target.resource?.accessTokenLifetime ?? ResourceSettings.defaultTokenLifetime

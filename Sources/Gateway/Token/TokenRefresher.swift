@@ -176,8 +176,8 @@ struct TokenRefresher {
     await intercepted.recordAccessToken(
       in: members,
       AccessTokenTarget(
-        client: permit.client.id, resource: permit.resource, scope: permit.tokenScope,
-        family: grant?.family, document: grant?.binding.document),
+        client: permit.client, resource: permit.resource, scope: permit.tokenScope, login: permit.grant?.scope,
+        family: grant?.family, document: grant?.binding.document, policy: intercepted.policy),
       revocation: permit.revocation, keptRefreshToken: grant?.upstreamRefreshToken ?? presented)
   }
 

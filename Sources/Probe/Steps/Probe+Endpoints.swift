@@ -17,7 +17,7 @@ extension Probe {
     var tried: Set<String> = []
     for family in EndpointFamily.all where observations.token == nil {
       let path = options.target.folder + family.token
-      if tried.insert(path).inserted, try await isToken(path) {
+      if tried.insert(path).inserted, try await isToken(path, missing) {
         observations.token = .init(path: path, source: .search, isConfirmed: true)
       }
     }
@@ -49,7 +49,7 @@ extension Probe {
       observations.authorization?.isConfirmed = true
     }
     if let named = observations.token {
-      let isConfirmed = try await isToken(named.path)
+      let isConfirmed = try await isToken(named.path, missing)
       observations.token?.isConfirmed = isConfirmed
     }
   }
@@ -78,13 +78,16 @@ extension Probe {
     }
   }
 
-  /// True if the path answers a token request with an error of OAuth.
-  private func isToken(_ path: String) async throws(ProbeStop) -> Bool {
+  /// True if the path answers a token request with an error of OAuth. Some servers answer every unknown path with an
+  /// error in JSON.
+  private func isToken(_ path: String, _ missing: Missing) async throws(ProbeStop) -> Bool {
     let request = ProbeRequest(.post, path, badCode(redirectURI: ProbeValues.foreignRedirectURI))
     guard case .success(let answer) = try await session.ask(request) else { return false }
     let reaction = TokenReaction(answer)
-    if reaction.isOAuth { observations.tokenError = observations.tokenError ?? reaction }
-    return reaction.isOAuth
+    guard reaction.isOAuth else { return false }
+    if case .success(let other) = missing.post, TokenReaction(other) == reaction { return false }
+    observations.tokenError = observations.tokenError ?? reaction
+    return true
   }
 
   /// Returns the parameters of a token request with a code that does not exist.
