@@ -21,4 +21,9 @@ extension [UInt8] {
     // The pointer is valid within the closure and is not kept.
     unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
   }
+
+  /// Appends the decimal digits of a number, after a minus sign if it is negative.
+  public mutating func append(decimal value: Int) {
+    append(addingCapacity: OutputSpan<UInt8>.maximumDecimalLength) { $0.append(decimal: value) }
+  }
 }

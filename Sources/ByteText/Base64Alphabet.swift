@@ -19,6 +19,22 @@ struct Base64Alphabet: Sendable {
     let characters = characters
     var written = 0
     var index = 0
+    // Six bytes at a time, which are the highest ones of a word, become eight characters. There is one bounds check for
+    // the bytes, and one for the characters.
+    while index <= bytes.count &- 8 {
+      let word = bytes.word(at: index).byteSwapped
+      var text = output._mutatingExtracting(written..<written &+ 8)
+      text[0] = characters[Int(truncatingIfNeeded: word >> 58)]
+      text[1] = characters[Int(truncatingIfNeeded: word >> 52 & 0x3f)]
+      text[2] = characters[Int(truncatingIfNeeded: word >> 46 & 0x3f)]
+      text[3] = characters[Int(truncatingIfNeeded: word >> 40 & 0x3f)]
+      text[4] = characters[Int(truncatingIfNeeded: word >> 34 & 0x3f)]
+      text[5] = characters[Int(truncatingIfNeeded: word >> 28 & 0x3f)]
+      text[6] = characters[Int(truncatingIfNeeded: word >> 22 & 0x3f)]
+      text[7] = characters[Int(truncatingIfNeeded: word >> 16 & 0x3f)]
+      written &+= 8
+      index &+= 6
+    }
     let completeLength = bytes.count - bytes.count % 3
     while index < completeLength {
       // One bounds check for all three bytes.

@@ -33,17 +33,22 @@ public enum Base64URL {
   /// length is one more than a multiple of four, or if unused bits of the last character are not zero.
   public static func decode(_ text: String) -> [UInt8]? {
     let input = text.utf8.span
+    guard input.count % 4 != 1 else { return nil }
+    var bytes: [UInt8] = []
+    var isCanonical = false
+    bytes.append(addingCapacity: input.count / 4 * 3 + 2) { isCanonical = decode(input, to: &$0) }
+    return isCanonical ? bytes : nil
+  }
+
+  /// Appends the bytes that `input` encodes. Returns false if `input` is not canonical.
+  private static func decode(_ input: Span<UInt8>, to output: inout OutputSpan<UInt8>) -> Bool {
     // The compiler sees that each byte is an index of this table, and omits the bounds checks.
     let values = values.span.extracting(0..<256)
-    guard input.count % 4 != 1 else { return nil }
     let completeLength = input.count & ~3
     // Valid values are below 0x40 and invalid ones are 0xff, so the bitwise OR of all values is 0xff if any character
     // is invalid.
     var combinedValues: UInt8 = 0
-    var bytes = [UInt8](repeating: 0, count: completeLength / 4 * 3)
-    var output = bytes.mutableSpan
     var index = 0
-    var written = 0
     while index < completeLength {
       // One bounds check for all four characters.
       let text = input.extracting(index..<index &+ 4)
@@ -52,22 +57,21 @@ public enum Base64URL {
       let third = values[Int(text[2])]
       let fourth = values[Int(text[3])]
       combinedValues |= first | second | third | fourth
-      output[written] = first << 2 | second >> 4
-      output[written &+ 1] = second << 4 | third >> 2
-      output[written &+ 2] = third << 6 | fourth
+      output.append(first << 2 | second >> 4)
+      output.append(second << 4 | third >> 2)
+      output.append(third << 6 | fourth)
       index &+= 4
-      written &+= 3
     }
     if completeLength < input.count {
       let first = values[Int(input[completeLength])]
       let second = values[Int(input[completeLength + 1])]
       let third = completeLength + 2 < input.count ? values[Int(input[completeLength + 2])] : nil
       combinedValues |= first | second | (third ?? 0)
-      bytes.append(first << 2 | second >> 4)
-      if let third { bytes.append(second << 4 | third >> 2) }
+      output.append(first << 2 | second >> 4)
+      if let third { output.append(second << 4 | third >> 2) }
       // The unused bits of the last character must be zero.
-      guard (third.map { $0 & 0x03 } ?? second & 0x0f) == 0 else { return nil }
+      guard (third.map { $0 & 0x03 } ?? second & 0x0f) == 0 else { return false }
     }
-    return combinedValues < 0x40 ? bytes : nil
+    return combinedValues < 0x40
   }
 }

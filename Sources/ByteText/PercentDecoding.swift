@@ -8,22 +8,28 @@ public enum PercentDecoding {
   /// - Parameter plusIsSpace: True for form data, in which a plus encodes a space.
   public static func strict(_ text: Span<UInt8>, plusIsSpace: Bool = false) -> [UInt8]? {
     var decoded: [UInt8] = []
-    decoded.reserveCapacity(text.count)
+    var isValid = true
+    decoded.append(addingCapacity: text.count) { isValid = strict(text, plusIsSpace: plusIsSpace, to: &$0) }
+    return isValid ? decoded : nil
+  }
+
+  /// Appends the decoded text, which is no longer than `text`. Returns false if an escape is invalid.
+  private static func strict(_ text: Span<UInt8>, plusIsSpace: Bool, to output: inout OutputSpan<UInt8>) -> Bool {
     var index = 0
     while index < text.count {
       switch text[index] {
       case UInt8(ascii: "+") where plusIsSpace:
-        decoded.append(UInt8(ascii: " "))
+        output.append(UInt8(ascii: " "))
       case UInt8(ascii: "%"):
-        guard let byte = text.escapedByte(at: index) else { return nil }
-        decoded.append(byte)
+        guard let byte = text.escapedByte(at: index) else { return false }
+        output.append(byte)
         index &+= 2
       case let byte:
-        decoded.append(byte)
+        output.append(byte)
       }
       index &+= 1
     }
-    return decoded
+    return true
   }
 
   /// Returns the text with each escape decoded once. Invalid escapes stay unchanged.

@@ -129,6 +129,17 @@ extension Span where Element == UInt8 {
     count >= other.count && extracting(0..<other.count).isEqual(to: other)
   }
 
+  /// Returns true if the condition is true for each byte.
+  @inlinable @inline(__always)
+  public func allSatisfy(_ isAllowed: (UInt8) -> Bool) -> Bool {
+    var index = 0
+    while index < count {
+      guard isAllowed(self[index]) else { return false }
+      index &+= 1
+    }
+    return true
+  }
+
   /// True if there is an ASCII control character (RFC 5234, appendix B.1: `CTL`).
   @inlinable
   public var hasControl: Bool {

@@ -19,30 +19,41 @@ enum ResponseEncoder {
     var bytes: [UInt8] = []
     // Enough for most heads, so that the array grows once.
     bytes.reserveCapacity(1_024)
-    bytes += strictTransport
-    for field in headers.fields {
-      if !strictTransport.isEmpty, field.name.isEqualIgnoringCase(to: "strict-transport-security") { continue }
-      guard !field.name.isEmpty, isSafe(field.name) else { return nil }
-      bytes.append(field.name)
-      bytes.append(0x3a)
-      bytes.append(0x20)
-      guard append(value: field.value, to: &bytes) else { return nil }
-      bytes.append(0x0d)
-      bytes.append(0x0a)
+    bytes.append(copying: strictTransport.span)
+    // The fields are read in place, because a loop over the array would retain the texts of each field.
+    let fields = headers.fields.span
+    for index in fields.indices {
+      if !strictTransport.isEmpty, fields[index].name.isEqualIgnoringCase(to: "strict-transport-security") { continue }
+      guard append(fields[index], to: &bytes) else { return nil }
     }
     return bytes
   }
 
-  /// Appends the value of a field. Returns false if it contains a control character.
-  private static func append(value: String, to bytes: inout [UInt8]) -> Bool {
-    let text = value.utf8.span
+  /// Appends a field. Returns false if its name is empty, or its name or value contains a control character.
+  private static func append(_ field: borrowing Headers.Field, to bytes: inout [UInt8]) -> Bool {
+    let name = field.name.utf8.span
+    let value = field.value.utf8.span
+    guard !name.isEmpty, isSafe(field.name) else { return false }
     // Nearly all values are ASCII without control characters. One pass over the bytes detects this.
-    guard text.containsAny(at: { $0.controlPositions | $0 & 0x8080_8080_8080_8080 }) else {
-      bytes.append(copying: text)
+    let isPlain = !value.containsAny { $0.controlPositions | $0 & 0x8080_8080_8080_8080 }
+    if isPlain {
+      bytes.append(addingCapacity: name.count + value.count + 4) { output in
+        output.append(copying: name)
+        output.append(0x3a)
+        output.append(0x20)
+        output.append(copying: value)
+        output.append(0x0d)
+        output.append(0x0a)
+      }
       return true
     }
-    guard isSafe(value) else { return false }
-    FieldText.encode(value, onto: &bytes)
+    guard isSafe(field.value) else { return false }
+    bytes.append(copying: name)
+    bytes.append(0x3a)
+    bytes.append(0x20)
+    FieldText.encode(field.value, onto: &bytes)
+    bytes.append(0x0d)
+    bytes.append(0x0a)
     return true
   }
 

@@ -109,12 +109,17 @@ public final class Upstream {
     head.append(0x20)
     head.append(request.target)
     head.append(" HTTP/1.1\r\n")
-    head += settings.hostLine
-    head += fields
-    head += settings.viaLineOfHTTP11
+    let (hostLine, viaLine) = (settings.hostLine, settings.viaLineOfHTTP11)
+    head.append(copying: hostLine.span)
+    head.append(copying: fields.span)
+    head.append(copying: viaLine.span)
     ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
     // The framing is last, as in the head of a passing request.
-    if !request.body.isEmpty || request.method == "POST" { head.append("Content-Length: \(request.body.count)\r\n") }
+    if !request.body.isEmpty || request.method == "POST" {
+      head.append("Content-Length: ")
+      head.append(decimal: request.body.count)
+      head.append("\r\n")
+    }
     if Upstream.asksForClose(request) { head.append("Connection: close\r\n") }
     head.append("\r\n")
     return head

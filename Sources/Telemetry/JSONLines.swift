@@ -31,6 +31,8 @@ package struct JSONLines: Sendable {
   ///
   /// - Parameter name: Must be ASCII letters, digits and `_`, because it is not escaped.
   package mutating func appendMember(_ name: String, _ value: String) {
+    let text = value.utf8.span
+    guard !JSONLines.isPlain(text) else { return appendMember(name, plain: text) }
     appendName(name)
     appendString(value)
   }
@@ -39,18 +41,18 @@ package struct JSONLines: Sendable {
   ///
   /// - Parameter name: As above.
   package mutating func appendMember(_ name: String, _ value: Span<UInt8>) {
+    guard !JSONLines.isPlain(value) else { return appendMember(name, plain: value) }
     appendName(name)
-    guard JSONLines.isPlain(value) else {
-      return appendString(String(decoding: [UInt8](copying: value), as: UTF8.self))
-    }
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(copying: value)
-    bytes.append(UInt8(ascii: "\""))
+    appendString(String(decoding: [UInt8](copying: value), as: UTF8.self))
   }
 
   package mutating func appendMember(_ name: String, _ value: Int) {
-    appendName(name)
-    bytes.append(String(value))
+    let isFirst = isFirstMember
+    isFirstMember = false
+    bytes.append(addingCapacity: name.utf8.count + 4 + OutputSpan<UInt8>.maximumDecimalLength) { output in
+      JSONLines.write(name, isFirst: isFirst, to: &output)
+      output.append(decimal: value)
+    }
   }
 
   package mutating func appendMember(_ name: String, _ value: Bool) {
@@ -68,13 +70,33 @@ package struct JSONLines: Sendable {
     bytes.append(UInt8(ascii: "]"))
   }
 
-  private mutating func appendName(_ name: String) {
-    if !isFirstMember { bytes.append(UInt8(ascii: ",")) }
+  /// Appends a member whose text needs no escape.
+  private mutating func appendMember(_ name: String, plain text: Span<UInt8>) {
+    let isFirst = isFirstMember
     isFirstMember = false
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(name)
-    bytes.append(UInt8(ascii: "\""))
-    bytes.append(UInt8(ascii: ":"))
+    bytes.append(addingCapacity: name.utf8.count + text.count + 6) { output in
+      JSONLines.write(name, isFirst: isFirst, to: &output)
+      output.append(UInt8(ascii: "\""))
+      output.append(copying: text)
+      output.append(UInt8(ascii: "\""))
+    }
+  }
+
+  private mutating func appendName(_ name: String) {
+    let isFirst = isFirstMember
+    isFirstMember = false
+    bytes.append(addingCapacity: name.utf8.count + 4) { JSONLines.write(name, isFirst: isFirst, to: &$0) }
+  }
+
+  /// Writes a name with its quotes and the colon, and a comma in front of it if it is not the first of the line: up to
+  /// four bytes more than the name has.
+  @inline(__always)
+  private static func write(_ name: String, isFirst: Bool, to output: inout OutputSpan<UInt8>) {
+    if !isFirst { output.append(UInt8(ascii: ",")) }
+    output.append(UInt8(ascii: "\""))
+    output.append(name)
+    output.append(UInt8(ascii: "\""))
+    output.append(UInt8(ascii: ":"))
   }
 
   /// Appends a JSON string with its quotes.

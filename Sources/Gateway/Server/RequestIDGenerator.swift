@@ -26,7 +26,6 @@ struct RequestIDGenerator: Sendable {
   /// Returns eight bytes for each number in `indices`.
   private func words(_ indices: Range<Int>, worker: Int, number: UInt64) -> [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(8 * indices.count)
     // The standard library seeds `Hasher` at random in each process, unless the environment variable
     // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
     var keyed = Hasher()
@@ -34,11 +33,13 @@ struct RequestIDGenerator: Sendable {
     keyed.combine(secret.1)
     keyed.combine(worker)
     keyed.combine(number)
-    for index in indices {
-      var hasher = keyed
-      hasher.combine(index)
-      let hash = UInt64(UInt(bitPattern: hasher.finalize()))
-      for byte in 0..<8 { bytes.append(UInt8(truncatingIfNeeded: hash &>> UInt64(byte &* 8))) }
+    bytes.append(addingCapacity: 8 * indices.count) { output in
+      for index in indices {
+        var hasher = keyed
+        hasher.combine(index)
+        let hash = UInt64(UInt(bitPattern: hasher.finalize()))
+        for byte in 0..<8 { output.append(UInt8(truncatingIfNeeded: hash &>> UInt64(byte &* 8))) }
+      }
     }
     return bytes
   }
