@@ -48,20 +48,36 @@ public struct FormParameters: Sendable, Equatable {
 
   /// The parameters whose name and value could be decoded, in order.
   public private(set) var entries: [Entry] = []
-  /// The names whose value could not be decoded.
-  public private(set) var namesWithMalformedValue: [String] = []
-  /// True if a name could not be decoded. Such a parameter may be any known parameter.
-  public private(set) var hasMalformedName = false
-  /// The additional names that a server would find if it also separated parameters at semicolons.
-  private(set) var namesAfterSemicolon: [String] = []
+  /// The defects of the encoded text; `nil` if there are none.
+  private var defects: Defects?
   /// The known parameters among ``entries``.
   private var present: ParameterNames = []
   /// The known parameters that have a value in some entry.
   private var valued: ParameterNames = []
   /// The known parameters that occur more than once among ``entries``.
   private var repeated: ParameterNames = []
+
+  /// The defects of an encoded text. Nearly all texts have none, so a copy of the parameters copies only the reference
+  /// to the entries.
+  private struct Defects: Sendable, Equatable {
+    var namesWithMalformedValue: [String] = []
+    /// The known parameters among `namesWithMalformedValue`.
+    var malformed: ParameterNames = []
+    var hasMalformedName = false
+    var namesAfterSemicolon: [String] = []
+  }
+
+  /// The names whose value could not be decoded.
+  public var namesWithMalformedValue: [String] { defects?.namesWithMalformedValue ?? [] }
+
+  /// True if a name could not be decoded. Such a parameter may be any known parameter.
+  public var hasMalformedName: Bool { defects?.hasMalformedName ?? false }
+
+  /// The additional names that a server would find if it also separated parameters at semicolons.
+  var namesAfterSemicolon: [String] { defects?.namesAfterSemicolon ?? [] }
+
   /// The known parameters among ``namesWithMalformedValue``.
-  private var malformed: ParameterNames = []
+  private var malformed: ParameterNames { defects?.malformed ?? [] }
 
   /// Creates an empty list.
   public init() {}
@@ -107,7 +123,7 @@ public struct FormParameters: Sendable, Equatable {
     var otherName = ""
     if parameter == nil {
       guard let decoded = FormEncoding.decode(pair.extracting(name)) else {
-        hasMalformedName = true
+        recordDefect { $0.hasMalformedName = true }
         return
       }
       otherName = decoded
@@ -116,21 +132,37 @@ public struct FormParameters: Sendable, Equatable {
     guard let value = isPlain ? String(validating: bytes) : FormEncoding.decode(bytes),
       isPlain || !value.utf8.span.hasControl
     else {
-      let name = parameter?.text ?? otherName
-      namesWithMalformedValue.append(name)
-      if let parameter = ParameterName(name) { malformed.formUnion(ParameterNames(parameter)) }
+      recordMalformedValue(of: parameter?.text ?? otherName)
       return
     }
-    append(parameter.map { Entry($0, value) } ?? Entry(otherName, value))
+    if let parameter {
+      append(Entry(parameter, value))
+    } else {
+      append(Entry(otherName, value))
+    }
   }
 
-  private mutating func append(_ entry: Entry) {
+  private mutating func append(_ entry: consuming Entry) {
     if let parameter = entry.parameter {
-      if present.contains(parameter) { repeated.formUnion(ParameterNames(parameter)) }
-      present.formUnion(ParameterNames(parameter))
-      if !entry.value.isEmpty { valued.formUnion(ParameterNames(parameter)) }
+      let name = ParameterNames(parameter)
+      repeated.formUnion(present.intersection(name))
+      present.formUnion(name)
+      if !entry.value.isEmpty { valued.formUnion(name) }
     }
     entries.append(entry)
+  }
+
+  private mutating func recordMalformedValue(of name: String) {
+    recordDefect { defects in
+      defects.namesWithMalformedValue.append(name)
+      if let parameter = ParameterName(name) { defects.malformed.formUnion(ParameterNames(parameter)) }
+    }
+  }
+
+  private mutating func recordDefect(_ change: (inout Defects) -> Void) {
+    var changed = defects ?? Defects()
+    change(&changed)
+    defects = changed
   }
 
   /// Returns the known parameter of an encoded `name=value` pair; `nil` for any other name.
@@ -151,7 +183,8 @@ public struct FormParameters: Sendable, Equatable {
       next = pair.firstIndex(of: UInt8(ascii: ";"), from: semicolon + 1)
       let piece = pair.extracting(semicolon + 1..<(next ?? pair.count))
       guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
-      namesAfterSemicolon.append(FormEncoding.decode(piece.extracting(0..<equals)) ?? "")
+      let name = FormEncoding.decode(piece.extracting(0..<equals)) ?? ""
+      recordDefect { $0.namesAfterSemicolon.append(name) }
     }
   }
 

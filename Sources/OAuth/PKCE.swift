@@ -69,15 +69,14 @@ public struct CodeVerifier: Sendable {
   }
 
   static func isWellFormed(_ text: String, syntax: VerifierSyntax) -> Bool {
-    guard text.utf8.count >= 43, text.utf8.count <= 128 else { return false }
-    var bytes = Array(text.utf8)
-    if syntax == .lenient {
-      // Base64 text ends in at most two `=`. Clients that send `=` may also use the standard alphabet: about half of
-      // the verifiers of git-credential-oauth 0.4.2 contain `+` or `/`.
-      for _ in 0..<2 where bytes.last == UInt8(ascii: "=") { bytes.removeLast() }
-      return bytes.allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
-    }
-    return bytes.allSatisfy(\.isUnreserved)
+    let bytes = text.utf8.span
+    guard bytes.count >= 43, bytes.count <= 128 else { return false }
+    if syntax == .strict { return bytes.allSatisfy(\.isUnreserved) }
+    // Base64 text ends in at most two `=`. Clients that send `=` may also use the standard alphabet: about half of the
+    // verifiers of git-credential-oauth 0.4.2 contain `+` or `/`.
+    var end = bytes.count
+    while end > bytes.count - 2, bytes[end - 1] == UInt8(ascii: "=") { end -= 1 }
+    return bytes.extracting(..<end).allSatisfy { $0.isUnreserved || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
   }
 }
 

@@ -145,6 +145,11 @@ public struct ParameterNames: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
+  /// Creates a set of one parameter.
+  public init(_ name: ParameterName) {
+    rawValue = 1 << UInt64(name.rawValue)
+  }
+
   /// Creates a set of the given parameters.
   public init(_ names: ParameterName...) {
     rawValue = names.reduce(0) { $0 | 1 << UInt64($1.rawValue) }
