@@ -11,7 +11,7 @@ extension AccessEntry {
   func write(_ fields: AccessFields, at now: Timestamp, to lines: inout JSONLines) {
     lines.beginLine()
     lines.appendMember("v", AccessEntry.formatVersion)
-    if fields.contains(.time) { lines.appendMember("time", now.text) }
+    if fields.contains(.time) { lines.appendMember("time", now) }
     lines.appendMember("event", "access")
     if fields.contains(.request), let request { lines.appendMember("request", request) }
     if fields.contains(.trace) { write("trace", trace, to: &lines) }

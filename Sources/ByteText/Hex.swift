@@ -15,11 +15,14 @@ public enum Hex {
 
   /// Appends two lower-case digits for each byte.
   public static func encode(_ bytes: Span<UInt8>, onto text: inout [UInt8]) {
-    text.append(addingCapacity: bytes.count * 2) { output in
-      for index in bytes.indices {
-        output.append(digit(bytes[index] >> 4))
-        output.append(digit(bytes[index] & 15))
-      }
+    text.append(addingCapacity: bytes.count * 2) { encode(bytes, to: &$0) }
+  }
+
+  /// Appends two lower-case digits for each byte.
+  public static func encode(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
+    for index in bytes.indices {
+      output.append(digit(bytes[index] >> 4))
+      output.append(digit(bytes[index] & 15))
     }
   }
 

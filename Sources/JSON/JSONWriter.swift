@@ -41,12 +41,16 @@ enum JSONWriter {
 
   private static func write(_ string: String, to text: inout [UInt8]) {
     let bytes = string.utf8.span
-    text.append(UInt8(ascii: "\""))
-    if JSONReader.isPlain(bytes) {
-      text.append(string)
-    } else {
-      for index in bytes.indices { escape(bytes[index], to: &text) }
+    guard !JSONReader.isPlain(bytes) else {
+      text.append(addingCapacity: bytes.count + 2) { output in
+        output.append(UInt8(ascii: "\""))
+        output.append(copying: bytes)
+        output.append(UInt8(ascii: "\""))
+      }
+      return
     }
+    text.append(UInt8(ascii: "\""))
+    for index in bytes.indices { escape(bytes[index], to: &text) }
     text.append(UInt8(ascii: "\""))
   }
 

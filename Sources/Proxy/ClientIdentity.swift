@@ -24,7 +24,9 @@ final class ClientIdentity {
     self.isTrusted = isTrusted
     self.isSecure = isSecure
     isHTTP2 = false
-    commonPrefix = ClientIdentity.prefix(address: peer.host, chain: peer.host, isSecure: isSecure)
+    var prefix: [UInt8] = []
+    ClientIdentity.appendPrefix(address: peer.host, chain: peer.host, isSecure: isSecure, to: &prefix)
+    commonPrefix = prefix
   }
 
   /// True if the connection of the client uses TLS, up to the gateway or to the sender of a PROXY protocol header.
@@ -44,20 +46,20 @@ final class ClientIdentity {
     self.isHTTP2 = isHTTP2
   }
 
-  private static func prefix(address: String, chain: String, isSecure: Bool) -> [UInt8] {
+  private static func appendPrefix(address: String, chain: String, isSecure: Bool, to lines: inout [UInt8]) {
     let scheme = isSecure ? "https" : "http"
     let isIPv6 = address.utf8.span.contains(UInt8(ascii: ":"))
-    var prefix: [UInt8] = []
-    prefix.reserveCapacity(192)
-    prefix.append("X-Forwarded-For: ")
-    prefix.append(chain)
-    prefix.append("\r\nX-Forwarded-Proto: ")
-    prefix.append(scheme)
-    prefix.append(isIPv6 ? "\r\nForwarded: for=\"[" : "\r\nForwarded: for=")
-    prefix.append(address)
-    prefix.append(isIPv6 ? "]\";proto=" : ";proto=")
-    prefix.append(scheme)
-    return prefix
+    // The names and marks have at most 76 bytes.
+    lines.append(addingCapacity: chain.utf8.count + address.utf8.count + 96) { output in
+      output.append("X-Forwarded-For: ")
+      output.append(chain)
+      output.append("\r\nX-Forwarded-Proto: ")
+      output.append(scheme)
+      output.append(isIPv6 ? "\r\nForwarded: for=\"[" : "\r\nForwarded: for=")
+      output.append(address)
+      output.append(isIPv6 ? "]\";proto=" : ";proto=")
+      output.append(scheme)
+    }
   }
 
   /// The client of one request: the one that the forwarding fields of a trusted proxy describe, or else the peer of the
@@ -155,7 +157,7 @@ final class ClientIdentity {
   }
 
   private static func append(_ client: EffectiveClient, host: String?, to lines: inout [UInt8]) {
-    lines += prefix(address: client.address, chain: client.chain, isSecure: client.isSecure)
+    appendPrefix(address: client.address, chain: client.chain, isSecure: client.isSecure, to: &lines)
     if let host {
       lines.append(";host=\"")
       lines.append(host)

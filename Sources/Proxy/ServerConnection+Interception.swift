@@ -1,3 +1,4 @@
+internal import ByteText
 import HTTP
 import HTTP1
 import Reactor
@@ -72,7 +73,7 @@ extension ServerConnection {
         }
         guard body.count + piece.data.count <= limit else { throw UnreadBody(.bodyTooLarge(limit: limit)) }
         guard charge(piece.data.count) else { throw UnreadBody(.overloaded(.bufferMemory)) }
-        body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
+        input.withSpan { body.append(copying: $0.extracting(piece.data)) }
         input.consume(piece.consumed)
         continue
       }

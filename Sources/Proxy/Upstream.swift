@@ -95,23 +95,22 @@ public final class Upstream {
   /// Returns the encoded head. Throws `unsendable` if it cannot be encoded safely.
   private func encode(_ request: OutboundRequest) throws(UpstreamFailure) -> [UInt8] {
     let settings = worker.settings
-    guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
-      let fields = ResponseEncoder.fields(
-        Upstream.withoutHandlerCookie(request.headers, settings.configuration.handlerCookie))
-    else {
-      worker.metrics.upstreamFailed(.unsendable)
-      throw .unsendable
-    }
     var head: [UInt8] = []
-    // Room for the other fields of most heads, so that the array grows once.
-    head.reserveCapacity(request.target.utf8.count + fields.count + 512)
+    // Room for the fields of most heads, so that the array grows once.
+    head.reserveCapacity(request.target.utf8.count + 1_024)
     head.append(request.method)
     head.append(0x20)
     head.append(request.target)
     head.append(" HTTP/1.1\r\n")
     let (hostLine, viaLine) = (settings.hostLine, settings.viaLineOfHTTP11)
     head.append(copying: hostLine.span)
-    head.append(copying: fields.span)
+    let headers = Upstream.withoutHandlerCookie(request.headers, settings.configuration.handlerCookie)
+    guard Upstream.isVisible(request.method), Upstream.isVisible(request.target),
+      ResponseEncoder.append(headers, to: &head)
+    else {
+      worker.metrics.upstreamFailed(.unsendable)
+      throw .unsendable
+    }
     head.append(copying: viaLine.span)
     ClientIdentity.append(request.peer, host: settings.configuration.authority, to: &head)
     // The framing is last, as in the head of a passing request.

@@ -133,7 +133,7 @@ public final class UpstreamResponse {
       if !input.isEmpty {
         do throws(MessageError) {
           let piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try decoder.decode(bytes) }
-          body += input.bytes(from: piece.data.lowerBound, count: piece.data.count)
+          input.withSpan { body.append(copying: $0.extracting(piece.data)) }
           input.consume(piece.consumed)
           isWithinMemory = clientConnection.charge(piece.data.count)
         } catch {

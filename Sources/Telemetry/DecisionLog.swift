@@ -160,7 +160,8 @@ public final class DecisionLog: Sendable {
   }
 
   /// Writes the records of this pass and the number of dropped records. If the sink fails, keeps the remaining records
-  /// and returns false.
+  /// and returns false. Inlined, because each generic function looks up the type of `Writer` first.
+  @inline(__always)
   private func writeRecords<Sink: LogSink>(_ writer: inout Writer<Sink>) -> Bool {
     while let record = writer.merge.next() {
       record.write(to: &writer.lines)
@@ -168,7 +169,7 @@ public final class DecisionLog: Sendable {
     }
     if writer.dropped > 0 {
       writer.lines.beginLine()
-      writer.lines.appendMember("time", now().text)
+      writer.lines.appendMember("time", now())
       writer.lines.appendMember("event", "dropped")
       writer.lines.appendMember("lines", Int(clamping: writer.dropped))
       writer.lines.endLine()
@@ -177,7 +178,8 @@ public final class DecisionLog: Sendable {
     return flush(&writer)
   }
 
-  /// Writes the collected lines to the sink. Returns false if the sink fails.
+  /// Writes the collected lines to the sink. Returns false if the sink fails. Inlined for the same reason.
+  @inline(__always)
   private func flush<Sink: LogSink>(_ writer: inout Writer<Sink>) -> Bool {
     guard !writer.lines.bytes.isEmpty else { return true }
     let bytes = writer.mayEndWithPartialLine ? [UInt8(ascii: "\n")] + writer.lines.bytes : writer.lines.bytes

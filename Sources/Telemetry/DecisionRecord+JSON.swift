@@ -18,7 +18,7 @@ extension DecisionRecord {
   func write(to lines: inout JSONLines) {
     lines.beginLine()
     lines.appendMember("v", DecisionRecord.formatVersion)
-    lines.appendMember("time", time.text)
+    lines.appendMember("time", time)
     lines.appendMember("event", "decision")
     if let request { lines.appendMember("request", request) }
     // The flow of an observed request is that of its digests.

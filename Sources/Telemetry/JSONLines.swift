@@ -1,4 +1,5 @@
 internal import ByteText
+package import Time
 
 /// A buffer of text lines, each of which is a flat JSON object (RFC 8259).
 ///
@@ -47,11 +48,24 @@ package struct JSONLines: Sendable {
   }
 
   package mutating func appendMember(_ name: String, _ value: Int) {
+    let name = name.utf8.span
     let isFirst = isFirstMember
     isFirstMember = false
-    bytes.append(addingCapacity: name.utf8.count + 4 + OutputSpan<UInt8>.maximumDecimalLength) { output in
+    bytes.append(addingCapacity: name.count + OutputSpan<UInt8>.maximumDecimalLength + 4) { output in
       JSONLines.write(name, isFirst: isFirst, to: &output)
       output.append(decimal: value)
+    }
+  }
+
+  package mutating func appendMember(_ name: String, _ time: Timestamp) {
+    let name = name.utf8.span
+    let isFirst = isFirstMember
+    isFirstMember = false
+    bytes.append(addingCapacity: name.count + Timestamp.textLength + 6) { output in
+      JSONLines.write(name, isFirst: isFirst, to: &output)
+      output.append(UInt8(ascii: "\""))
+      time.write(to: &output)
+      output.append(UInt8(ascii: "\""))
     }
   }
 
@@ -72,9 +86,10 @@ package struct JSONLines: Sendable {
 
   /// Appends a member whose text needs no escape.
   private mutating func appendMember(_ name: String, plain text: Span<UInt8>) {
+    let name = name.utf8.span
     let isFirst = isFirstMember
     isFirstMember = false
-    bytes.append(addingCapacity: name.utf8.count + text.count + 6) { output in
+    bytes.append(addingCapacity: name.count + text.count + 6) { output in
       JSONLines.write(name, isFirst: isFirst, to: &output)
       output.append(UInt8(ascii: "\""))
       output.append(copying: text)
@@ -83,18 +98,19 @@ package struct JSONLines: Sendable {
   }
 
   private mutating func appendName(_ name: String) {
+    let name = name.utf8.span
     let isFirst = isFirstMember
     isFirstMember = false
-    bytes.append(addingCapacity: name.utf8.count + 4) { JSONLines.write(name, isFirst: isFirst, to: &$0) }
+    bytes.append(addingCapacity: name.count + 4) { JSONLines.write(name, isFirst: isFirst, to: &$0) }
   }
 
   /// Writes a name with its quotes and the colon, and a comma in front of it if it is not the first of the line: up to
   /// four bytes more than the name has.
   @inline(__always)
-  private static func write(_ name: String, isFirst: Bool, to output: inout OutputSpan<UInt8>) {
+  private static func write(_ name: Span<UInt8>, isFirst: Bool, to output: inout OutputSpan<UInt8>) {
     if !isFirst { output.append(UInt8(ascii: ",")) }
     output.append(UInt8(ascii: "\""))
-    output.append(name)
+    output.append(copying: name)
     output.append(UInt8(ascii: "\""))
     output.append(UInt8(ascii: ":"))
   }

@@ -1,13 +1,21 @@
 /// Converts a point in time to text in UTC (RFC 3339, section 5.6), e.g. `2026-11-21T08:30:00Z`, and back.
 enum RFC3339 {
+  /// The length of a text with milliseconds.
+  static let maximumLength = 24
+
   /// Returns the text of a time in the years 1970 to 9999.
+  static func text(_ time: UnixTime, milliseconds: Int? = nil) -> String {
+    var text: [UInt8] = []
+    text.append(addingCapacity: maximumLength) { write(time, milliseconds: milliseconds, to: &$0) }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// Appends the text of a time in the years 1970 to 9999.
   ///
   /// - Parameter milliseconds: The milliseconds since the start of the second; `nil` for a text without them.
-  static func text(_ time: UnixTime, milliseconds: Int? = nil) -> String {
+  static func write(_ time: UnixTime, milliseconds: Int?, to text: inout OutputSpan<UInt8>) {
     let (days, second) = Int(time.seconds).quotientAndRemainder(dividingBy: 86_400)
     let date = GregorianDate(daysSince1970: days)
-    var text: [UInt8] = []
-    text.reserveCapacity(24)
     append(date.year, width: 4, separator: "-", to: &text)
     append(date.month, width: 2, separator: "-", to: &text)
     append(date.day, width: 2, separator: "T", to: &text)
@@ -19,7 +27,6 @@ enum RFC3339 {
     } else {
       append(second % 60, width: 2, separator: "Z", to: &text)
     }
-    return String(decoding: text, as: UTF8.self)
   }
 
   /// Parses the text of a time without milliseconds; `nil` for each text that `text` would not return.
@@ -36,7 +43,7 @@ enum RFC3339 {
   }
 
   /// Appends the last `width` digits of a number and the separator that follows them.
-  private static func append(_ value: Int, width: Int, separator: Unicode.Scalar, to text: inout [UInt8]) {
+  private static func append(_ value: Int, width: Int, separator: Unicode.Scalar, to text: inout OutputSpan<UInt8>) {
     var scale = 1
     for _ in 1..<width { scale *= 10 }
     while scale > 0 {
@@ -73,5 +80,14 @@ extension Timestamp {
   public var text: String {
     let (seconds, milliseconds) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
     return RFC3339.text(UnixTime(seconds: seconds), milliseconds: Int(milliseconds))
+  }
+
+  /// The length of ``text`` in bytes.
+  public static var textLength: Int { RFC3339.maximumLength }
+
+  /// Appends ``text``.
+  public func write(to output: inout OutputSpan<UInt8>) {
+    let (seconds, milliseconds) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
+    RFC3339.write(UnixTime(seconds: seconds), milliseconds: Int(milliseconds), to: &output)
   }
 }

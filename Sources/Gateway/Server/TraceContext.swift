@@ -37,12 +37,13 @@ struct TraceContext {
     bytes[15] |= 1
     bytes[23] |= 1
     var text: [UInt8] = []
-    text.reserveCapacity(TraceContext.versionZeroLength)
-    text.append("00-")
-    Hex.encode(bytes.span.extracting(0..<16), onto: &text)
-    text.append(.dash)
-    Hex.encode(bytes.span.extracting(16..<24), onto: &text)
-    text.append("-01")
+    text.append(addingCapacity: TraceContext.versionZeroLength) { output in
+      output.append("00-")
+      Hex.encode(bytes.span.extracting(0..<16), to: &output)
+      output.append(.dash)
+      Hex.encode(bytes.span.extracting(16..<24), to: &output)
+      output.append("-01")
+    }
     parent = String(decoding: text, as: UTF8.self)
     state = nil
   }

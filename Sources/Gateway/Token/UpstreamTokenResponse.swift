@@ -36,10 +36,12 @@ enum UpstreamTokenResponse {
   }
 
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
-    let type = (headers["Content-Type"] ?? "").lowercased()
-    if type.utf8.span.contains("json") || body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") {
-      return JSONValue.members(of: body)
+    var isJSON = body.first { $0 > 0x20 } == UInt8(ascii: "{")
+    if !isJSON {
+      let type = (headers["Content-Type"] ?? "").lowercased()
+      isJSON = type.utf8.span.contains("json")
     }
+    if isJSON { return JSONValue.members(of: body) }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.namesWithMalformedValue.isEmpty,
       form.firstRepeatedName == nil
     else { return nil }
