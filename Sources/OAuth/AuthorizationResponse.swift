@@ -45,10 +45,10 @@ public struct AuthorizationResponse: Sendable, Equatable {
   public var location: String? {
     switch mode {
     case .formPost: return nil
-    case .fragment: return FormEncoding.serialise(parameters, to: redirectURI.text + "#")
+    case .fragment: return FormEncoding.serialise(parameters, to: redirectURI.text, "#")
     case .query:
-      let location = FormEncoding.serialise(parameters, to: redirectURI.text + querySeparator)
-      return endsInFragment ? location + "#_" : location
+      return FormEncoding.serialise(
+        parameters, to: redirectURI.text, querySeparator, suffix: endsInFragment ? "#_" : "")
     }
   }
 

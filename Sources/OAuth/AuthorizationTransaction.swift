@@ -73,10 +73,11 @@ public struct FlowBinding: Sendable, Equatable {
   public init(
     clientID: ClientID, redirectURI: RedirectURI, redirectURIWasSent: Bool, challenge: CodeChallenge?, scope: Scope?,
     upstreamClientID: ClientID, upstreamRedirectURI: String, upstreamVerifier: UpstreamVerifier? = nil,
-    resource: String? = nil
+    resource: String? = nil, document: ClientMetadata? = nil, registration: RegistrationOutline? = nil
   ) {
     client = ClientBinding(
-      clientID: clientID.shortForm, scope: scope, upstreamClientID: upstreamClientID, resource: resource)
+      clientID: clientID.shortForm, scope: scope, upstreamClientID: upstreamClientID, resource: resource,
+      document: document, registration: registration)
     self.redirectURI = redirectURI
     self.redirectURIWasSent = redirectURIWasSent
     self.challenge = challenge

@@ -26,13 +26,14 @@ public struct ClientBinding: Sendable, Equatable {
   /// Creates a binding from its parts.
   public init(
     clientID: ClientID, scope: Scope?, upstreamClientID: ClientID, resource: String? = nil,
-    document: ClientMetadata? = nil
+    document: ClientMetadata? = nil, registration: RegistrationOutline? = nil
   ) {
     self.clientID = clientID
     self.scope = scope
     self.upstreamClientID = upstreamClientID
     self.resource = resource
     self.document = document
+    self.registration = registration
   }
 
   /// Returns the binding of tokens that the client with this id gets for a code: with the complete id.

@@ -11,12 +11,15 @@ public enum FormEncoding {
 
   /// Returns true if all bytes are visible ASCII characters or spaces, and none is `+`, `%` or `;`.
   static func isPlain(_ bytes: Span<UInt8>) -> Bool {
-    !bytes.containsAny { word in
-      // `+` differs from `;` only in the bit 0x10.
-      let areSeparators = (word | 0x1010_1010_1010_1010).approximatePositions(of: UInt8(ascii: ";"))
-      return word & 0x8080_8080_8080_8080 | word.controlPositions | word.approximatePositions(of: UInt8(ascii: "%"))
-        | areSeparators
+    var other: UInt8 = 0
+    var index = 0
+    while index < bytes.count {
+      let byte = bytes[index]
+      let isMark = byte == UInt8(ascii: "+") || byte == UInt8(ascii: "%") || byte == UInt8(ascii: ";")
+      other |= isMark || byte &- 0x20 >= 0x5f ? 1 : 0
+      index &+= 1
     }
+    return other == 0
   }
 
   /// Returns true if the bytes contain `+` or `%`.
@@ -42,16 +45,21 @@ public enum FormEncoding {
   ///
   /// - Parameters:
   ///   - last: An additional entry at the end.
-  ///   - prefix: A text to which the pairs are appended, such as an address with its question mark.
+  ///   - prefix: A text to which the pairs are appended, such as an address.
+  ///   - separator: A text between the prefix and the pairs, such as a question mark.
+  ///   - suffix: A text after the pairs.
   public static func serialise(
-    _ entries: [FormParameters.Entry], appending last: FormParameters.Entry? = nil, to prefix: String = ""
+    _ entries: [FormParameters.Entry], appending last: FormParameters.Entry? = nil, to prefix: String = "",
+    _ separator: String = "", suffix: String = ""
   ) -> String {
     let entries = entries.span
     var encoded: [UInt8] = []
-    var size = prefix.utf8.count + (last.map { reservedSize(of: $0) } ?? 0)
+    var size = prefix.utf8.count + separator.utf8.count + suffix.utf8.count
+    if let last { size += reservedSize(of: last) }
     for index in entries.indices { size += reservedSize(of: entries[index]) }
     encoded.reserveCapacity(size)
     encoded.append(prefix)
+    encoded.append(separator)
     for index in entries.indices {
       if index > 0 { encoded.append(UInt8(ascii: "&")) }
       append(entries[index], to: &encoded)
@@ -60,21 +68,32 @@ public enum FormEncoding {
       if !entries.isEmpty { encoded.append(UInt8(ascii: "&")) }
       append(last, to: &encoded)
     }
+    encoded.append(suffix)
     return String(decoding: encoded, as: UTF8.self)
   }
 
   /// Returns the room to reserve for an entry and its separators, so that the array rarely grows. Long values, such as
   /// sealed ones, need no escapes; short ones, such as redirect URIs, may.
-  private static func reservedSize(of entry: FormParameters.Entry) -> Int {
+  private static func reservedSize(of entry: borrowing FormParameters.Entry) -> Int {
     let count = entry.value.utf8.count
     return entry.name.utf8.count + 2 + (count > 128 ? count : count * lengthOfEscape)
   }
 
-  private static func append(_ entry: FormParameters.Entry, to encoded: inout [UInt8]) {
-    // The names of known parameters need no escapes.
-    if let parameter = entry.parameter { encoded.append(parameter.text) } else { append(entry.name, to: &encoded) }
-    encoded.append(UInt8(ascii: "="))
-    append(entry.value, to: &encoded)
+  private static func append(_ entry: borrowing FormParameters.Entry, to encoded: inout [UInt8]) {
+    // The names of known parameters need no escapes, and nearly all values need none.
+    guard let name = entry.parameter?.text else {
+      append(entry.name, to: &encoded)
+      encoded.append(UInt8(ascii: "="))
+      return append(entry.value, to: &encoded)
+    }
+    let value = entry.value.utf8.span
+    let isPlain = isUnreserved(value)
+    let size = isPlain ? value.count : value.count * lengthOfEscape
+    encoded.append(addingCapacity: name.utf8.count + size + 1) { output in
+      output.append(name)
+      output.append(UInt8(ascii: "="))
+      if isPlain { output.append(copying: value) } else { escape(value, to: &output) }
+    }
   }
 
   /// Returns true if no byte needs an escape. The condition is that of `UInt8.isUnreserved`, written so that the
@@ -96,16 +115,18 @@ public enum FormEncoding {
     let bytes = text.utf8.span
     // Nearly all names and values need no escape, in particular sealed values.
     if isUnreserved(bytes) { return encoded.append(copying: bytes) }
-    encoded.append(addingCapacity: bytes.count * lengthOfEscape) { output in
-      for index in bytes.indices {
-        let byte = bytes[index]
-        if byte.isUnreserved {
-          output.append(byte)
-        } else {
-          output.append(UInt8(ascii: "%"))
-          output.append(UInt8(hexadecimalDigit: byte >> 4))
-          output.append(UInt8(hexadecimalDigit: byte & 15))
-        }
+    encoded.append(addingCapacity: bytes.count * lengthOfEscape) { escape(bytes, to: &$0) }
+  }
+
+  private static func escape(_ bytes: Span<UInt8>, to output: inout OutputSpan<UInt8>) {
+    for index in bytes.indices {
+      let byte = bytes[index]
+      if byte.isUnreserved {
+        output.append(byte)
+      } else {
+        output.append(UInt8(ascii: "%"))
+        output.append(UInt8(hexadecimalDigit: byte >> 4))
+        output.append(UInt8(hexadecimalDigit: byte & 15))
       }
     }
   }

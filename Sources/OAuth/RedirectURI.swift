@@ -69,13 +69,25 @@ public struct RedirectURI: Hashable, Sendable, CustomStringConvertible {
   /// it at run time.
   public var address: String {
     switch kind {
-    case .loopback(.ipv4, _): "http://127.0.0.1" + path
-    case .loopback(.ipv6, _): "http://[::1]" + path
-    case .localhost: "http://localhost" + path
+    case .loopback(.ipv4, _): address(at: "http://127.0.0.1")
+    case .loopback(.ipv6, _): address(at: "http://[::1]")
+    case .localhost: address(at: "http://localhost")
     // Few URIs have a query, and a search by characters takes as long as parsing the URI.
     case .privateUse, .https, .windowsBroker:
       text.utf8.span.contains(UInt8(ascii: "?")) ? String(text.prefix { $0 != "?" }) : text
     }
+  }
+
+  /// Returns the path after another scheme and authority.
+  private func address(at origin: String) -> String {
+    let bytes = text.utf8.span
+    let pathEnd = bytes.firstIndex(of: UInt8(ascii: "?"), from: pathStart) ?? bytes.count
+    var address: [UInt8] = []
+    address.append(addingCapacity: origin.utf8.count + pathEnd - pathStart) { output in
+      output.append(origin)
+      output.append(copying: bytes.extracting(pathStart..<pathEnd))
+    }
+    return String(decoding: address, as: UTF8.self)
   }
 
   /// The scheme of a private-use URI; `nil` for the other kinds.

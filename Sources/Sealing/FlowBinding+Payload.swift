@@ -76,13 +76,12 @@ extension PayloadReader {
     let upstreamVerifier = flags.contains(.hasVerifier) ? try readUpstreamVerifier() : nil
     let resource = flags.contains(.hasResource) ? try readText() : nil
     let document = flags.contains(.hasDocument) ? try readMetadata(redirectURI: redirectURI) : nil
-    var binding = FlowBinding(
+    let registration = hasRegistration ? try readRegistration(redirectURI: redirectURI) : nil
+    return FlowBinding(
       clientID: clientID, redirectURI: redirectURI, redirectURIWasSent: flags.contains(.redirectURIWasSent),
       challenge: challenge, scope: scope, upstreamClientID: upstreamClientID,
-      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, resource: resource)
-    binding.client.document = document
-    if hasRegistration { binding.client.registration = try readRegistration(redirectURI: redirectURI) }
-    return binding
+      upstreamRedirectURI: upstreamRedirectURI, upstreamVerifier: upstreamVerifier, resource: resource,
+      document: document, registration: registration)
   }
 
   private mutating func readClientID(

@@ -126,13 +126,16 @@ public final class AuthorizationPermit: Sendable {
   ///   - challenge: The challenge of the gateway; `nil` if the upstream does not support PKCE. The challenge of the
   ///     client is never sent upstream.
   ///   - prefix: The text in front of the query in the result.
-  public func upstreamQuery(state: String, challenge: CodeChallenge? = nil, after prefix: String = "") -> String {
+  ///   - separator: The text between the prefix and the query.
+  public func upstreamQuery(
+    state: String, challenge: CodeChallenge? = nil, after prefix: String = "", _ separator: String = ""
+  ) -> String {
     var entries = parameters
     if let challenge {
       entries.append(FormParameters.Entry(.codeChallenge, challenge.text))
       entries.append(FormParameters.Entry(.codeChallengeMethod, challenge.method.rawValue))
     }
-    return FormEncoding.serialise(entries, appending: FormParameters.Entry(.state, state), to: prefix)
+    return FormEncoding.serialise(entries, appending: FormParameters.Entry(.state, state), to: prefix, separator)
   }
 
   /// Returns the content of the sealed state.
@@ -148,12 +151,10 @@ public final class AuthorizationPermit: Sendable {
     id: TransactionID, expiry: UnixTime, browserSecretHash: [UInt8], upstreamVerifier: UpstreamVerifier? = nil,
     document: ClientMetadata? = nil, registration: RegistrationOutline? = nil
   ) -> AuthorizationTransaction {
-    var binding = FlowBinding(
+    let binding = FlowBinding(
       clientID: client.id, redirectURI: redirectURI, redirectURIWasSent: redirectURIWasSent, challenge: challenge,
       scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
-      upstreamVerifier: upstreamVerifier, resource: resource?.uri.text)
-    binding.client.document = document
-    binding.client.registration = registration
+      upstreamVerifier: upstreamVerifier, resource: resource?.uri.text, document: document, registration: registration)
     return AuthorizationTransaction(
       id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow, expiry: expiry,
       browserSecretHash: browserSecretHash)

@@ -293,8 +293,9 @@ extension AuthorizationTransaction {
   /// Returns the content of the code that the gateway issues for the upstream code.
   func issuedCode(for upstreamCode: Secret, expiry: UnixTime, epoch: EpochID) -> IssuedCode {
     // The token request has the id of the client, and with it all of its metadata.
-    var binding = binding
-    binding.client.registration = nil
-    return IssuedCode(transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
+    var code = IssuedCode(
+      transactionID: id, binding: binding, upstreamCode: upstreamCode, expiry: expiry, epoch: epoch)
+    if code.binding.client.registration != nil { code.binding.client.registration = nil }
+    return code
   }
 }

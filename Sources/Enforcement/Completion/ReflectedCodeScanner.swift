@@ -23,7 +23,12 @@ public struct ReflectedCodeScanner: Sendable {
   ///   - cookies: The values of all `Cookie` fields.
   ///   - body: The body; empty if the request has no body.
   public init(target: String, cookies: [String] = [], body: [UInt8] = []) {
-    self.init(texts: [Array(target.utf8)] + cookies.map { Array($0.utf8) } + [body])
+    var texts: [[UInt8]] = []
+    texts.reserveCapacity(cookies.count + 2)
+    texts.append(Array(target.utf8))
+    for cookie in cookies { texts.append(Array(cookie.utf8)) }
+    texts.append(body)
+    self.init(texts: texts)
   }
 
   init(texts: [[UInt8]]) {

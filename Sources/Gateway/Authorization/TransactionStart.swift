@@ -43,7 +43,7 @@ final class TransactionStart {
     transaction.binding.client.upstreamAddress = intercepted.upstream.chooseAddress(for: intercepted.request)
     self.transaction = transaction
     state = try await intercepted.gateway.states.encode(transaction, from: intercepted.request.peer, now: now)
-    target = permit.upstreamQuery(state: state, challenge: verifier?.challenge, after: path + "?")
+    target = permit.upstreamQuery(state: state, challenge: verifier?.challenge, after: path, "?")
     cookie = intercepted.gateway.snapshot.cookie.setCookieValue(for: session, intercepted.gateway.sealer)
     intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: transaction.browserSecretHash)
   }
