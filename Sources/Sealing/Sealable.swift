@@ -30,6 +30,7 @@ extension Sealer {
   public func open<Value: Sealable>(
     _ type: Value.Type, from text: String, in binding: SealBinding? = nil
   ) throws(OpenError) -> Value {
+    guard Sealer.hasSealedLength(text) else { throw .malformed }
     var reader = PayloadReader(try open(text, as: Value.purpose, in: binding))
     defer { reader.wipe() }
     do {

@@ -110,11 +110,16 @@ public final class Sealer {
     return payload
   }
 
+  /// Returns true if a sealed value may have the length of `text`. Most `state` values that clients choose are shorter,
+  /// so checking the length first saves work.
+  @inline(__always)
+  static func hasSealedLength(_ text: String) -> Bool {
+    let count = text.utf8.count
+    return count >= sealedLength(ofPayload: 0) && count <= maximumLength
+  }
+
   private static func envelope(of text: String) throws(OpenError) -> [UInt8] {
-    // Most `state` values that clients choose are shorter than any sealed value, so checking the length first saves
-    // work.
-    let lengths = Sealer.sealedLength(ofPayload: 0)...Sealer.maximumLength
-    guard lengths.contains(text.utf8.count), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
+    guard Sealer.hasSealedLength(text), let envelope = Base64URL.decode(text), envelope.first == Sealer.version,
       envelope[1..<Sealer.keyIDOffset].elementsEqual(Sealer.magic)
     else { throw .malformed }
     return envelope
