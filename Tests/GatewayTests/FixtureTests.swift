@@ -56,6 +56,7 @@ struct FixtureTests {
       upstream:
         url: http://127.0.0.1:9000
         endpoints: { authorization: /authorize, token: /token }
+      enforcement: { raw_refresh_until: never }
       clients:
         - id: n1
           type: public
