@@ -84,7 +84,7 @@ public struct LimitSettings: Sendable, Equatable {
       .number(
         "body", \.body, .size(4_096...1_048_576),
         "Bytes of the body of a request to an OAuth endpoint, which is read whole",
-        notes: ["ten times the longest assertion; other bodies are streamed and have no limit", "413"]),
+        notes: ["ten times the longest assertion; other bodies are streamed, and only `routes` limit them", "413"]),
       .number(
         "request_buffer", \.requestBuffer, .word("off", or: .size(1_024...1_048_576)),
         """
