@@ -76,7 +76,9 @@ final class AdminHandler: AnsweringHandler {
     let readiness = Readiness(
       state, stalledLoops: status.recordStalledLoops(now: SystemClock.monotonicTime()),
       store: status.metrics.currentStoreActivity,
-      upstreamProblem: result.problem.map { "\(state.policy.upstream) cannot be reached: \($0)" },
+      upstreamProblem: result.problem.map { problem in
+        "\(state.policy.upstream) \(result.isReachable ? "is not healthy" : "cannot be reached"): \(problem)"
+      },
       addresses: result.addresses)
     let response =
       switch routeTag {

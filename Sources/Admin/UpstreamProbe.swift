@@ -92,7 +92,8 @@ public final class UpstreamProbe {
           case nil: "no answer"
           }
         return UpstreamProbeResult.AddressState(
-          name: test.address.name, problem: problem, isOutOfService: test.address.isOut)
+          name: test.address.name, problem: problem, isReachable: (try? test.outcome?.get()) != nil,
+          isOutOfService: test.address.isOut)
       })
   }
 
@@ -134,8 +135,11 @@ public struct UpstreamProbeResult: Sendable {
   public struct AddressState: Equatable, Sendable {
     /// The address as text.
     public let name: String
-    /// The reason why the address does not accept connections or handshakes; `nil` if it does.
+    /// The reason why the address does not accept connections or handshakes, or why it fails its health check; `nil` if
+    /// there is no such problem.
     public let problem: String?
+    /// True if the address accepts connections and handshakes.
+    public let isReachable: Bool
     /// True if requests avoid the address, because it has failed.
     public let isOutOfService: Bool
   }
@@ -144,6 +148,9 @@ public struct UpstreamProbeResult: Sendable {
   public let addresses: [AddressState]
   /// The reason why no address can be used; `nil` if one can.
   public let problem: String?
+
+  /// True if an address accepts connections and handshakes.
+  var isReachable: Bool { addresses.contains(where: \.isReachable) }
 
   init(problem: String) {
     addresses = []

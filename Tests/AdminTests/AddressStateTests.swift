@@ -63,6 +63,7 @@ struct AddressStateTests {
   func none() async throws {
     let (result, port) = try await Self.test(["127.0.0.9", "127.0.0.8"])
     let problem = try #require(result.problem)
+    #expect(!result.isReachable)
     #expect(problem.contains("127.0.0.9:\(port): ") && problem.contains("127.0.0.8:\(port): "))
   }
 
@@ -74,7 +75,7 @@ struct AddressStateTests {
       for address in addresses { _ = address.noteCheck("status 503", check, now: 0) }
     }
     #expect(result.problem == "127.0.0.1:\(port): the health check fails: status 503")
-    #expect(result.addresses.map(\.isOutOfService) == [true])
+    #expect(result.addresses.map(\.isOutOfService) == [true] && result.isReachable)
   }
 
   @Test("The metrics of an address have its name as a label")

@@ -72,7 +72,9 @@ final class GatewayMetrics: ProxyMetrics {
 
   func upstreamCheckChanged(_ address: String, problem: String?) {
     notices.report(
-      problem.map { "the server at \(address) fails its health check (\($0)); requests avoid it" }
+      problem.map {
+        "the server at \(address) fails its health check (\($0)); requests avoid it while another is in service"
+      }
         ?? "the server at \(address) passes its health check again")
   }
 
