@@ -366,6 +366,24 @@ int32_t cl_set_ipv6_only(int32_t fd) { return enable(fd, IPPROTO_IPV6, IPV6_V6ON
 int32_t cl_set_urgent_inline(int32_t fd) { return enable(fd, SOL_SOCKET, SO_OOBINLINE); }
 int32_t cl_set_no_delay(int32_t fd) { return enable(fd, IPPROTO_TCP, TCP_NODELAY); }
 
+static int32_t set_number(int32_t fd, int level, int option, int value) {
+  return result(setsockopt(fd, level, option, &value, sizeof value));
+}
+
+int32_t cl_set_keepalive(int32_t fd, int32_t seconds, int32_t interval) {
+  if (seconds > 0) {
+    int32_t set = set_number(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds);
+    if (set == 0) set = set_number(fd, IPPROTO_TCP, TCP_KEEPINTVL, interval);
+    if (set == 0) set = set_number(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+    if (set < 0) return set;
+  }
+  return set_number(fd, SOL_SOCKET, SO_KEEPALIVE, seconds > 0);
+}
+
+int32_t cl_set_user_timeout(int32_t fd, uint32_t milliseconds) {
+  return set_number(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)milliseconds);
+}
+
 int32_t cl_set_reset_on_close(int32_t fd) {
   struct linger linger = {.l_onoff = 1, .l_linger = 0};
   return result(setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger));

@@ -25,13 +25,16 @@ public struct ResponseHead: Sendable {
 public enum ResponseHeadParser {
   /// Parses a complete head and fills `index` with its fields. A thrown error contains the reason; the client gets 502.
   ///
-  /// - Parameter method: The method of the request. A response to HEAD has no body.
+  /// - Parameters:
+  ///   - method: The method of the request. A response to HEAD has no body.
+  ///   - fieldLimit: The maximum number of fields, at most `HeadIndex.fieldLimit`.
   public static func parse(
-    _ bytes: Span<UInt8>, length: Int, to method: Method, into index: HeadIndex
+    _ bytes: Span<UInt8>, length: Int, to method: Method, fieldLimit: Int = HeadIndex.fieldLimit,
+    into index: HeadIndex
   ) throws(MessageError) -> ResponseHead {
     index.clear()
     let line = try StatusLine(bytes)
-    try index.parseFields(bytes, from: line.end, to: length)
+    try index.parseFields(bytes, from: line.end, to: length, limit: fieldLimit)
     let options = try index.readConnectionOptions(bytes)
     let isChunked = try Framing.isChunked(bytes, index)
     let announced = try Framing.contentLength(bytes, index)

@@ -67,6 +67,10 @@ public struct GatewaySettings: Sendable {
   /// The meaning of a client's FIN while a safe request (GET, HEAD or OPTIONS) has no response yet. Default: the
   /// gateway cancels the request.
   public var halfClose = HalfClose.cancel
+  /// The time without traffic after which the kernel sends TCP probes to a client; `nil` for none.
+  public var tcpKeepalive: Milliseconds?
+  /// The time for which bytes to a client may stay without acknowledgement (`TCP_USER_TIMEOUT`); `nil` for the system's.
+  public var tcpUserTimeout: Milliseconds?
   /// The time after SIGTERM in which the gateway still accepts connections. Default: 0.
   public var drainDelay: Milliseconds = 0
   /// The `drain_timeout` of the policy; `nil` if the policy does not set it. Use `drainTimeout` instead.
@@ -208,6 +212,17 @@ public struct GatewaySettings: Sendable {
         client has gone away, and the gateway cancels the request. `serve`: the client still waits for the response
         """
       ),
+      .duration(
+        "tcp_keepalive", \.tcpKeepalive, 1_000...32_767_000,
+        """
+        The time without traffic after which the kernel sends probes to a client; the connection ends if three probes, at \
+        intervals of a third of this time, are not answered
+        """,
+        default: "no probes"),
+      .duration(
+        "tcp_user_timeout", \.tcpUserTimeout, 1_000...3_600_000,
+        "The time for which bytes to a client may stay without acknowledgement before the connection ends (RFC 5482)",
+        default: "that of the system, about 15 minutes"),
       .duration(
         "drain_delay", \.drainDelay, 0...3_600_000,
         "The time after SIGTERM in which the gateway still accepts connections"),

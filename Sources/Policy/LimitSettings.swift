@@ -8,6 +8,10 @@ public struct LimitSettings: Sendable, Equatable {
   public var headerBytes = 16 * 1024
   /// The maximum number of header fields of a request. Default: 100.
   public var headerFields = 100
+  /// The maximum length of a response head of the server, in bytes. Default: 16 KiB.
+  public var responseHeaderBytes = 16 * 1024
+  /// The maximum number of header fields of a response of the server. Default: 100.
+  public var responseHeaderFields = 100
   /// The maximum length of a request target, in bytes. It must be less than `headerBytes`. Default: 8 KiB.
   public var targetLength = 8 * 1024
   /// The maximum length of the body of a request to an OAuth endpoint, in bytes. Default: 64 KiB.
@@ -21,6 +25,8 @@ public struct LimitSettings: Sendable, Equatable {
   /// The maximum time without progress of a body. A body that the gateway reads completely must also arrive in this
   /// time. Default: 60 s.
   public var bodyTimeout: Milliseconds = 60_000
+  /// The maximum time without traffic of a connection that has switched to another protocol. Default: 10 minutes.
+  public var tunnelTimeout: Milliseconds = 600_000
   /// The maximum time that a connection waits for its next request. Default: 75 s.
   public var idleTimeout: Milliseconds = 75_000
   /// The maximum time from a request head to the last byte of its response. Default: 1 hour.
@@ -79,6 +85,13 @@ public struct LimitSettings: Sendable, Equatable {
         "header_fields", \.headerFields, .number(10...100), "Header fields of a request",
         notes: ["browsers send 15 to 30; each field costs time in every rewrite", "431"]),
       .number(
+        "response_header_bytes", \.responseHeaderBytes, .size(1_024...16_384), "Bytes of a response head of the server",
+        notes: ["as for requests; a lower limit shows a server that sends more than it should", "502"]),
+      .number(
+        "response_header_fields", \.responseHeaderFields, .number(10...100),
+        "Header fields of a response of the server",
+        notes: ["servers send 10 to 20; each cookie is one", "502"]),
+      .number(
         "target_length", \.targetLength, .size(256...16_000), "Bytes of a request target; shorter than `header_bytes`",
         notes: ["longer than any authorization request with a signed state", "414"]),
       .number(
@@ -109,6 +122,12 @@ public struct LimitSettings: Sendable, Equatable {
         as not received; a body that is read whole must arrive within it
         """,
         notes: ["the usual time of proxies and load balancers", "408, or a reset if the response has begun"]),
+      .duration(
+        "tunnel_timeout", \.tunnelTimeout, 1_000...604_800_000,
+        "Time without any traffic on a connection that has switched to another protocol (`upstream.upgrades`)",
+        notes: [
+          "longer than the heartbeats of WebSocket libraries; each tunnel holds an upstream connection", "a close",
+        ]),
       .duration(
         "idle_timeout", \.idleTimeout, 100...86_400_000, "Time until the next request of a connection",
         notes: ["longer than the 60 s of most load balancers, so that they close first", "a close"]),

@@ -74,6 +74,11 @@ public struct UpstreamSettings: Sendable {
   public var connectTimeout: Milliseconds = 5_000
   /// The maximum time from the last byte of a request to the response head. Default: 60 s.
   public var responseTimeout: Milliseconds = 60_000
+  /// The time without traffic after which the kernel sends TCP probes to the server; `nil` for none.
+  public var tcpKeepalive: Milliseconds?
+  /// The time for which bytes to the server may stay without acknowledgement (`TCP_USER_TIMEOUT`); `nil` for the
+  /// system's.
+  public var tcpUserTimeout: Milliseconds?
   /// The protocols that an `Upgrade` field may contain, in lower case, such as `websocket`; empty (default) for none.
   public var upgrades: Set<String> = []
   /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
@@ -251,6 +256,13 @@ public struct UpstreamSettings: Sendable {
       .duration(
         "response_timeout", \.responseTimeout, 10...86_400_000,
         "The longest time from the last request byte to the response head"),
+      .duration(
+        "tcp_keepalive", \.tcpKeepalive, 1_000...32_767_000,
+        "As `gateway.tcp_keepalive`, for connections to the server: a firewall may forget those of quiet tunnels",
+        default: "no probes"),
+      .duration(
+        "tcp_user_timeout", \.tcpUserTimeout, 1_000...3_600_000,
+        "As `gateway.tcp_user_timeout`, for connections to the server", default: "that of the system"),
       .customReader(
         "upgrades", .list(.text("protocol names", pattern: "^[a-z0-9./-]+$"), allowsSingleValue: true),
         "Protocols that an `Upgrade` may name, such as `websocket`", default: "none"),

@@ -10,6 +10,8 @@ public struct ProxyConfiguration: Sendable {
   public var headerTimeout: Milliseconds = 10_000
   /// The maximum time without progress of a body, in either direction.
   public var bodyTimeout: Milliseconds = 60_000
+  /// The maximum time without traffic in either direction of a connection that has switched to another protocol.
+  public var tunnelTimeout: Milliseconds = 600_000
   /// The maximum time that a client connection waits for the next request.
   public var idleTimeout: Milliseconds = 75_000
   /// The time for which the body of a refused request is still read. If unread bytes were left, the kernel would reset
@@ -24,6 +26,8 @@ public struct ProxyConfiguration: Sendable {
   /// True if a safe request that has no response yet is cancelled when the client ends the sending side of its
   /// connection.
   public var cancelsHalfClosed = true
+  /// The timers of TCP connections to the upstream.
+  public var upstreamTimers = TCPTimers()
   /// The time for which an unused upstream connection is kept.
   public var upstreamIdleTimeout: Milliseconds = 30_000
   /// The maximum idle time of an upstream connection that a request may use if the request must not be sent twice.
@@ -126,7 +130,7 @@ public final class CompiledProxyConfiguration: Sendable {
       progress: ProgressMeter.Limits(
         timeout: configuration.bodyTimeout, rate: configuration.limits.minimumRate,
         window: configuration.limits.rateWindow),
-      responseTimeout: configuration.responseTimeout)
+      tunnelTimeout: configuration.tunnelTimeout, responseTimeout: configuration.responseTimeout)
     identityFields = IdentityFields(strip: configuration.strippedFields, keep: configuration.keptFields)
     passesCommonFields = configuration.strippedFields.isEmpty
     hostLine = Array("Host: \(configuration.upstreamAuthority)\r\n".utf8)

@@ -13,7 +13,8 @@ extension Exchange {
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(
-        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch, into: responseFields)
+        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch,
+        limits: worker.settings.configuration.limits.responseHead, into: responseFields)
     } catch {
       throw .upstream(error)
     }

@@ -268,7 +268,7 @@ final class Exchange {
           giveBack(upstream, mayReuse: mayReuse)
           return .released
         case .closeQuietTunnel:
-          metrics.recordLimit(.bodyTimeout)
+          metrics.recordLimit(.tunnelTimeout)
           finish()
           giveBack(upstream, mayReuse: false)
           return .finished

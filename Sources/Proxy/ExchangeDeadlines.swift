@@ -11,7 +11,8 @@ import Time
 ///     limit      applies                              is exceeded
 ///     request    always                               `requestTimeout` after the exchange began
 ///     response   while the response is awaited        `responseTimeout` after the first wait for it
-///     progress   while the upstream is awaited        `bodyTimeout` after the wait began
+///     progress   while the upstream is awaited        `bodyTimeout` after the wait began; `tunnelTimeout` if both
+///                                                     sides of a tunnel are silent
 ///     stall      while the client is awaited          `bodyTimeout` after the client last sent or received bytes
 ///     rate       while only the client is awaited     at the end of a window, if the client was slower than
 ///                                                     `minimumRate` in it
@@ -25,6 +26,8 @@ struct ExchangeDeadlines {
   /// during the exchange.
   struct Settings {
     var progress: ProgressMeter.Limits
+    /// The maximum time without bytes of a tunnel in which no received bytes wait for one side to accept them.
+    var tunnelTimeout: Milliseconds
     var responseTimeout: Milliseconds
   }
 
@@ -52,7 +55,7 @@ struct ExchangeDeadlines {
   ) -> Deadline {
     let isUploading = state.isUploading
     progressDeadline =
-      isUploading || state.hasResponse ? now + settings.progress.timeout : responseDeadline(settings, now)
+      isUploading || state.hasResponse ? now + timeout(of: state, settings) : responseDeadline(settings, now)
     if state.isSwitching {
       meter.stop()
       return progressDeadline
@@ -66,6 +69,11 @@ struct ExchangeDeadlines {
     if isClientAwaited { progressDeadline = .never }
     return min(
       progressDeadline, requestDeadline, meter.beginWait(settings.progress, isAwaited: isClientAwaited, now: now))
+  }
+
+  /// Returns the maximum time of a wait in which no response is awaited.
+  private func timeout(of state: ExchangeState, _ settings: Settings) -> Milliseconds {
+    state.isQuietTunnel ? settings.tunnelTimeout : settings.progress.timeout
   }
 
   private mutating func responseDeadline(_ settings: Settings, _ now: MonotonicTime) -> Deadline {

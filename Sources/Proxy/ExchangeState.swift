@@ -325,6 +325,9 @@ struct ExchangeState: Equatable {
     if case .requesting(.open(.waiting(.client)), _) = phase { true } else { false }
   }
 
+  /// True if another protocol is in use, and no received bytes wait for one side to accept them.
+  var isQuietTunnel: Bool { isTunnel && !isBlocked }
+
   var isTunnel: Bool {
     if case .tunnel = phase { true } else { false }
   }

@@ -152,7 +152,7 @@ private final class HealthProbe: Activity {
     buffer.clear()
     while true {
       do throws(UpstreamFailure) {
-        if let head = try reader.parse(buffer, to: .get, into: checks.fields) { return head }
+        if let head = try reader.parse(buffer, to: .get, limits: .standard, into: checks.fields) { return head }
       } catch {
         throw Failure(text: "no valid response")
       }

@@ -37,4 +37,9 @@ public struct BoundListener: Sendable {
   public let sockets: [ListeningSocket]
   /// True if the sockets are those of a socket unit, which the service manager keeps open.
   public let isActivated: Bool
+
+  /// Sets the timers of the connections that are accepted from now on. Call it only before the server drains.
+  public func setTimers(_ timers: TCPTimers) {
+    for socket in sockets { socket.setTimers(timers) }
+  }
 }

@@ -108,6 +108,7 @@ final class CompiledRoute: Sendable {
     timeouts = ExchangeDeadlines.Settings(
       progress: ProgressMeter.Limits(
         timeout: route.bodyTimeout ?? configuration.bodyTimeout, rate: limits.minimumRate, window: limits.rateWindow),
+      tunnelTimeout: configuration.tunnelTimeout,
       responseTimeout: route.responseTimeout ?? configuration.responseTimeout)
     requestFields = Fields(route.requestFields)
     responseFields = Fields(route.responseFields)

@@ -6,6 +6,8 @@ public import Time
 public struct ProxyLimits: Sendable {
   /// The size limits of a request head.
   public var head = HeadLimits.standard
+  /// The size limits of a response head of the upstream; `target` has no effect.
+  public var responseHead = HeadLimits.standard
   /// The maximum number of client connections of the process.
   public var connections = 65_536
   /// The maximum number of connections of one IPv4 address or one /64 prefix of IPv6.

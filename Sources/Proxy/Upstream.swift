@@ -221,7 +221,10 @@ public final class Upstream {
     var reader = ResponseHeadReader()
     while true {
       // An early response is already in the input.
-      if let head = try reader.parse(upstream.input, to: method, into: worker.responseFields) {
+      if let head = try reader.parse(
+        upstream.input, to: method, limits: worker.settings.configuration.limits.responseHead,
+        into: worker.responseFields)
+      {
         if head.status >= 500 || upstream.target.address.hasFailures { worker.pool.noteStatus(head.status, upstream) }
         let now = SystemClock.monotonicNanoseconds()
         worker.metrics.upstreamAnswered(nanoseconds: now - began)

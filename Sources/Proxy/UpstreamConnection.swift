@@ -108,26 +108,27 @@ struct ResponseHeadReader {
   /// Returns the final head if all its bytes have arrived. They stay at the front of the input, and `fields` contains
   /// the positions of the header fields. Returns `nil` if more bytes must be received.
   ///
-  /// Throws `malformed` if a head is invalid or longer than `Buffer.readSize`, or after too many interim responses.
+  /// Throws `malformed` if a head is invalid or exceeds `limits`, or after too many interim responses.
   ///
   /// - Parameter acceptsSwitch: true if the request asks for another protocol, so that 101 is a final response.
   mutating func parse(
-    _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, into fields: HeadIndex
+    _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, limits: HeadLimits,
+    into fields: HeadIndex
   ) throws(UpstreamFailure) -> ResponseHead? {
     while !input.isEmpty {
       let head: ResponseHead?
       do throws(MessageError) {
         head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> ResponseHead? in
           guard let length = try scanner.end(of: bytes) else { return nil }
-          return try ResponseHeadParser.parse(bytes, length: length, to: method, into: fields)
+          return try ResponseHeadParser.parse(
+            bytes, length: length, to: method, fieldLimit: limits.fields, into: fields)
         }
       } catch {
         throw .malformed(error.description)
       }
-      guard let head else {
-        if input.count >= Buffer.readSize { throw .malformed("a head longer than \(Buffer.readSize) bytes") }
-        return nil
-      }
+      let isTooLong = if let head { head.length > limits.bytes } else { input.count >= limits.bytes }
+      if isTooLong { throw .malformed("a head longer than \(limits.bytes) bytes") }
+      guard let head else { return nil }
       if head.status >= 200 || head.status == 101 && acceptsSwitch { return head }
       interimCount += 1
       guard head.status != 101 else { throw .malformed("a protocol switch that was not requested") }

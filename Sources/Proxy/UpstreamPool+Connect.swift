@@ -57,6 +57,8 @@ extension UpstreamPool {
   func establish(_ socket: Socket, _ target: UpstreamTarget, epoch: Int) -> UpstreamConnection {
     opened += 1
     metrics.upstreamConnectionOpened()
+    let timers = settings.configuration.upstreamTimers
+    if timers != TCPTimers() { socket.setTimers(timers) }
     let connection = UpstreamConnection(socket, self, target, epoch: epoch)
     established[ObjectIdentifier(connection)] = connection
     return connection

@@ -13,6 +13,8 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case headerTimeout = "header_timeout"
   /// The maximum time without progress of a body, in either direction.
   case bodyTimeout = "body_timeout"
+  /// The maximum time without traffic on a connection that has switched to another protocol.
+  case tunnelTimeout = "tunnel_timeout"
   /// The time between two requests on a connection.
   case idleTimeout = "idle_timeout"
   /// The time that a whole request may take.

@@ -30,6 +30,8 @@ struct LimitSettingsTests {
     return [
       "header bytes": limits.head.bytes, "header fields": limits.head.fields, "target length": limits.head.target,
       "header timeout": configuration.headerTimeout.count, "body timeout": configuration.bodyTimeout.count,
+      "tunnel timeout": configuration.tunnelTimeout.count, "response header bytes": limits.responseHead.bytes,
+      "response header fields": limits.responseHead.fields,
       "idle timeout": configuration.idleTimeout.count, "request timeout": limits.requestTimeout.count,
       "minimum rate": limits.minimumRate, "connections": limits.connections,
       "connections per address": limits.connectionsPerAddress,
@@ -61,6 +63,9 @@ struct LimitSettingsTests {
         $0.targetLength -= 1
         $0.headerTimeout -= 1
         $0.bodyTimeout -= 1
+        $0.tunnelTimeout -= 1
+        $0.responseHeaderBytes -= 1
+        $0.responseHeaderFields -= 1
         $0.idleTimeout -= 1
         $0.requestTimeout -= 1
         $0.minimumRate -= 1

@@ -143,8 +143,8 @@ struct FileFindings {
         policy.yaml:6:3: error: unknown key `colour` in `gateway`; use `origin`, `issuer`, `listeners`, `http2`, \
         `admin`, `admin_hosts`, `workers`, `replicas`, `store`, `store_password`, `store_sentinel_password`, `store_ca`, \
         `store_key_prefix`, `store_min_replicas`, `store_size`, `store_epoch`, `branding`, `limits`, `sealing_keys`, \
-        `trusted_proxies`, `half_close`, `drain_delay`, `drain_timeout`, `strict_transport_security`, `metadata`, \
-        `metadata_lifetime`, `scopes_supported`, `log_overflow`, `log_spool`, `log_spool_size`, `access_log`, `notices`, `request_ids`, `trace_context` or `cors_origins`
+        `trusted_proxies`, `half_close`, `tcp_keepalive`, `tcp_user_timeout`, `drain_delay`, `drain_timeout`, \
+        `strict_transport_security`, `metadata`, `metadata_lifetime`, `scopes_supported`, `log_overflow`, `log_spool`, `log_spool_size`, `access_log`, `notices`, `request_ids`, `trace_context` or `cors_origins`
         """),
     FindingCase(
       .unknownKey,

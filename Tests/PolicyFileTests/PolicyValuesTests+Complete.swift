@@ -34,6 +34,8 @@ extension PolicyValuesTests {
             handshake_timeout: 3s
       http2: false
       half_close: serve
+      tcp_keepalive: 30s
+      tcp_user_timeout: 20s
       admin: off
       admin_hosts: gw.example.com
       workers: 2
@@ -57,11 +59,14 @@ extension PolicyValuesTests {
       limits:
         header_bytes: 8KiB
         header_fields: 50
+        response_header_bytes: 8KiB
+        response_header_fields: 40
         target_length: 4KiB
         body: 32KiB
         request_buffer: 64KiB
         header_timeout: 5s
         body_timeout: 30s
+        tunnel_timeout: 1h
         idle_timeout: 1m
         request_timeout: 10m
         minimum_rate: 1KiB
@@ -103,6 +108,8 @@ extension PolicyValuesTests {
       reserved_connections: 4
       connect_timeout: 250ms
       response_timeout: 2m
+      tcp_keepalive: 5m
+      tcp_user_timeout: 40s
       upgrades: websocket
       strip_headers: [X-Badge, x-sso2-*]
       keep_headers: iv-lang

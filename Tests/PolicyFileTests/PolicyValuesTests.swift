@@ -67,6 +67,7 @@ struct PolicyValuesTests {
     #expect(gateway.admin == nil)
     #expect(!gateway.http2)
     #expect(gateway.halfClose == .serve)
+    #expect(gateway.tcpKeepalive == 30_000 && gateway.tcpUserTimeout == 20_000)
     #expect(gateway.workers == 2)
     #expect(gateway.replicas == 3)
     #expect(gateway.sealingKeys?.path.hasSuffix("/keys") == true)
@@ -115,6 +116,7 @@ struct PolicyValuesTests {
     #expect(upstream.maxConnections == 64)
     #expect(upstream.connectTimeout == 250)
     #expect(upstream.responseTimeout == 120_000)
+    #expect(upstream.tcpKeepalive == 300_000 && upstream.tcpUserTimeout == 40_000)
     #expect(upstream.upgrades == ["websocket"])
     #expect(upstream.strippedHeaders == ["x-badge", "x-sso2-*"])
     #expect(upstream.keptHeaders == ["iv-lang"])
@@ -168,11 +170,14 @@ struct PolicyValuesTests {
     var expected = LimitSettings()
     expected.headerBytes = 8_192
     expected.headerFields = 50
+    expected.responseHeaderBytes = 8_192
+    expected.responseHeaderFields = 40
     expected.targetLength = 4_096
     expected.body = 32_768
     expected.requestBuffer = 65_536
     expected.headerTimeout = 5_000
     expected.bodyTimeout = 30_000
+    expected.tunnelTimeout = 3_600_000
     expected.idleTimeout = 60_000
     expected.requestTimeout = 600_000
     expected.minimumRate = 1_024

@@ -74,7 +74,7 @@ extension ProxyTests {
         upstream: script,
         configure: {
           $0.upgrades = ["websocket"]
-          $0.bodyTimeout = 40
+          $0.tunnelTimeout = 40
         }
       ).run { _, bench in
         let client = try await bench.connect()
@@ -84,7 +84,7 @@ extension ProxyTests {
         let ending = try await client.waitForEnd()
         #expect(ending == .end)
         await bench.eventually("the upstream has seen the end") { bench.upstream.notes == ["end"] }
-        let count = await bench.count(.bodyTimeout)
+        let count = await bench.count(.tunnelTimeout)
         #expect(count == 1)
       }
     }

@@ -8,7 +8,8 @@ import Time
 @Suite("The deadlines of an exchange")
 struct ExchangeDeadlinesTests {
   private static let settings = ExchangeDeadlines.Settings(
-    progress: ProgressMeter.Limits(timeout: 60_000, rate: 500, window: 20_000), responseTimeout: 30_000)
+    progress: ProgressMeter.Limits(timeout: 60_000, rate: 500, window: 20_000), tunnelTimeout: 600_000,
+    responseTimeout: 30_000)
 
   /// The waits of one exchange, which begins at 1 s.
   private struct Waits {
@@ -77,8 +78,26 @@ struct ExchangeDeadlinesTests {
     #expect(tunnel.begin() == 30_000)
     _ = tunnel.state.step(.switched)
     tunnel.now += 3_600_000
-    #expect(tunnel.begin() == 60_000)
+    #expect(tunnel.begin() == 600_000)
     #expect(!tunnel.deadlines.requestHasTimedOut(tunnel.state, now: tunnel.now))
+  }
+
+  @Test("A tunnel without traffic has its own time, and one whose bytes a side does not accept has that of a body")
+  func tunnel() {
+    let upgrade = ExchangeState.Request.head(isIdempotent: true, asksForSwitch: true)
+    var waits = Waits(
+      upgrade, ExchangeDeadlinesTests.start, .upload(.done), .switched, .download(.waiting(.upstream)),
+      .upload(.waiting(.client)), .download(.waiting(.upstream)))
+    #expect(waits.begin() == 600_000)
+    #expect(waits.end(.timedOut, after: 600_000) == .progress)
+    #expect(waits.state.step(.expired(.progress)) == .closeQuietTunnel)
+    for (upload, download) in [(ExchangeState.Side.upstream, ExchangeState.Side.upstream), (.client, .client)] {
+      var blocked = Waits(
+        upgrade, ExchangeDeadlinesTests.start, .upload(.done), .switched, .download(.waiting(.upstream)),
+        .upload(.waiting(upload)), .download(.waiting(download)))
+      #expect(blocked.begin() == 60_000)
+      #expect(blocked.end(.timedOut, after: 60_000) == .progress)
+    }
   }
 
   @Test("A client that takes nothing has its time, and is looked at before its end")

@@ -69,7 +69,8 @@ private struct RandomPeers {
     .head(isIdempotent: true, asksForSwitch: true), .body(asksForClose: false), .body(asksForClose: true),
   ]
   private static let settings = ExchangeDeadlines.Settings(
-    progress: ProgressMeter.Limits(timeout: 60_000, rate: 500, window: 20_000), responseTimeout: 30_000)
+    progress: ProgressMeter.Limits(timeout: 60_000, rate: 500, window: 20_000), tunnelTimeout: 600_000,
+    responseTimeout: 30_000)
 
   private(set) var state: ExchangeState
   private(set) var history: [ExchangeState.Event] = []

@@ -1,3 +1,4 @@
+import HTTP1
 import Proxy
 import Reactor
 import Testing
@@ -92,6 +93,27 @@ extension ProxyTests {
         #expect(response.status == 502 && response.isWhole && response.text == "refused")
         let counters = await bench.counters()
         #expect(counters.idle == 0)
+      }
+    }
+
+    @Test(
+      "A response head beyond the configured limits gives 502, and one at the limits passes",
+      arguments: [(964, 9, 200), (965, 9, 502), (964, 10, 502)])
+    func longHead(_ length: Int, _ fields: Int, _ status: Int) async throws {
+      let start = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"
+      let others = String(repeating: "X: y\r\n", count: fields - 2)
+      let end = "X: " + String(repeating: "y", count: length - start.utf8.count - others.utf8.count - 7) + "\r\n\r\n"
+      let answer = start + others + end
+      #expect(answer.utf8.count == length)
+      try await Bench.Setup(
+        upstream: ScriptedUpstream.answering(answer),
+        configure: { $0.limits.responseHead = HeadLimits(bytes: 964, fields: 9) }
+      ).run { _, bench in
+        let response = try await bench.get("/")
+        #expect(response.status == status)
+        // The limits apply to the responses to requests of a handler, too.
+        let intercepted = try await bench.get("/intercept/relay")
+        #expect(intercepted.status == status)
       }
     }
 

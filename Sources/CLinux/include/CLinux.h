@@ -97,6 +97,10 @@ int32_t cl_set_reuse_address(int32_t fd);
 int32_t cl_set_reuse_port(int32_t fd);
 int32_t cl_set_ipv6_only(int32_t fd);
 int32_t cl_set_no_delay(int32_t fd);
+/// Sends probes after `seconds` without traffic, three at intervals of `interval` seconds (tcp(7)); 0 seconds for none.
+int32_t cl_set_keepalive(int32_t fd, int32_t seconds, int32_t interval);
+/// Sets the time in milliseconds for which sent bytes may stay without acknowledgement; 0 for the system's default.
+int32_t cl_set_user_timeout(int32_t fd, uint32_t milliseconds);
 /// Keeps urgent data in its place in the stream (RFC 6093, section 5).
 int32_t cl_set_urgent_inline(int32_t fd);
 /// Makes cl_close send a reset, so that the peer does not accept a truncated message as complete.

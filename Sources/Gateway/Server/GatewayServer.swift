@@ -64,6 +64,7 @@ public final class GatewayServer: Sendable {
         connections: connections, permits: permits, on: worker,
         accessLog: resources.accessChannel(worker: worker.index, policy), checksHealth: worker.index == 0)
     }
+    for listener in server.listeners { listener.setTimers(snapshot.clientTimers) }
     checks = try await GatewayServer.checkListeners(
       snapshot, resources,
       settings: snapshot.proxySettings(
@@ -123,6 +124,7 @@ public final class GatewayServer: Sendable {
     let settings = snapshot.proxySettings(
       workers: workers, tlsServers: tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resources = resources
+    for listener in server.listeners { listener.setTimers(snapshot.clientTimers) }
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(
         settings, Gateway(snapshot, resources, worker: worker.index),

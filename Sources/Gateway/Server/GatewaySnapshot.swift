@@ -8,6 +8,7 @@ import Proxy
 import Reactor
 public import Sealing
 import TLS
+import Time
 
 /// The values that are derived from a policy. They are computed once, and every worker reads them.
 public final class GatewaySnapshot: Sendable {
@@ -59,6 +60,11 @@ public final class GatewaySnapshot: Sendable {
     authorityWithPort = HostName("\(hostBeforePort):\(origin.port)")
   }
 
+  /// The timers of connections from clients.
+  var clientTimers: TCPTimers {
+    TCPTimers(keepalive: policy.gateway.tcpKeepalive ?? 0, userTimeout: policy.gateway.tcpUserTimeout ?? 0)
+  }
+
   /// Returns the settings of the proxy for one of `workers` workers. The limits on upstream connections, on requests
   /// per address and on buffer memory apply to all workers together, so each worker gets its share.
   ///
@@ -81,6 +87,8 @@ public final class GatewaySnapshot: Sendable {
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
+    settings.upstreamTimers = TCPTimers(
+      keepalive: upstream.tcpKeepalive ?? 0, userTimeout: upstream.tcpUserTimeout ?? 0)
     settings.strippedFields = upstream.strippedHeaders
     settings.keptFields = upstream.keptHeaders
     settings.addsRequestIDs = gateway.requestIDs == .all
@@ -89,8 +97,10 @@ public final class GatewaySnapshot: Sendable {
     settings.headerTimeout = limits.headerTimeout
     settings.bodyTimeout = limits.bodyTimeout
     settings.idleTimeout = limits.idleTimeout
+    settings.tunnelTimeout = limits.tunnelTimeout
     settings.limits.head = HeadLimits(
       bytes: limits.headerBytes, fields: limits.headerFields, target: limits.targetLength)
+    settings.limits.responseHead = HeadLimits(bytes: limits.responseHeaderBytes, fields: limits.responseHeaderFields)
     settings.limits.connections = limits.connections
     settings.limits.connectionsPerAddress = limits.connectionsPerAddress
     settings.limits.requestsPerAddress = limits.requestsPerAddress.map { max(1, $0 / workers) }
