@@ -33,6 +33,19 @@ public struct BodyDecoder: Sendable {
     return false
   }
 
+  /// True in the trailer section of a chunked body.
+  public var isInTrailers: Bool {
+    if case .chunked(let decoder) = state { return decoder.isInTrailers }
+    return false
+  }
+
+  /// Returns true if `next`, the next byte of the input, belongs to a trailer line; false for the line that ends the
+  /// section.
+  public func isTrailerByte(_ next: UInt8) -> Bool {
+    if case .chunked(let decoder) = state { return decoder.isTrailerByte(next) }
+    return false
+  }
+
   /// The number of bytes of the body that have not been decoded yet; `nil` if the framing announces no length or the
   /// body has ended.
   public var remaining: Int? {

@@ -5,8 +5,9 @@ internal import ByteText
 ///     chunked-body = *chunk last-chunk trailer-section CRLF
 ///     chunk        = chunk-size [ chunk-ext ] CRLF chunk-data CRLF
 ///
-/// Chunk extensions and trailers are checked, limited in size and dropped. The gateway forwards neither, because both
-/// have been used to smuggle requests. Every line of the framing ends in CRLF; a bare CR or LF in it is an error.
+/// Chunk extensions and trailers are checked and limited in size. Extensions are dropped, because they have been used to
+/// smuggle requests. A piece (`BodyDecoder.Piece`) ends in front of a trailer line, so that its user can keep the lines
+/// (`TrailerFields`). Every line of the framing ends in CRLF; a bare CR or LF in it is an error.
 struct ChunkDecoder: Sendable {
   /// The maximum number of hexadecimal digits in a chunk size. A number of 15 digits cannot overflow.
   private static let sizeDigitLimit = 15
@@ -45,7 +46,25 @@ struct ChunkDecoder: Sendable {
     return false
   }
 
-  /// Decodes bytes at the start of `input`, at most to the end of the first chunk data in it.
+  /// True in the trailer section: after the last chunk, in front of the end of the empty line.
+  var isInTrailers: Bool {
+    switch state {
+    case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed, .endLineFeed: true
+    case .size, .extensions, .sizeLineFeed, .data, .dataCarriageReturn, .dataLineFeed, .finished: false
+    }
+  }
+
+  /// Returns true if `next`, the next byte of the input, belongs to a trailer line.
+  func isTrailerByte(_ next: UInt8) -> Bool {
+    switch state {
+    case .trailerStart: next != .carriageReturn
+    case .trailerName, .trailerValue, .trailerLineFeed: true
+    case .size, .extensions, .sizeLineFeed, .data, .dataCarriageReturn, .dataLineFeed, .endLineFeed, .finished: false
+    }
+  }
+
+  /// Decodes bytes at the start of `input`, at most to the end of the first chunk data in it, or to the start of a
+  /// trailer line.
   mutating func decode(_ input: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece {
     var position = 0
     while position < input.count {
@@ -57,9 +76,18 @@ struct ChunkDecoder: Sendable {
       }
       try parseFraming(input[position])
       position += 1
-      if isFinished { break }
+      if endsPiece(input, position) { break }
     }
     return BodyDecoder.Piece(consumed: position, data: position..<position)
+  }
+
+  /// Returns true if the piece ends in front of `position`.
+  private func endsPiece(_ input: Span<UInt8>, _ position: Int) -> Bool {
+    switch state {
+    case .finished: true
+    case .trailerStart: position < input.count && input[position] != .carriageReturn
+    default: false
+    }
   }
 
   /// Processes one byte that is not chunk data.

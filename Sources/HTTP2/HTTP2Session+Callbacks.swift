@@ -126,7 +126,7 @@ extension HTTP2Session {
         stream.state.contentLength = translation.contentLength
       } else {
         guard !fields.isTooLarge else { throw .tooLarge }
-        try RequestTranslation.checkTrailers(fields)
+        stream.requestTrailers = try RequestTranslation.trailers(fields)
       }
     } catch {
       guard isRequest, error == .tooLarge else { return refuse(stream) }
@@ -226,6 +226,10 @@ extension HTTP2Session {
         }
         if stream.state.responseEnded, stream.outboundBytes == 0 {
           unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+          if !stream.responseTrailers.isEmpty {
+            unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+            session.submitTrailers(of: stream)
+          }
         }
         result = count
       }

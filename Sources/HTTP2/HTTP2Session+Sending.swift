@@ -93,6 +93,50 @@ extension HTTP2Session {
     resume(stream)
   }
 
+  /// Ends the response after the bytes written so far, with trailers.
+  ///
+  /// - Parameter trailers: The fields as lines of HTTP/1.1, each `name: value` and a line end.
+  public func finish(_ stream: HTTP2Stream, trailers: [UInt8]) {
+    guard !stream.state.responseEnded, !stream.isClosed else { return }
+    stream.responseTrailers = trailers
+    finish(stream)
+  }
+
+  /// Passes the trailers of the response to nghttp2, which sends them after the last DATA frame. The callback that reads
+  /// the body calls this at the end of the body.
+  func submitTrailers(of stream: HTTP2Stream) {
+    let lines = stream.responseTrailers
+    stream.responseTrailers = []
+    let fields = HTTP2Session.trailerFields(lines)
+    let result = unsafe withUnsafeTemporaryAllocation(of: nghttp2_nv.self, capacity: fields.count) { values in
+      unsafe lines.withUnsafeBufferPointer { bytes -> Int32 in
+        guard let start = bytes.baseAddress else { return 0 }
+        // Sound: nghttp2 copies names and values before it returns and does not write to them.
+        let base = unsafe UnsafeMutablePointer(mutating: start)
+        for (index, field) in fields.enumerated() {
+          unsafe values.initializeElement(
+            at: index,
+            to: nghttp2_nv(
+              name: base + field.name.lowerBound, value: base + field.value.lowerBound, namelen: field.name.count,
+              valuelen: field.value.count, flags: UInt8(NGHTTP2_NV_FLAG_NONE.rawValue)))
+        }
+        return unsafe nghttp2_submit_trailer(session, stream.id, values.baseAddress, values.count)
+      }
+    }
+    if result != 0 { reset(stream, .internalError) }
+  }
+
+  /// Returns the positions of the names and values in lines of the form `name: value` with line ends.
+  private static func trailerFields(_ lines: [UInt8]) -> [(name: Range<Int>, value: Range<Int>)] {
+    var fields: [(name: Range<Int>, value: Range<Int>)] = []
+    var start = 0
+    while let end = lines[start...].firstIndex(of: 0x0d), let colon = lines[start..<end].firstIndex(of: 0x3a) {
+      fields.append((start..<colon, min(colon + 2, end)..<end))
+      start = min(end + 2, lines.count)
+    }
+    return fields
+  }
+
   /// Copies at most `limit` bytes of the response to `destination`. Returns the number of copied bytes. It is 0 at the
   /// end of the response. Returns `nil` if more bytes will follow but none are available now.
   func copyResponse(to destination: UnsafeMutableRawPointer, limit: Int, of stream: HTTP2Stream) -> Int? {

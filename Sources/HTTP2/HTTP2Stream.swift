@@ -23,8 +23,10 @@ public final class HTTP2Stream {
     var headTaken = false
     /// True if the body is written in chunks (RFC 9112, section 7.1).
     var isChunked = false
-    /// True if `take` has written the last chunk.
+    /// True if `take` has written the last chunk, and all trailers.
     var lastChunkTaken = false
+    /// The number of bytes of the last chunk and the trailers that `take` has written.
+    var trailerBytesTaken = 0
     /// True if the field section exceeded the limits: the response is 431.
     var isTooLarge = false
     var isHeadRequest = false
@@ -67,6 +69,10 @@ public final class HTTP2Stream {
   private var body: [Buffer] = []
   /// The buffered bytes of the response.
   let outbound = Buffer()
+  /// The trailers of the request, as lines of HTTP/1.1; empty without trailers.
+  var requestTrailers: [UInt8] = []
+  /// The trailers of the response, as lines of HTTP/1.1; empty without trailers, and after they were given to nghttp2.
+  var responseTrailers: [UInt8] = []
 
   init(_ id: Int32, _ buffers: BufferPool) {
     self.id = id
@@ -171,28 +177,45 @@ public final class HTTP2Stream {
       return .bytes(count)
     }
     guard state.requestEnded else { return .nothing }
-    if state.isChunked, !state.lastChunkTaken, buffer.receiveRoom >= 5 {
-      state.lastChunkTaken = true
-      buffer.append("0\r\n\r\n")
-      return .bytes(0)
+    if state.isChunked, !state.lastChunkTaken {
+      if !requestTrailers.isEmpty { return takeTrailers(into: buffer) }
+      if buffer.receiveRoom >= 5 {
+        state.lastChunkTaken = true
+        buffer.append("0\r\n\r\n")
+        return .bytes(0)
+      }
     }
     return .ended
   }
 
+  /// Writes as much of the last chunk and the trailers as the buffer has room for.
+  private func takeTrailers(into buffer: Buffer) -> TakeResult {
+    let end = Array("0\r\n".utf8) + requestTrailers + Array("\r\n".utf8)
+    let room = buffer.receiveRoom > 0 ? buffer.receiveRoom : min(buffer.room, HTTP2Stream.minimumPiece)
+    guard room > 0 else { return .nothing }
+    let part = end[state.trailerBytesTaken...].prefix(room)
+    buffer.append(Array(part))
+    state.trailerBytesTaken += part.count
+    state.lastChunkTaken = state.trailerBytesTaken == end.count
+    return .bytes(0)
+  }
+
   /// Writes the head, and chooses its framing field: `content-length` if the length is known or the body is already
-  /// complete, none if the request has no body, otherwise `transfer-encoding`.
+  /// complete and has no trailers, none if the request has no body, otherwise `transfer-encoding`. Only chunks can be
+  /// followed by trailers.
   private func takeHead(into buffer: Buffer) {
     state.headTaken = true
     guard !head.isEmpty else { return }
     buffer.append(from: head, offset: 0, count: head.count)
     buffers.wipeAndGiveBack(head)
+    let hasCompleteBody = state.requestEnded && state.receivedBodyBytes > 0
     if let length = state.contentLength
-      ?? (state.requestEnded && state.receivedBodyBytes > 0 ? state.receivedBodyBytes : nil)
+      ?? (hasCompleteBody && requestTrailers.isEmpty ? state.receivedBodyBytes : nil)
     {
       buffer.append("content-length: ")
       buffer.append(decimal: length)
       buffer.append("\r\n")
-    } else if !state.requestEnded {
+    } else if !state.requestEnded || hasCompleteBody {
       state.isChunked = true
       buffer.append("transfer-encoding: chunked\r\n")
     }
@@ -221,6 +244,8 @@ public final class HTTP2Stream {
     buffers.wipeAndGiveBack(head)
     dropBody()
     buffers.wipeAndGiveBack(outbound)
+    if !requestTrailers.isEmpty { requestTrailers = [] }
+    if !responseTrailers.isEmpty { responseTrailers = [] }
   }
 
   func dropBody() {

@@ -42,10 +42,24 @@ struct RequestTranslation {
     }
   }
 
-  /// Validates trailers. The caller then drops them, as the gateway also drops the trailers of a chunked body.
-  static func checkTrailers(_ block: FieldBlock) throws(Refusal) {
+  /// The maximum number of bytes of the trailers of a request, as lines of HTTP/1.1. No flow control applies to them, so
+  /// each stream may occupy this much memory until its request has been read.
+  private static let trailerLimit = 4 * 1024
+
+  /// Validates trailers and returns them as lines of HTTP/1.1, for the trailer section of a chunked body. The proxy
+  /// chooses those that it forwards.
+  static func trailers(_ block: FieldBlock) throws(Refusal) -> [UInt8] {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
-      for field in block.fields { try RequestTranslation.checkRegularField(field, bytes) }
+      var lines: [UInt8] = []
+      for field in block.fields {
+        try RequestTranslation.checkRegularField(field, bytes)
+        guard lines.count + field.name.count + field.value.count + 4 <= trailerLimit else { throw .tooLarge }
+        for index in field.name { lines.append(bytes[index]) }
+        lines += [0x3a, 0x20]
+        for index in field.value { lines.append(bytes[index]) }
+        lines += [0x0d, 0x0a]
+      }
+      return lines
     }
   }
 

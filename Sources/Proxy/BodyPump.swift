@@ -24,6 +24,11 @@ struct BodyPump {
   private(set) var copiedCount = 0
   /// True if the end of the outgoing body is in the sink or was sent.
   private var hasEnded = false
+  /// True if the trailers of a chunked body are forwarded. The pump then stops in front of them, and its user calls
+  /// `takeTrailers` and `finish(withTrailers:to:)`.
+  var keepsTrailers = false
+  /// True if `takeTrailers` has read a part of the trailers.
+  private(set) var hasTrailers = false
 
   init(_ framing: BodyFraming, as output: Output) {
     decoder = BodyDecoder(framing)
@@ -36,6 +41,9 @@ struct BodyPump {
   var hasReadEnd: Bool { decoder.isFinished }
   /// True if all bytes of the outgoing body are in the sink or were sent.
   var isDrained: Bool { hasEnded && directCount == 0 }
+
+  /// True if the pump has stopped in front of trailers, or waits for more of them.
+  var awaitsTrailers: Bool { keepsTrailers && decoder.isInTrailers }
 
   /// The maximum number of bytes that frame a chunk: 8 hexadecimal digits and two line ends.
   private static let chunkOverhead = 12
@@ -52,12 +60,43 @@ struct BodyPump {
     } else {
       // The 64 bytes prevent very small chunks, and leave room for the last chunk.
       while !source.isEmpty, !decoder.isFinished, sink.room > BodyPump.chunkOverhead + 64 {
+        if keepsTrailers, isInFrontOfTrailers(source) { break }
         let consumed = try copyPiece(source, sink)
         if consumed == 0 { break }
         source.consume(consumed)
       }
     }
     try finish(sink)
+  }
+
+  /// True if the next bytes belong to a trailer section that is not empty.
+  private func isInFrontOfTrailers(_ source: Buffer) -> Bool {
+    decoder.isInTrailers && (hasTrailers || decoder.isTrailerByte(source.withSpan { $0[0] }))
+  }
+
+  /// Moves the bytes of the trailer section from `source` to the end of `section`, as far as they have arrived.
+  mutating func takeTrailers(from source: Buffer, into section: inout [UInt8]) throws(MessageError) {
+    while !source.isEmpty, decoder.isInTrailers {
+      let piece = try source.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> BodyDecoder.Piece in
+        try decoder.decode(bytes)
+      }
+      if piece.consumed == 0 { break }
+      section += source.bytes(from: 0, count: piece.consumed)
+      source.consume(piece.consumed)
+      hasTrailers = true
+      guard section.count <= TrailerFields.limit else {
+        throw MessageError(status: 413, "trailers of more than \(TrailerFields.limit) bytes")
+      }
+    }
+  }
+
+  /// Writes the end of the chunked body with these trailer lines to `sink`, which is empty. The decoder has read the end
+  /// of the body.
+  mutating func finish(withTrailers lines: [UInt8], to sink: Buffer) {
+    sink.append("0\r\n")
+    sink.append(lines)
+    sink.append("\r\n")
+    hasEnded = true
   }
 
   /// Ends the body because the sender closed the connection. Returns false if the body is incomplete.

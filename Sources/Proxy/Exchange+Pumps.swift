@@ -24,6 +24,7 @@ extension Exchange {
         releaseLargeBlock()
         return .upload(.done)
       }
+      if upload.awaitsTrailers, try forwardRequestTrailers() { continue }
       guard clientConnection.socket.satisfies(.readable) else { return .upload(.waiting(.client)) }
       switch clientConnection.receive() {
       case .moved(let count):
@@ -98,6 +99,7 @@ extension Exchange {
           }
         }
         if download.isDrained { return .download(.done) }
+        if download.awaitsTrailers, try forwardResponseTrailers(upstream) { continue }
       }
       guard upstream.socket.satisfies(.readable) else { return .download(.waiting(.upstream)) }
       if state.hasUsedShare { return .download(.paused) }
@@ -105,7 +107,8 @@ extension Exchange {
       case .moved(let count): state.chargeStep(bytes: count)
       case .wouldBlock: state.chargeStep(bytes: 0)
       case .ended where state.hasResponse && download.endBody(into: toClient): break
-      case .ended, .failed: return .upstreamReset(hasInput: !upstream.input.isEmpty)
+      case .ended, .failed:
+        return .upstreamReset(hasInput: !upstream.input.isEmpty || reader.hasReadInterim)
       }
     }
   }

@@ -11,7 +11,7 @@ extension Exchange {
   ///
   /// Returns the framing in which the body is sent to the upstream. For a complete chunked body this is a length,
   /// because many old servers do not accept chunks, or `.none` without data: an HTTP/2 request that is ended by an empty
-  /// DATA frame is sent without a body.
+  /// DATA frame is sent without a body. A body with trailers stays chunked, unless it is kept for the handler.
   ///
   /// Without a request buffer, waits only for a chunked body with a method whose content servers may ignore, until the
   /// first data, unless the client waits for 100 (Continue).
@@ -24,7 +24,8 @@ extension Exchange {
       if let route { try route.checkBody(body.count) }
       if body.isComplete {
         guard head.body == .chunked else { return head.body }
-        return body.count > 0 ? .length(body.count) : .none
+        if body.count == 0 { return .none }
+        return body.hasTrailers && !heldRequest.keepsBody ? .chunked : .length(body.count)
       }
       let waits =
         limit > 0
@@ -104,6 +105,8 @@ private struct ArrivedBody {
   private var position = 0
   /// The number of bytes of data, without the framing.
   private(set) var count = 0
+  /// True if a trailer section has arrived that is not empty.
+  private(set) var hasTrailers = false
 
   init(_ framing: BodyFraming) {
     decoder = BodyDecoder(framing)
@@ -114,6 +117,7 @@ private struct ArrivedBody {
   /// Reads the bytes that have arrived since the last call. `bytes` is the whole content of the buffer.
   mutating func read(_ bytes: Span<UInt8>) throws(MessageError) {
     while position < bytes.count, !decoder.isFinished {
+      if decoder.isInTrailers, decoder.isTrailerByte(bytes[position]) { hasTrailers = true }
       let piece = try decoder.decode(bytes.extracting(position..<bytes.count))
       guard piece.consumed > 0 else { return }
       position += piece.consumed

@@ -13,12 +13,17 @@ extension Exchange {
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(
-        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch,
+        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch, returnsHints: head.minorVersion == 1,
         limits: worker.settings.configuration.limits.responseHead, into: responseFields)
     } catch {
       throw .upstream(error)
     }
     guard let parsed else { return nil }
+    if parsed.status == 103 {
+      try forwardHints(parsed, upstream.input)
+      // The reader accepts at most `ResponseHeadReader.interimLimit` of them.
+      return try beginResponse(upstream, head)
+    }
     if parsed.status >= 500 || upstream.target.address.hasFailures { pool.noteStatus(parsed.status, upstream) }
     let duration = SystemClock.monotonicNanoseconds() - began
     metrics.upstreamAnswered(nanoseconds: duration)
@@ -104,6 +109,7 @@ extension Exchange {
     sent = -toClient.count
     input.consume(parsed.length)
     download = framing.pump
+    if acceptsTrailers, framing.body == .chunked, parsed.body == .chunked { download.keepsTrailers = true }
     keepHead(head)
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
@@ -176,6 +182,7 @@ extension Exchange {
       return .began(upstreamKeepsAlive: false)
     }
     download = framing.pump
+    if acceptsTrailers, framing.body == .chunked, parsed.body == .chunked { download.keepsTrailers = true }
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
 
@@ -200,7 +207,7 @@ extension Exchange {
       worker.handler, worker.settings.configuration)
   }
 
-  private func withholds(_ link: String) -> Bool {
+  func withholds(_ link: String) -> Bool {
     worker.handler.withholdsLink(link, requestHasHandlerCookie: requestHasHandlerCookie)
   }
 

@@ -56,6 +56,10 @@ final class Exchange {
   var heldRequest = HeldRequest()
   /// True if the request carried the handler's own cookie (`ProxyConfiguration.handlerCookie`).
   private(set) var requestHasHandlerCookie = false
+  /// True if the client accepts trailers in the response; false for an intercepted request.
+  private(set) var acceptsTrailers = false
+  /// The part of a trailer section that was read.
+  var trailers: [UInt8] = []
   /// The `X-Request-ID` line for the upstream and for the client; empty unless the configuration adds such lines.
   private(set) var requestIDLine: [UInt8] = []
   /// The route of a passing request; `nil` if its path has none.
@@ -139,7 +143,10 @@ final class Exchange {
         if body == .none { state = ExchangeState(.body(asksForClose: false)) }
       }
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
-      if head.body != .none { upload = BodyPump(head.body, as: body == .chunked ? .chunked : .plain) }
+      if head.body != .none {
+        upload = BodyPump(head.body, as: body == .chunked ? .chunked : .plain)
+        upload.keepsTrailers = body == .chunked && !heldRequest.keepsBody
+      }
       let headCount = toUpstream.count
       var mayUseIdle = true
       while true {
@@ -170,6 +177,7 @@ final class Exchange {
   /// Sends `response`, the head made by a handler, and then streams the body of `upstreamResponse`.
   func relay(_ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
     begin(ExchangeState(relayedRequestAllowsReuse: upstreamResponse.requestAllowsReuse), began)
+    acceptsTrailers = false
     let upstream = upstreamResponse.takeConnection()
     do throws(Failure) {
       let action = state.step(try beginRelay(response, upstreamResponse.parsed, head, of: upstream))
@@ -194,6 +202,7 @@ final class Exchange {
       let written = RequestRewriter.write(
         head, bytes, requestFields, clientConnection.identity, settings, requestID: requestIDLine, to: toUpstream)
       requestHasHandlerCookie = written.requestHasHandlerCookie
+      acceptsTrailers = written.acceptsTrailers
       if written.dropsFields { clientConnection.reportDroppedFields(bytes) }
       return RequestRewriter.allowedUpgrade(head, bytes, settings) != nil
     }

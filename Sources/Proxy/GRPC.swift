@@ -1,8 +1,9 @@
 import HTTP
 import HTTP1
 
-/// gRPC calls. A gRPC response ends with trailers, which the gateway does not forward. The client would get a response
-/// without a status and could not tell whether the call succeeded. So calls are refused.
+/// gRPC calls. gRPC is defined only for HTTP/2, and the gateway speaks HTTP/1.1 to the server: a server that answers such
+/// a request at all gives a response without a status, from which the client cannot tell whether the call succeeded. So
+/// calls are refused.
 enum GRPC {
   private static let contentType: StaticString = "application/grpc"
 
@@ -29,5 +30,5 @@ enum GRPC {
 
   /// The error for a call over HTTP/1.1. gRPC is defined only for HTTP/2, so the client gets an HTTP status instead of
   /// a gRPC status.
-  static let refusal = MessageError(status: 415, "a gRPC call, whose trailers are not forwarded")
+  static let refusal = MessageError(status: 415, "a gRPC call, which needs HTTP/2 up to the server")
 }

@@ -20,6 +20,8 @@ final class HTTP2StreamTransport: StreamTransport {
   var isInUse = false
   /// Removes the framing of the response body; `nil` until the head is sent.
   private var body: BodyDecoder?
+  /// The bytes of the trailer section of the response body, including its empty line.
+  private var trailers: [UInt8] = []
   /// The deadline of a stream that no task serves any more: for the client to accept more of the response, or to
   /// complete its request (`awaitsRequestEnd`).
   private(set) var deadline = Deadline.never
@@ -50,6 +52,7 @@ final class HTTP2StreamTransport: StreamTransport {
   func begin(refusal: ProxyFailure?) {
     isInUse = true
     body = nil
+    if !trailers.isEmpty { trailers = [] }
     deadline = .never
     outboundBytesAtDeadline = 0
     awaitsRequestEnd = false
@@ -201,10 +204,20 @@ final class HTTP2StreamTransport: StreamTransport {
     }
     guard let piece else { return nil }
     session.write(stream, buffer, offset: piece.data.lowerBound, count: piece.data.count)
+    // `body` is still the state in front of this piece.
+    if piece.data.isEmpty, let body, body.isInTrailers { trailers += buffer.bytes(from: 0, count: piece.consumed) }
     buffer.consume(piece.consumed)
     body = decoder
-    if decoder.isFinished { session.finish(stream) }
+    if decoder.isFinished { endBody() }
     return piece.consumed
+  }
+
+  /// Ends the response, with the trailers that the exchange has filtered (`TrailerFields`).
+  private func endBody() {
+    let lineEnd = 2
+    guard trailers.count > lineEnd else { return session.finish(stream) }
+    session.finish(stream, trailers: Array(trailers.dropLast(lineEnd)))
+    trailers = []
   }
 
   // MARK: The end

@@ -1,3 +1,4 @@
+internal import ByteText
 import HTTP1
 import Reactor
 
@@ -9,6 +10,8 @@ enum RequestRewriter {
     var requestHasHandlerCookie = false
     /// True if a field was dropped because this client may not send it.
     var dropsFields = false
+    /// True if the client accepts trailers: it says so, or it uses HTTP/2, which carries them in any response.
+    var acceptsTrailers = false
   }
 
   /// Writes `head` into the empty `buffer`, without the framing field and the empty line. `writeEnd` adds both.
@@ -58,6 +61,7 @@ enum RequestRewriter {
       append(field, bytes, to: buffer)
     }
     if identity.isHTTP2 {
+      written.acceptsTrailers = true
       buffer.append(settings.viaLineOfHTTP2)
     } else {
       buffer.append(head.minorVersion == 1 ? settings.viaLineOfHTTP11 : settings.viaLineOfHTTP10)
@@ -68,8 +72,32 @@ enum RequestRewriter {
       buffer.append("Connection: upgrade\r\nUpgrade: ")
       buffer.append(bytes, in: upgrade)
       buffer.append("\r\n")
+    } else if fields.has(.te), head.minorVersion == 1,
+      identity.isHTTP2 || lists("te", in: .connection, bytes, fields), lists("trailers", in: .te, bytes, fields)
+    {
+      written.acceptsTrailers = true
+      buffer.append("TE: trailers\r\nConnection: TE\r\n")
     }
     return written
+  }
+
+  /// True if a field of this kind lists the word, which is in lower case.
+  ///
+  /// `TE` lists `trailers` if the client accepts trailers (RFC 9110, section 10.1.4). An HTTP/1.1 client also lists `TE`
+  /// in `Connection`; otherwise a proxy that does not know `TE` may have forwarded it.
+  private static func lists(
+    _ word: String, in known: KnownField, _ bytes: Span<UInt8>, _ fields: HeadIndex
+  ) -> Bool {
+    for field in fields where field.known == known {
+      var position = field.value.lowerBound
+      while position < field.value.upperBound {
+        let start = position
+        while position < field.value.upperBound, bytes[position] != 0x2c { position += 1 }
+        if HeadIndex.equalIgnoringCase(bytes, bytes.trimmed(start..<position), word) { return true }
+        position += 1
+      }
+    }
+    return false
   }
 
   /// Writes the end of a head: the framing of the body and the empty line.

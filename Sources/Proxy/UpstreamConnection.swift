@@ -96,7 +96,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 }
 
-/// Finds and parses the head of an upstream response. Skips interim responses (1xx).
+/// Finds and parses the head of an upstream response. Skips interim responses (1xx), except early hints on request.
 struct ResponseHeadReader {
   /// The maximum number of interim responses, more than any server sends. Without a limit an upstream could keep an
   /// exchange waiting forever.
@@ -104,15 +104,21 @@ struct ResponseHeadReader {
 
   private var scanner = HeadScanner()
   private var interimCount = 0
+  /// The number of bytes of the early hints that were forwarded.
+  var hintBytes = 0
+  /// True if an interim response was read.
+  var hasReadInterim: Bool { interimCount > 0 }
 
   /// Returns the final head if all its bytes have arrived. They stay at the front of the input, and `fields` contains
   /// the positions of the header fields. Returns `nil` if more bytes must be received.
   ///
   /// Throws `malformed` if a head is invalid or exceeds `limits`, or after too many interim responses.
   ///
-  /// - Parameter acceptsSwitch: true if the request asks for another protocol, so that 101 is a final response.
+  /// - Parameters:
+  ///   - acceptsSwitch: true if the request asks for another protocol, so that 101 is a final response.
+  ///   - returnsHints: true to return the head of a 103 response as well. The caller removes it from the input.
   mutating func parse(
-    _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, limits: HeadLimits,
+    _ input: Buffer, to method: Method, acceptsSwitch: Bool = false, returnsHints: Bool = false, limits: HeadLimits,
     into fields: HeadIndex
   ) throws(UpstreamFailure) -> ResponseHead? {
     while !input.isEmpty {
@@ -135,8 +141,9 @@ struct ResponseHeadReader {
       guard interimCount <= ResponseHeadReader.interimLimit else {
         throw .malformed("more than \(ResponseHeadReader.interimLimit) interim responses")
       }
-      input.consume(head.length)
       scanner = HeadScanner()
+      if head.status == 103, returnsHints { return head }
+      input.consume(head.length)
     }
     return nil
   }

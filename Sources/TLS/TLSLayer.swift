@@ -211,7 +211,8 @@ public import Reactor
 
   /// Returns a hash (FNV-1a) of the first `count` bytes, but of at most 64. If a write is pending, the hash shows if
   /// the caller repeats this write or sends another message. A caller repeats each pending write except that of an
-  /// interim response (`100 Continue`). An interim response has less than 64 bytes, so the hash covers it completely.
+  /// interim response (100, 103). It sends no second interim response with the same status then, and the hash covers the
+  /// status line, in which the next message differs.
   private static func hash(of buffer: Buffer, upTo count: Int) -> UInt64 {
     buffer.withSpan { bytes in
       var hash: UInt64 = 0xcbf2_9ce4_8422_2325

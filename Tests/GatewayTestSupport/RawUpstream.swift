@@ -121,10 +121,14 @@ public final class RawUpstream: Sendable {
       return true
     }
 
-    /// True if the text contains a complete head and as many body bytes as its Content-Length.
+    /// True if the text contains a complete head and as many body bytes as its Content-Length, or the end of its chunks.
     private func isWhole(_ text: String) -> Bool {
       guard let end = text.firstRange(of: "\r\n\r\n") else { return false }
       let lines = text[..<end.lowerBound].split(separator: "\r\n")
+      if lines.contains(where: { $0.lowercased() == "transfer-encoding: chunked" }) {
+        let body = text[end.upperBound...]
+        return (body.hasPrefix("0\r\n") || body.contains("\r\n0\r\n")) && body.hasSuffix("\r\n\r\n")
+      }
       let length = lines.compactMap { line -> Int? in
         let parts = line.split(separator: ":", maxSplits: 1)
         guard parts.count == 2, parts[0].lowercased() == "content-length" else { return nil }

@@ -93,7 +93,7 @@ struct TranslationTests {
     fixture.receive(.headers(5, post, endsStream: false), .data(5, "hello"))
     #expect(fixture.text(5)?.hasSuffix("\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n") == true)
     fixture.receive(.data(5, "GET / HTTP/1.1\r\n\r\n"), .headers(5, [("x-trailer", "1")]))
-    #expect(fixture.text(5) == "12\r\nGET / HTTP/1.1\r\n\r\n\r\n0\r\n\r\n")
+    #expect(fixture.text(5) == "12\r\nGET / HTTP/1.1\r\n\r\n\r\n0\r\nx-trailer: 1\r\n\r\n")
     fixture.receive(.headers(7, post, endsStream: false), .data(7, "", endsStream: true))
     #expect(fixture.text(7) == "POST / HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
   }
@@ -125,11 +125,39 @@ struct TranslationTests {
     #expect(stream.isClosed)
   }
 
-  @Test("A malformed trailer resets its stream")
+  @Test(
+    "Malformed trailers reset their stream, and so do trailers that do not end it or are too long",
+    arguments: [
+      ([("x", "a\r\nb")], true), ([("X", "a")], true), ([("x ", "a")], true), ([("x", " a")], true),
+      ([(":status", "200")], true), ([(":path", "/b")], true), ([("x", "a"), (":method", "GET")], true),
+      ([("transfer-encoding", "chunked")], true), ([("connection", "x")], true), ([("content-length", "9")], true),
+      ([("x", "a")], false),
+      ([("x", String(repeating: "a", count: 4_092))], true),
+    ])
+  func malformedTrailers(_ trailers: [(String, String)], endsStream: Bool) throws {
+    let fixture = try SessionFixture()
+    fixture.receive(
+      .headers(1, Frame.request("POST", "/"), endsStream: false), .data(1, "hello"),
+      .headers(1, trailers, endsStream: endsStream))
+    #expect(fixture.frames().contains { $0.kind == .reset && $0.word(at: 0) == 1 })
+    #expect((fixture.text(1) ?? "").isEmpty)
+  }
+
+  @Test("A request with trailers has chunks if it has a body without a length; otherwise they are dropped")
   func trailers() throws {
     let fixture = try SessionFixture()
-    fixture.receive(.headers(1, Frame.request("POST", "/"), endsStream: false), .headers(1, [("x", "a\r\nb")]))
-    #expect(fixture.frames().contains { $0.kind == .reset && $0.word(at: 0) == 1 })
+    let post = Frame.request("POST", "/")
+    let long = String(repeating: "a", count: 4_091)
+    fixture.receive(.headers(1, post, endsStream: false), .data(1, "hello"), .headers(1, [("x", long)]))
+    #expect(
+      fixture.text(1)
+        == "POST / HTTP/1.1\r\nhost: gateway.test\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nx: \(long)\r\n\r\n"
+    )
+    fixture.receive(
+      .headers(3, post + [("content-length", "5")], endsStream: false), .data(3, "hello"), .headers(3, [("x", "a")]))
+    #expect(fixture.text(3)?.hasSuffix("\r\ncontent-length: 5\r\n\r\nhello") == true)
+    fixture.receive(.headers(5, post, endsStream: false), .headers(5, [("x", "a")]))
+    #expect(fixture.text(5) == "POST / HTTP/1.1\r\nhost: gateway.test\r\n\r\n")
   }
 
   @Test("A field section larger than HTTP/1.1 allows is answered, not forwarded")

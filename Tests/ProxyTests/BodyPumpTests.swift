@@ -65,4 +65,46 @@ struct BodyPumpTests {
     #expect(!isMovedEarly && isMoved && source.isEmpty)
     #expect(sink.bytes(from: 0, count: sink.count) == Array("3\r\nabc\r\n0\r\n\r\n".utf8))
   }
+
+  @Test("Trailers are the same however they arrive, and do not reach a body without chunks")
+  func trailers() throws {
+    let wire = Array("3\r\nabc\r\n0\r\nA: b\r\nHost: c\r\nD:\r\n\r\n".utf8)
+    for output in [BodyPump.Output.chunked, .plain] {
+      let expected = output == .chunked ? "3\r\nabc\r\n0\r\nA: b\r\nD: \r\n\r\n" : "abc"
+      // The chunk with the data arrives as a whole: it would otherwise become several chunks.
+      let start = "3\r\nabc\r\n".utf8.count
+      let bytewise = try pumped(wire, cuts: Array(start..<wire.count), output)
+      #expect(bytewise == expected)
+      for cut in start..<wire.count {
+        let written = try pumped(wire, cuts: [cut], output)
+        #expect(written == expected)
+      }
+    }
+    let bare = try pumped(Array("0\r\n\r\n".utf8), cuts: [3, 4], .chunked)
+    #expect(bare == "0\r\n\r\n")
+  }
+
+  /// Returns the output for a body that arrives in pieces, as an exchange moves it.
+  private func pumped(_ wire: [UInt8], cuts: [Int], _ output: BodyPump.Output) throws -> String {
+    let (source, sink) = (buffers.take(), buffers.take())
+    var pump = BodyPump(.chunked, as: output)
+    pump.keepsTrailers = output == .chunked
+    var (arrived, written, section): (Int, [UInt8], [UInt8]) = (0, [], [])
+    for cut in cuts + [wire.count] {
+      source.append(wire, in: arrived..<cut)
+      arrived = cut
+      for _ in 0..<2 {
+        if !source.isEmpty, !pump.hasReadEnd { try pump.advance(from: source, to: sink) }
+        written += sink.bytes(from: 0, count: sink.count)
+        sink.clear()
+        guard pump.awaitsTrailers else { continue }
+        try pump.takeTrailers(from: source, into: &section)
+        guard pump.hasReadEnd else { continue }
+        pump.finish(
+          withTrailers: try TrailerFields.forwardable(section, into: HeadIndex()) { _, _ in true }, to: sink)
+      }
+    }
+    #expect(pump.isDrained && source.isEmpty)
+    return String(decoding: written, as: UTF8.self)
+  }
 }

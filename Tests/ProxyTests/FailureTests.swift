@@ -118,7 +118,8 @@ extension ProxyTests {
     }
 
     @Test(
-      "An upstream that hangs before or within the head gives 504 (I-failure)", arguments: ["", "HTTP/1.1 200 OK\r\n"])
+      "An upstream that hangs before or within the head gives 504 (I-failure)",
+      arguments: ["", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n"])
     func hangs(_ part: String) async throws {
       try await Bench.Setup(
         upstream: { upstream, peer in

@@ -16,6 +16,9 @@ final class FrameClient {
     var status = 0
     var fields: [(name: String, value: String)] = []
     var interim: [Int] = []
+    /// The fields of the last interim response.
+    var hints: [(name: String, value: String)] = []
+    var trailers: [(name: String, value: String)] = []
     var body: [UInt8] = []
     /// The error code of the stream's reset; nil if it was not reset.
     var reset: Int?
@@ -75,9 +78,17 @@ final class FrameClient {
       var answer = answers[frame.stream] ?? Answer()
       switch frame.kind {
       case .headers:
-        answer.fields = fields.read(frame.payload)
-        let status = Int(answer[":status"] ?? "") ?? 0
-        if status < 200 { answer.interim.append(status) } else { answer.status = status }
+        let section = fields.read(frame.payload)
+        let status = section.first { $0.name == ":status" }.flatMap { Int($0.value) } ?? 0
+        if answer.status > 0 {
+          answer.trailers = section
+        } else if status < 200 {
+          answer.interim.append(status)
+          answer.hints = section
+        } else {
+          answer.fields = section
+          answer.status = status
+        }
       case .data: answer.body += frame.payload
       case .reset:
         answer.reset = frame.word(at: 0)

@@ -48,6 +48,8 @@ extension ProxyTests {
             X-Forwarded-Proto: http\r
             Forwarded: for=127.0.0.1;proto=http;host="gateway.test"\r
             X-Forwarded-Host: gateway.test\r
+            TE: trailers\r
+            Connection: TE\r
             \r
 
             """)

@@ -103,6 +103,8 @@ final class TestHandler: RequestHandler {
       ], body: Array(request.body.prefix(64)))
   }
 
+  func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool { value.contains("forbidden") }
+
   func editPassing(_ response: inout Response) {
     response.headers.set("X-Edited", "1")
   }

@@ -7,7 +7,12 @@ enum ChunkReader {
   }
 
   /// Returns nil if the input does not contain a complete, well-formed body.
-  static func read(_ wire: [UInt8]) -> DecisionWithFindings? {
+  static func read(_ wire: [UInt8]) -> DecisionWithFindings? { parse(wire)?.body }
+
+  /// Returns the lines of the trailer section without their line ends; nil as `read`.
+  static func trailers(_ wire: [UInt8]) -> [[UInt8]]? { parse(wire)?.trailers }
+
+  private static func parse(_ wire: [UInt8]) -> (body: DecisionWithFindings, trailers: [[UInt8]])? {
     var body: [UInt8] = []
     var position = 0
     while true {
@@ -23,9 +28,11 @@ enum ChunkReader {
       position += size
       guard let end = self.line(wire, &position), end.isEmpty else { return nil }
     }
+    var trailers: [[UInt8]] = []
     while true {
       guard let line = line(wire, &position) else { return nil }
-      if line.isEmpty { return DecisionWithFindings(body: body, consumed: position) }
+      if line.isEmpty { return (DecisionWithFindings(body: body, consumed: position), trailers) }
+      trailers.append(Array(line))
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")), colon > line.startIndex,
         line[..<colon].allSatisfy({ FieldReader.tokenBytes.contains($0) })
       else { return nil }

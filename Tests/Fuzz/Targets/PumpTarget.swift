@@ -3,7 +3,8 @@ import Reactor
 
 @testable import Proxy
 
-/// Input: framing, a seed for split points, then a body as it arrives. The pump's output is read back as the same body.
+/// Input: framing, a seed for split points, then a body as it arrives. The pump's output is read back as the same body,
+/// and the trailers in it do not depend on how they arrive.
 enum PumpTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     guard input.count > 2 else { return }
@@ -19,7 +20,11 @@ enum PumpTarget {
     // A body with a length is forwarded with that length.
     if case .length = framing, case .chunked = output { return }
     guard let expected = body(wire, framing) else { return }
-    let written = try pump(wire, framing, output, seed: input[1], tiny: isChunked)
+    let keepsTrailers = framing == .chunked && output == .chunked && input[0] & 16 == 0
+    guard
+      let written = try pump(
+        wire, framing, output, keepsTrailers: keepsTrailers, seed: input[1], tiny: isChunked)
+    else { return }
     switch output {
     case .plain: try Violation.unless(written == expected, "the body that was written is another one")
     case .chunked:
@@ -27,7 +32,34 @@ enum PumpTarget {
       try Violation.unless(
         read == ChunkReader.DecisionWithFindings(body: expected, consumed: written.count),
         "the chunks that were written do not read back")
+      try checkTrailers(written, of: keepsTrailers ? ChunkReader.trailers(wire) ?? [] : [])
     }
+  }
+
+  /// Names that no trailer may have.
+  private static let meaningful: Set<String> = [
+    "content-length", "transfer-encoding", "host", "connection", "te", "trailer", "upgrade", "expect", "authorization",
+    "cookie", "set-cookie", "location", "content-type", "x-forwarded-for", "x_forwarded_for",
+  ]
+
+  /// The trailers in `written` are a part of those that arrived, in their order, and none has a meaning in a head.
+  private static func checkTrailers(_ written: [UInt8], of arrived: [[UInt8]]) throws(Violation) {
+    var rest = arrived[...]
+    for line in ChunkReader.trailers(written) ?? [] {
+      let name = line.prefix { $0 != UInt8(ascii: ":") }
+      try Violation.unless(
+        !meaningful.contains(String(decoding: name, as: UTF8.self).lowercased()), "a trailer with a meaning in a head")
+      let value = trimmed(line[(name.endIndex + 1)...])
+      while let next = rest.first, !(next.starts(with: name + [0x3a]) && trimmed(next[(name.count + 1)...]) == value) {
+        rest.removeFirst()
+      }
+      try Violation.unless(rest.popFirst() != nil, "a trailer that has not arrived")
+    }
+  }
+
+  private static func trimmed(_ value: ArraySlice<UInt8>) -> [UInt8] {
+    let isBlank: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
+    return Array(value.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
   }
 
   private static func body(_ wire: [UInt8], _ framing: BodyFraming) -> [UInt8]? {
@@ -39,13 +71,15 @@ enum PumpTarget {
     }
   }
 
-  /// Moves the body as an exchange does, with a peer that sends and a socket that accepts random numbers of bytes.
+  /// Returns nil if the trailers exceed the limits. Moves the body as an exchange does, with a peer that sends and a socket that accepts random numbers of bytes.
   private static func pump(
-    _ wire: [UInt8], _ framing: BodyFraming, _ output: BodyPump.Output, seed: UInt8, tiny: Bool
-  ) throws(Violation) -> [UInt8] {
+    _ wire: [UInt8], _ framing: BodyFraming, _ output: BodyPump.Output, keepsTrailers: Bool, seed: UInt8, tiny: Bool
+  ) throws(Violation) -> [UInt8]? {
     let pool = BufferPool()
     let (source, sink) = (pool.take(), pool.take())
     var pump = BodyPump(framing, as: output)
+    pump.keepsTrailers = keepsTrailers
+    var trailers: [UInt8] = []
     var splits = Splits(seed: seed)
     var written: [UInt8] = []
     var arrived = 0
@@ -58,7 +92,16 @@ enum PumpTarget {
       arrived += count
       do throws(MessageError) {
         try pump.advance(from: source, to: sink)
+        if pump.awaitsTrailers, sink.isEmpty {
+          try pump.takeTrailers(from: source, into: &trailers)
+          if pump.hasReadEnd {
+            pump.finish(
+              withTrailers: try TrailerFields.forwardable(trailers, into: HeadIndex()) { _, _ in true }, to: sink)
+          }
+        }
       } catch {
+        // More trailers than are forwarded.
+        if keepsTrailers, error.status != 400 { return nil }
         throw Violation("a whole body is refused: \(error)")
       }
       if arrived == wire.count, source.isEmpty || pump.directCount == source.count, !hasClosed, framing == .untilClose,

@@ -147,13 +147,16 @@ enum RequestHeadTarget {
     try Violation.unless(
       (again.upgrade == nil) == (upgrade == nil) && (upgrade == nil || options & 4 != 0), "an upgrade upstream")
     let asksForClose = head.body != .none && !head.method.serversReadContent
+    let asksForTrailers = upgrade == nil && head.minorVersion == 1 && acceptsTrailers(seen)
     try Violation.unless(
-      upgrade != nil || out.all("connection").map(\.text) == (asksForClose ? ["close"] : []),
+      upgrade != nil
+        || out.all("connection").map(\.text) == (asksForTrailers ? ["TE"] : []) + (asksForClose ? ["close"] : []),
       "another connection option upstream")
+    try Violation.unless(out.all("te").map(\.text) == (asksForTrailers ? ["trailers"] : []), "another TE upstream")
     for name in stopped {
-      let own = name == "content-length" || name == "transfer-encoding" || (upgrade != nil && name == "upgrade")
+      let own = ["content-length", "transfer-encoding", "te", "connection"].contains(name)
       try Violation.unless(
-        own || ((upgrade != nil || asksForClose) && name == "connection") || !out.has(name), "`\(name)` went upstream")
+        own || (upgrade != nil && name == "upgrade") || !out.has(name), "`\(name)` went upstream")
       try Violation.unless(out.disguises(of: name) == 0, "`\(name)` went upstream in disguise")
     }
     for name in claims where !isTrusted {
@@ -165,6 +168,15 @@ enum RequestHeadTarget {
     }
     try checkPassed(index, bytes, second, sent, settings, isTrusted: isTrusted)
     try checkCookies(seen, out)
+  }
+
+  private static func acceptsTrailers(_ seen: FieldReader) -> Bool {
+    func lists(_ name: String, _ word: String) -> Bool {
+      seen.all(name).flatMap { FieldReader.parts($0.value, at: ",") }.contains {
+        String(decoding: $0, as: UTF8.self).lowercased() == word
+      }
+    }
+    return lists("connection", "te") && lists("te", "trailers")
   }
 
   /// All fields without a meaning for the gateway are forwarded in their order, except hop-by-hop fields.

@@ -40,7 +40,10 @@ extension Desync {
     stripped("close and keep-alive", "Connection: close, keep-alive\r\n", isLast: true),
     stripped("Keep-Alive", "Connection: keep-alive\r\nKeep-Alive: timeout=5\r\n"),
     stripped("Keep-Alive without its option", "Keep-Alive: timeout=5\r\n"),
-    stripped("Proxy-Connection", "Proxy-Connection: close\r\n"), stripped("TE", "TE: trailers\r\nConnection: TE\r\n"),
+    stripped("Proxy-Connection", "Proxy-Connection: close\r\n"), stripped("TE", "TE: gzip\r\nConnection: TE\r\n"),
+    .forwarded(
+      "TE with trailers", get("TE: gzip;q=0.5, trailers\r\nConnection: TE\r\n"), CanonicalRequest(acceptsTrailers: true)
+    ),
     stripped("TE without its option", "TE: trailers, deflate;q=0.5\r\n"),
     stripped("Trailer", "Trailer: Host, Cookie\r\n"),
     stripped("other spellings of them", "Keep_Alive: 5\r\nT.E: x\r\nProxy_Connection: close\r\n", []),

@@ -37,6 +37,8 @@ struct CanonicalRequest: Sendable {
     case length(String)
     /// Sent in chunks and complete at once, so its length is known.
     case chunked(String)
+    /// Sent in chunks, and forwarded in one chunk with these trailer lines.
+    case trailed(String, [String])
   }
 
   var method = "GET"
@@ -46,6 +48,8 @@ struct CanonicalRequest: Sendable {
   var body = Body.none
   var host: String? = "gateway.test"
   var via = "1.1"
+  /// True if the client accepts trailers.
+  var acceptsTrailers = false
   /// True if no request may follow on the client's connection.
   var isLast = false
 
@@ -57,6 +61,12 @@ struct CanonicalRequest: Sendable {
     text += "Forwarded: for=127.0.0.1;proto=http"
     if let host { text += ";host=\"\(host)\"\r\nX-Forwarded-Host: \(host)" }
     text += "\r\n"
+    if acceptsTrailers { text += "TE: trailers\r\nConnection: TE\r\n" }
+    if case .trailed(let body, let trailers) = body {
+      let lines = trailers.map { "\($0)\r\n" }.joined()
+      return text
+        + "Transfer-Encoding: chunked\r\n\r\n\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\(lines)\r\n"
+    }
     let serversReadContent = ["POST", "PUT", "PATCH"].contains(method)
     if serversReadContent || !content.isEmpty { text += "Content-Length: \(content.utf8.count)\r\n" }
     if !serversReadContent, !content.isEmpty { text += "Connection: close\r\n" }
@@ -66,7 +76,7 @@ struct CanonicalRequest: Sendable {
   private var content: String {
     switch body {
     case .none: ""
-    case .length(let body), .chunked(let body): body
+    case .length(let body), .chunked(let body), .trailed(let body, _): body
     }
   }
 }

@@ -32,9 +32,14 @@ enum DesyncUpstream {
       let line = try await peer.take(through: "\r\n")
       raw += line
       guard let size = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) else { continue }
+      if size == 0 { break }
       for _ in 0..<size + 2 { raw += try await peer.take(count: 1) }
-      if size == 0 { return }
     }
+    var line: [UInt8] = []
+    repeat {
+      line = try await peer.take(through: "\r\n")
+      raw += line
+    } while line.count > 2
   }
 
   /// The part of a request that another server might parse differently; nil if there is no such part.
@@ -69,10 +74,13 @@ enum DesyncUpstream {
     if names.contains("content-length"), names.contains("transfer-encoding") { return "two lengths" }
     // The gateway sends `Connection: close` to a server that may leave the body unread.
     let asksForClose = lines.contains("Connection: close") && names.contains { $0 == "content-length" }
-    if names.contains("connection"), !asksForClose || parts[0] == "POST" { return "a field of another hop" }
-    for name in [
-      "keep-alive", "proxy-connection", "te", "trailer", "upgrade", "http--settings", "expect",
-    ]
+    // It sends `TE` for a client that accepts trailers.
+    let asksForTrailers = lines.contains("Connection: TE") && lines.contains("TE: trailers")
+    if names.contains("connection"), !(asksForClose && parts[0] != "POST") && !asksForTrailers {
+      return "a field of another hop"
+    }
+    if names.contains("te"), !asksForTrailers { return "a field of another hop" }
+    for name in ["keep-alive", "proxy-connection", "trailer", "upgrade", "http--settings", "expect"]
     where names.contains(name) { return "a field of another hop" }
     return nil
   }
