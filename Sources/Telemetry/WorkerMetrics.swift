@@ -12,7 +12,7 @@ public final class WorkerMetrics: Sendable {
   private let statuses = InlineArray<6, Counter> { _ in Counter() }
   private let upstreamDuration = LatencyHistogram()
   private let upstreamErrors = InlineArray<7, Counter> { _ in Counter() }
-  private let limits = InlineArray<27, Counter> { _ in Counter() }
+  private let limits = InlineArray<28, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()
   private let handshakes = Counter()
