@@ -126,7 +126,8 @@ extension HTTP2Session {
         stream.state.contentLength = translation.contentLength
       } else {
         guard !fields.isTooLarge else { throw .tooLarge }
-        stream.requestTrailers = try RequestTranslation.trailers(fields)
+        let trailers = try RequestTranslation.trailers(fields)
+        if stream.mayCarryTrailers { stream.requestTrailers = trailers }
       }
     } catch {
       guard isRequest, error == .tooLarge else { return refuse(stream) }

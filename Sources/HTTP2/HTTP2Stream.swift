@@ -188,6 +188,9 @@ public final class HTTP2Stream {
     return .ended
   }
 
+  /// True if the request is sent in chunks, which alone can be followed by trailers (RFC 9112, section 7.1.2).
+  var mayCarryTrailers: Bool { state.contentLength == nil && state.receivedBodyBytes > 0 && !state.discardsRequest }
+
   /// Writes as much of the last chunk and the trailers as the buffer has room for.
   private func takeTrailers(into buffer: Buffer) -> TakeResult {
     let end = Array("0\r\n".utf8) + requestTrailers + Array("\r\n".utf8)
@@ -197,6 +200,7 @@ public final class HTTP2Stream {
     buffer.append(Array(part))
     state.trailerBytesTaken += part.count
     state.lastChunkTaken = state.trailerBytesTaken == end.count
+    if state.lastChunkTaken { requestTrailers = [] }
     return .bytes(0)
   }
 

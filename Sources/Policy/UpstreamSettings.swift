@@ -81,6 +81,8 @@ public struct UpstreamSettings: Sendable {
   public var tcpUserTimeout: Milliseconds?
   /// The protocols that an `Upgrade` field may contain, in lower case, such as `websocket`; empty (default) for none.
   public var upgrades: Set<String> = []
+  /// True if early hints (103) of the upstream go to clients.
+  public var earlyHints = false
   /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
   public var strippedHeaders: [String] = []
   /// Patterns for the names of request fields that every client may send, although they match a built-in pattern.
@@ -188,6 +190,13 @@ public struct UpstreamSettings: Sendable {
         """
         The longest time for which the server accepts an access token that it issues without `expires_in`; meanwhile \
         the token belongs to the resource of its first request
+        """
+      ),
+      .flag(
+        "early_hints", \.earlyHints,
+        """
+        `true`: the `Link` fields of early hints (103, RFC 8297) go to clients of HTTP/1.1 and HTTP/2, for requests that \
+        pass. A proxy in front of the gateway must know such responses
         """
       ),
       .flag(

@@ -86,6 +86,8 @@ public struct ProxyConfiguration: Sendable {
   public var addsRequestIDs = false
   /// The protocols, in lower case, that an `Upgrade` field may request.
   public var upgrades: Set<String> = []
+  /// True if early hints (103) of the upstream go to clients.
+  public var earlyHints = false
   /// The limits of HTTP/2 connections; `nil` if only HTTP/1.1 is enabled.
   public var http2: HTTP2Limits?
 

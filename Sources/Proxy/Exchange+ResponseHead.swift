@@ -13,7 +13,8 @@ extension Exchange {
     let parsed: ResponseHead?
     do throws(UpstreamFailure) {
       parsed = try reader.parse(
-        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch, returnsHints: head.minorVersion == 1,
+        upstream.input, to: head.method, acceptsSwitch: state.asksForSwitch,
+        returnsHints: worker.settings.configuration.earlyHints && head.minorVersion == 1,
         limits: worker.settings.configuration.limits.responseHead, into: responseFields)
     } catch {
       throw .upstream(error)

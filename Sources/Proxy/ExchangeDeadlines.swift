@@ -73,7 +73,7 @@ struct ExchangeDeadlines {
 
   /// Returns the maximum time of a wait in which no response is awaited.
   private func timeout(of state: ExchangeState, _ settings: Settings) -> Milliseconds {
-    state.isQuietTunnel ? settings.tunnelTimeout : settings.progress.timeout
+    state.isQuietTunnel && !state.clientLeftTunnel ? settings.tunnelTimeout : settings.progress.timeout
   }
 
   private mutating func responseDeadline(_ settings: Settings, _ now: MonotonicTime) -> Deadline {

@@ -328,6 +328,11 @@ struct ExchangeState: Equatable {
   /// True if another protocol is in use, and no received bytes wait for one side to accept them.
   var isQuietTunnel: Bool { isTunnel && !isBlocked }
 
+  /// True if the client has ended its side of a tunnel, so that only the upstream can still send.
+  var clientLeftTunnel: Bool {
+    if case .tunnel(.closed, _) = phase { true } else { false }
+  }
+
   var isTunnel: Bool {
     if case .tunnel = phase { true } else { false }
   }

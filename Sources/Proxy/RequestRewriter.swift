@@ -76,7 +76,8 @@ enum RequestRewriter {
       identity.isHTTP2 || lists("te", in: .connection, bytes, fields), lists("trailers", in: .te, bytes, fields)
     {
       written.acceptsTrailers = true
-      buffer.append("TE: trailers\r\nConnection: TE\r\n")
+      // `writeEnd` adds `Connection: close` to such a request. Some servers read only the first `Connection` field.
+      if !closesAfterBody(head.method, head.body) { buffer.append("TE: trailers\r\nConnection: TE\r\n") }
     }
     return written
   }
@@ -111,10 +112,14 @@ enum RequestRewriter {
     case .none, .untilClose:
       if method == .post || method == .put || method == .patch { buffer.append("Content-Length: 0\r\n") }
     }
-    // A server that leaves the body unread must close the connection, so that it does not parse the body as a request
-    // that no rule has checked.
-    if body != .none, !method.serversReadContent { buffer.append("Connection: close\r\n") }
+    if closesAfterBody(method, body) { buffer.append("Connection: close\r\n") }
     buffer.append("\r\n")
+  }
+
+  /// True if the server must close the connection after the request: it may leave the body unread, and must not parse it
+  /// as a request that no rule has checked.
+  private static func closesAfterBody(_ method: Method, _ body: BodyFraming) -> Bool {
+    body != .none && !method.serversReadContent
   }
 
   /// Returns the range of the value of `Upgrade` if the configuration allows this protocol and the request is a GET

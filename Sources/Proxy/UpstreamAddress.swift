@@ -75,13 +75,13 @@ public final class UpstreamAddress: Sendable {
   public var isOut: Bool { outUntil.load(ordering: .relaxed) != 0 }
 
   /// The time at which the address may return to service.
-  var returnTime: UInt64 { outUntil.load(ordering: .relaxed) }
+  var returnTime: UInt64 { outUntil.load(ordering: .relaxed) & ~UpstreamAddress.failsChecks }
 
   /// True after failures that did not take the address out of service.
   var hasFailures: Bool { failures.load(ordering: .relaxed) != 0 }
 
   /// True during an outage that requests have caused.
-  private var hasOutage: Bool { outUntil.load(ordering: .relaxed) & ~UpstreamAddress.failsChecks != 0 }
+  var hasOutage: Bool { outUntil.load(ordering: .relaxed) & ~UpstreamAddress.failsChecks != 0 }
 
   /// Takes the address out of service. Does nothing during an outage: several requests may notice the same failure.
   ///

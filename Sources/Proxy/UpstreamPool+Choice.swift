@@ -62,7 +62,7 @@ extension UpstreamPool {
 
   /// The suitability of an address; the lowest is best.
   struct Rank: Comparable {
-    /// 0 in service, 1 out of service.
+    /// 0 in service, 1 out of service because of active checks alone, 2 because of failed requests or connections.
     let group: Int
     let value: UInt64
 
@@ -72,13 +72,15 @@ extension UpstreamPool {
   private func rank(_ target: UpstreamTarget, _ index: Int, _ preference: AddressPreference) -> Rank {
     let address = target.address
     // If all are out of service, the one that failed first is the first to return.
-    if address.isOut { return Rank(group: 1, value: address.returnTime) }
+    if address.hasOutage { return Rank(group: 2, value: address.returnTime) }
+    // If all addresses fail their checks, for example because the path is wrong, requests go where they went before.
+    let group = address.isOut ? 1 : 0
     switch preference {
-    case .id(let id) where address.id == id: return Rank(group: 0, value: 0)
-    case .hash(let hash): return Rank(group: 0, value: UpstreamPool.mix(hash ^ address.hash))
+    case .id(let id) where address.id == id: return Rank(group: group, value: 0)
+    case .hash(let hash): return Rank(group: group, value: UpstreamPool.mix(hash ^ address.hash))
     case .id, .none:
-      if settings.configuration.affinity == .first { return Rank(group: 0, value: UInt64(1 + index)) }
-      return Rank(group: 0, value: UInt64(1 + target.outstanding))
+      if settings.configuration.affinity == .first { return Rank(group: group, value: UInt64(1 + index)) }
+      return Rank(group: group, value: UInt64(1 + target.outstanding))
     }
   }
 

@@ -38,9 +38,10 @@ public final class UpstreamServers: Sendable {
   /// The current addresses; empty while no name was resolved yet.
   public var addresses: [UpstreamAddress] { state.withLock { $0.addresses } }
 
-  /// Returns true if an address other than `address` is in service.
+  /// Returns true if requests to another address than `address` may succeed: no request or connection has failed there. An
+  /// address that only fails its active checks counts, because it may serve other paths.
   func hasOther(than address: UpstreamAddress) -> Bool {
-    addresses.contains { $0 !== address && !$0.isOut }
+    addresses.contains { $0 !== address && !$0.hasOutage }
   }
 
   /// Adopts the latest answers of the names, and starts look-ups in the background for answers that are no longer fresh.

@@ -12,6 +12,7 @@ public final class WorkerMetrics: Sendable {
   private let statuses = InlineArray<6, Counter> { _ in Counter() }
   private let upstreamDuration = LatencyHistogram()
   private let upstreamErrors = InlineArray<7, Counter> { _ in Counter() }
+  /// A counter for each `LimitKind`.
   private let limits = InlineArray<28, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()

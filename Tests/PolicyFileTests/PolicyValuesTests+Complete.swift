@@ -101,6 +101,7 @@ extension PolicyValuesTests {
       state_limit: 1KiB
       code_lifetime: 2m
       cross_site_login: true
+      early_hints: true
       pkce: forward
       scopes: { drop: [openid, offline_access], default: [basic, mail] }
       parameters: [audience, tenant]

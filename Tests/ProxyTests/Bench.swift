@@ -65,6 +65,7 @@ final class Bench {
       configuration.handlerCookie = "__Host-private"
       // Most tests of uploads need a server that sees a part of a body. `RequestBufferTests` has the others.
       configuration.limits.requestBuffer = 0
+      configuration.earlyHints = true
       setup.configure(&configuration)
       let settings = CompiledProxyConfiguration(configuration)
       guard let any = Address(literal: "127.0.0.1", port: 0) else { return }

@@ -17,6 +17,8 @@ public final class GatewayServer: Sendable {
   /// The TLS settings of the first policy, for which the listeners were opened.
   private let initialTLS: GatewayTLS
   private let currentTLS: Mutex<CurrentTLS>
+  /// The timers of connections from clients that the listening sockets have.
+  private let timers: Mutex<TCPTimers>
   /// The listeners at which proxies check tokens (`resources[].check`), in the order of the policy.
   private let checks: [CheckListener]
 
@@ -43,6 +45,7 @@ public final class GatewayServer: Sendable {
     initialTLS = tls
     currentTLS = Mutex(CurrentTLS(tlsServers: tls.tlsServers, upstreamCertificate: tls.upstreamCertificate))
     let snapshot = GatewaySnapshot(policy: policy, keyRing: keyRing)
+    timers = Mutex(snapshot.clientTimers)
     let settings = snapshot.proxySettings(
       workers: workers, tlsServers: tls.tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let upstream = upstream ?? UpstreamServers(policy.upstream.locations)
@@ -64,7 +67,10 @@ public final class GatewayServer: Sendable {
         connections: connections, permits: permits, on: worker,
         accessLog: resources.accessChannel(worker: worker.index, policy), checksHealth: worker.index == 0)
     }
-    for listener in server.listeners { listener.setTimers(snapshot.clientTimers) }
+    // A socket of the service manager keeps the options that its unit gives it.
+    if snapshot.clientTimers != TCPTimers() {
+      for listener in server.listeners { listener.setTimers(snapshot.clientTimers) }
+    }
     checks = try await GatewayServer.checkListeners(
       snapshot, resources,
       settings: snapshot.proxySettings(
@@ -124,7 +130,13 @@ public final class GatewayServer: Sendable {
     let settings = snapshot.proxySettings(
       workers: workers, tlsServers: tlsServers, upstream: tls.upstream, bufferMemory: resources.bufferMemory)
     let resources = resources
-    for listener in server.listeners { listener.setTimers(snapshot.clientTimers) }
+    let isChanged = timers.withLock { timers in
+      defer { timers = snapshot.clientTimers }
+      return timers != snapshot.clientTimers
+    }
+    if isChanged {
+      for listener in server.listeners { listener.setTimers(snapshot.clientTimers) }
+    }
     await server.perform { worker in
       worker.resident(ProxyWorker.self)?.adopt(
         settings, Gateway(snapshot, resources, worker: worker.index),

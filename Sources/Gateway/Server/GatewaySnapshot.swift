@@ -87,6 +87,7 @@ public final class GatewaySnapshot: Sendable {
     settings.connectTimeout = upstream.connectTimeout
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
+    settings.earlyHints = upstream.earlyHints
     settings.upstreamTimers = TCPTimers(
       keepalive: upstream.tcpKeepalive ?? 0, userTimeout: upstream.tcpUserTimeout ?? 0)
     settings.strippedFields = upstream.strippedHeaders

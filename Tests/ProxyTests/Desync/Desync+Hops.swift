@@ -44,6 +44,15 @@ extension Desync {
     .forwarded(
       "TE with trailers", get("TE: gzip;q=0.5, trailers\r\nConnection: TE\r\n"), CanonicalRequest(acceptsTrailers: true)
     ),
+    .forwarded(
+      "TE with trailers, and a body that a server may leave unread",
+      get("TE: trailers\r\nConnection: TE\r\nContent-Length: 5\r\n") + "hello",
+      CanonicalRequest(body: .length("hello"), acceptsTrailers: true)),
+    .forwarded(
+      "TE with trailers, and a body in chunks",
+      "DELETE / HTTP/1.1\r\n\(host)TE: trailers\r\nConnection: TE\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "5\r\nhello\r\n0\r\n\r\n",
+      CanonicalRequest(method: "DELETE", body: .chunked("hello"), acceptsTrailers: true)),
     stripped("TE without its option", "TE: trailers, deflate;q=0.5\r\n"),
     stripped("Trailer", "Trailer: Host, Cookie\r\n"),
     stripped("other spellings of them", "Keep_Alive: 5\r\nT.E: x\r\nProxy_Connection: close\r\n", []),

@@ -61,17 +61,20 @@ struct CanonicalRequest: Sendable {
     text += "Forwarded: for=127.0.0.1;proto=http"
     if let host { text += ";host=\"\(host)\"\r\nX-Forwarded-Host: \(host)" }
     text += "\r\n"
-    if acceptsTrailers { text += "TE: trailers\r\nConnection: TE\r\n" }
+    // A second `Connection` field could hide `close` from the server.
+    if acceptsTrailers, !closes { text += "TE: trailers\r\nConnection: TE\r\n" }
     if case .trailed(let body, let trailers) = body {
       let lines = trailers.map { "\($0)\r\n" }.joined()
       return text
         + "Transfer-Encoding: chunked\r\n\r\n\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\(lines)\r\n"
     }
-    let serversReadContent = ["POST", "PUT", "PATCH"].contains(method)
     if serversReadContent || !content.isEmpty { text += "Content-Length: \(content.utf8.count)\r\n" }
-    if !serversReadContent, !content.isEmpty { text += "Connection: close\r\n" }
+    if closes { text += "Connection: close\r\n" }
     return text + "\r\n\(content)"
   }
+
+  private var serversReadContent: Bool { ["POST", "PUT", "PATCH"].contains(method) }
+  private var closes: Bool { !serversReadContent && !content.isEmpty }
 
   private var content: String {
     switch body {

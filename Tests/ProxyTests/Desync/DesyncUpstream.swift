@@ -67,7 +67,8 @@ enum DesyncUpstream {
       names.append(
         String(decoding: name.utf8.map { $0 | 0x20 }.map { (0x61...0x7a).contains($0) ? $0 : 0x2d }, as: UTF8.self))
     }
-    for name in ["host", "content-length", "transfer-encoding"] where names.filter({ $0 == name }).count > 1 {
+    for name in ["host", "content-length", "transfer-encoding", "connection"]
+    where names.filter({ $0 == name }).count > 1 {
       return "two of \(name)"
     }
     guard names.contains("host") else { return "no host" }
