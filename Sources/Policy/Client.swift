@@ -28,6 +28,9 @@ public final class Client: Sendable {
     /// shows an error as a page instead of a redirect to the client (RFC 9700, section 4.11.2), and a claimed https
     /// redirect URI does not prove the identity of the client.
     case untrusted
+    /// The same as `untrusted`, for an id that is the URL of a metadata document which the request does not contain. The
+    /// client may use no code or refresh token.
+    case undescribed
   }
 
   /// The rule for the code challenge of an authorization request (RFC 7636). If a client sends a challenge, it is

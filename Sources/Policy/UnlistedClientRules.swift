@@ -88,20 +88,22 @@ extension UnlistedClientRules {
     return makeClient(id, permitted, secret: secret)
   }
 
-  /// Returns a client without redirect URIs, so that no authorization request of it can pass. Other requests of the
-  /// client get the errors of a known client.
+  /// Returns a client without redirect URIs, so that no authorization request of it can pass, and no code or refresh
+  /// token. Its requests get the errors of a known client.
   func undescribedClient(_ id: ClientID) -> Client {
-    makeClient(id, ClientMetadata(applicationType: .native, redirectURIs: []))
+    makeClient(id, ClientMetadata(applicationType: .native, redirectURIs: []), .undescribed)
   }
 
-  private func makeClient(_ id: ClientID, _ permitted: ClientMetadata, secret: Secret? = nil) -> Client {
+  private func makeClient(
+    _ id: ClientID, _ permitted: ClientMetadata, _ registration: Client.Registration = .untrusted, secret: Secret? = nil
+  ) -> Client {
     let tokens = permitted.scope?.text.split(separator: " ").map(String.init) ?? scopes
     var upstream = upstream
     upstream.scopes = ScopeRules(drop: upstream.scopes?.drop, default: tokens)
     var settings = ClientSettings(
       id: id, name: permitted.name, kind: secret == nil ? .public : .confidential,
       application: permitted.applicationType == .web ? .web : .native, redirectURIs: permitted.redirectURIs,
-      pkce: .required, consent: .gateway, secret: secret, upstream: upstream, registration: .untrusted)
+      pkce: .required, consent: .gateway, secret: secret, upstream: upstream, registration: registration)
     settings.enforcement = enforcement
     settings.enforcement.localhost = localhost
     settings.enforcement.mode = .enforce

@@ -85,7 +85,7 @@ extension PolicyReader {
 
   /// Returns the reason why the gateway does not remember the user's consent for a client; `nil` if it can.
   private static func reasonNotToRemember(_ client: Client) -> String? {
-    if client.registration == .untrusted { return "the operator does not vouch for it" }
+    if client.registration != .trusted { return "the operator does not vouch for it" }
     if client.consent != .gateway { return "the gateway does not ask for consent to its https redirect URIs" }
     for case .https in client.redirectURIs.lazy.map(\.kind) { return nil }
     return "it has no https redirect URI"
@@ -108,7 +108,7 @@ extension PolicyReader {
   ///
   /// - Parameter count: The number of clients that use the same upstream client.
   private static func reasonToAsk(_ client: Client, sharing count: Int) -> String? {
-    if client.registration == .untrusted { return "the operator does not vouch for it" }
+    if client.registration != .trusted { return "the operator does not vouch for it" }
     if client.upstream.clientID != client.id { return "the upstream knows it under another id" }
     if count > 1 { return "the upstream client is shared" }
     for uri in client.redirectURIs {

@@ -104,6 +104,57 @@ struct ClientDocumentTokenTests {
     }
   }
 
+  @Test(
+    "A sealed value in another parameter does not replace the document in the refresh token or code that is used",
+    arguments: ["refresh_token", "authorization_code"], ["code", "refresh_token", "token", "device_code"])
+  func otherSealedValue(_ grantType: String, _ other: String) async throws {
+    let used = grantType == "refresh_token" ? "refresh_token" : "code"
+    guard used != other else { return }
+    try await Self.run { bench in
+      let gateway = bench.gateway
+      let redirectURI = ClientDocumentFlowTests.redirectURI
+      // A code of a listed client, which the gateway opens as well.
+      let foreign = try await gateway.code("n1")
+      let refreshToken = try await tokens(bench).refresh
+      let code = try await gateway.code(bench.id, redirectURI) { $0.append("resource", Self.tools) }
+      await gateway.reload { $0.clientDocuments?.denied.names = ["example*"] }
+      let sent = gateway.upstream.recorder.requests(to: "/token").count
+      var form: Form = [
+        "grant_type": grantType, "client_id": bench.id, used: used == "code" ? code : refreshToken, other: foreign,
+      ]
+      if used == "code" {
+        form.append("redirect_uri", redirectURI)
+        form.append("code_verifier", GatewayFixture.verifier)
+      }
+      try await gateway.post("/token", form).expectTokenError(400, "invalid_client")
+      #expect(gateway.upstream.recorder.requests(to: "/token").count == sent)
+    }
+  }
+
+  @Test("A code or refresh token of a listed client is of no use once only a document describes the client")
+  func formerlyListed() async throws {
+    try await Self.run { bench in
+      let gateway = bench.gateway
+      let redirectURI = ClientDocumentFlowTests.redirectURI
+      let uri = try RedirectURI(parsing: redirectURI)
+      await gateway.reload { policy in
+        policy.clients[ClientID(bench.id)] = policy.clients[ClientID("n4")]
+        policy.clients[ClientID(bench.id)]?.id = ClientID(bench.id)
+        policy.clients[ClientID(bench.id)]?.redirectURIs = [uri]
+        if let upstream = policy.clientDocuments?.upstream { policy.clients[ClientID(bench.id)]?.upstream = upstream }
+      }
+      let first = try await gateway.redeem(try await gateway.code(bench.id), bench.id)
+      let token = try #require(NativeApp.tokens(in: first)?.refreshToken?.reveal(), "\(first.text)")
+      let code = try await gateway.code(bench.id)
+      await gateway.reload { $0.remove(bench.id) }
+      let sent = gateway.upstream.recorder.requests(to: "/token").count
+      try await gateway.redeem(code, bench.id, redirectURI).expectTokenError(400, "invalid_grant")
+      let refresh: Form = ["grant_type": "refresh_token", "client_id": bench.id, "refresh_token": token]
+      try await gateway.post("/token", refresh).expectTokenError(400, "invalid_grant")
+      #expect(gateway.upstream.recorder.requests(to: "/token").count == sent)
+    }
+  }
+
   @Test("An entry of the deny-list for another client changes nothing, and without client_documents no token is active")
   func others() async throws {
     try await Self.run { bench in

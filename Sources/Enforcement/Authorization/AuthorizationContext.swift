@@ -78,7 +78,7 @@ final class AuthorizationContext: FormContext {
     return VerifiedRedirect(
       redirectURI: uri, mode: responseMode, state: parameters[.state], issuer: policy.gateway.issuer,
       rulesURL: policy.gateway.rulesURL,
-      isUntrusted: client.registration == .untrusted, appendsFragment: client.fragmentGuard,
+      isUntrusted: client.registration != .trusted, appendsFragment: client.fragmentGuard,
       isRestarted: isRestarted)
   }
 

@@ -124,7 +124,7 @@ struct TransactionContext: Sendable {
     let isAllowed = client.responseModes.contains(mode) && mode.canReach(transaction.redirectURI)
     return VerifiedRedirect(
       redirectURI: transaction.redirectURI, mode: isAllowed ? mode : .query, state: transaction.state,
-      issuer: policy.gateway.issuer, rulesURL: policy.gateway.rulesURL, isUntrusted: client.registration == .untrusted,
+      issuer: policy.gateway.issuer, rulesURL: policy.gateway.rulesURL, isUntrusted: client.registration != .trusted,
       appendsFragment: client.fragmentGuard)
   }
 }

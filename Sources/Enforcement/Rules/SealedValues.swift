@@ -53,6 +53,7 @@ extension Rule where Context == RedemptionContext {
   static var codeStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
       guard context.code.upstreamClientID == context.request.client.upstream.clientID,
+        context.request.client.registration != .undescribed,
         context.code.scope?.limited(to: context.request.client.allowedScopes) == context.code.scope
       else { return .refuse(.codeOutdated) }
       // OAuth 2.1, section 4.1.3. The code may have been issued without a challenge before the operator set the profile
@@ -82,11 +83,14 @@ extension Rule where Context == RefreshContext {
 
   /// The gateway uses an upstream secret only for refresh tokens that were issued to the upstream id that the client
   /// has now (invariant `I-credentials`). The policy may permit none of the scope tokens to the client any more. A
-  /// grant of unknown scope, from an older version, may contain any scope token, so a limited client signs in again.
+  /// grant of unknown scope, from an older version, may contain any scope token, so a limited client signs in again. So
+  /// does a client that was listed when the token was issued, and that only a metadata document describes now.
   static var refreshTokenStillAuthorized: Rule {
     Rule(name: "the policy still gives the client these credentials", source: "invariant I-credentials") { context in
       let client = context.request.client
-      guard client.allowedScopes == nil || context.grant.scope != nil else { return .refuse(.refreshTokenOutdated) }
+      guard client.allowedScopes == nil || context.grant.scope != nil, client.registration != .undescribed else {
+        return .refuse(.refreshTokenOutdated)
+      }
       let isNarrowed = context.grant.scope?.limited(to: client.allowedScopes) != context.grant.scope
       // Without a scope in the request, the upstream would renew the whole grant.
       let hasScope = !isNarrowed || context.upstreamScope != nil

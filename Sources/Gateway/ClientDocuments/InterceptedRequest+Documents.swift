@@ -123,8 +123,8 @@ extension InterceptedRequest {
   // MARK: Requests of clients
 
   /// Returns the client with this id that a token request or another request of a client names, if the id is the URL of
-  /// a document. The metadata are those in the code or refresh token of the request. Without such a value the client has
-  /// no redirect URI, and the rules refuse the request as that of a known client.
+  /// a document. The metadata are those in the code or refresh token that the endpoint uses. Without such a value the client
+  /// has no redirect URI, and the rules refuse the request as that of a known client.
   func documentClient(_ id: String, of request: TokenRequest) -> Client? {
     guard let url = documentURL(id), let settings = policy.clientDocuments else { return nil }
     if let binding = sealedBinding(in: request), binding.clientID.rawValue == id, binding.document != nil {
@@ -134,17 +134,24 @@ extension InterceptedRequest {
     return settings.clientWithoutDocument(url)
   }
 
+  /// Returns the binding of the sealed value that the endpoint uses. A client may add any other sealed value to a request,
+  /// for example a code of another client, so the metadata must not come from there.
   private func sealedBinding(in request: TokenRequest) -> ClientBinding? {
     let parameters = request.parameters
-    if let text = parameters[.code], case .value(let code) = gateway.sealer.opened(text) as Opened<IssuedCode> {
-      return code.binding.client
+    var name = ParameterName.token
+    if request.definedParameters.contains(.grantType) {
+      switch parameters[.grantType].flatMap(GrantType.init) {
+      case .authorizationCode:
+        guard let text = parameters[.code], case .value(let code) = gateway.sealer.opened(text) as Opened<IssuedCode>
+        else { return nil }
+        return code.binding.client
+      case .refreshToken: name = .refreshToken
+      default: return nil
+      }
     }
-    for name in [ParameterName.refreshToken, .token] {
-      guard let text = parameters[name], case .value(let grant) = gateway.sealer.opened(text) as Opened<RefreshGrant>
-      else { continue }
-      return grant.binding
-    }
-    return nil
+    guard let text = parameters[name], case .value(let grant) = gateway.sealer.opened(text) as Opened<RefreshGrant>
+    else { return nil }
+    return grant.binding
   }
 }
 
