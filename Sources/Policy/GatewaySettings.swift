@@ -215,13 +215,17 @@ public struct GatewaySettings: Sendable {
       .duration(
         "tcp_keepalive", \.tcpKeepalive, 1_000...32_767_000,
         """
-        The time without traffic after which the kernel sends probes to a client; the connection ends if three probes, at \
-        intervals of a third of this time, are not answered
+        The time without traffic after which the kernel sends probes to a client. The connection ends if three probes, at \
+        intervals of a third of this time, are not answered; with `tcp_user_timeout`, once no probe has been answered for \
+        that time
         """,
         default: "no probes"),
       .duration(
         "tcp_user_timeout", \.tcpUserTimeout, 1_000...3_600_000,
-        "The time for which bytes to a client may stay without acknowledgement before the connection ends (RFC 5482)",
+        """
+        The time for which bytes to a client may stay without acknowledgement before the connection ends (RFC 5482); also \
+        the time for which a client may accept no bytes
+        """,
         default: "that of the system, about 15 minutes"),
       .duration(
         "drain_delay", \.drainDelay, 0...3_600_000,

@@ -396,6 +396,29 @@ struct ResourceTests {
     }
   }
 
+  @Test("The answer of a check always names client and scope, empty if they are unknown")
+  func checkFields() async throws {
+    try await GatewayFixture.run(try Self.policy { $0.resources[0].checkScopes = [] }) { gateway in
+      var codes: [String: String] = [:]
+      for client in ["n1", "n2"] {
+        codes[client] = try await gateway.code(client) { $0.append("resource", Self.mail) }
+      }
+      gateway.upstream.script { request in
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"same","token_type":"Bearer","expires_in":600}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      for (client, code) in codes { try await expectStatus(200, of: gateway.redeem(code, client)) }
+      let port = try #require(gateway.checkPorts.first)
+      let answer = try await ClientLoop.send(
+        WebAddress(host: "127.0.0.1", port: port),
+        Request(
+          method: "GET", target: "/", headers: ["Host": "127.0.0.1:\(port)", "Authorization": "Bearer same"]))
+      #expect(answer.status == 200 && answer.headers.all("X-Proofgate-Client") == [""])
+      #expect(answer.headers.all("X-Proofgate-Scope") == [""])
+    }
+  }
+
   @Test("A resource gets its audience, its scopes and its upstream client, also at the refresh")
   func mapping() async throws {
     let policy = try Self.policy { policy in

@@ -71,8 +71,10 @@ final class CheckHandler: AnsweringHandler {
 
   private func permission(_ token: TokenCheck.ActiveToken) -> Response {
     var response = CheckHandler.makeResponse(200)
-    if let client = token.client { response.headers.append("X-Proofgate-Client", client.rawValue) }
-    if let scope = token.record.scope { response.headers.append("X-Proofgate-Scope", scope.text) }
+    // Both fields are always present, empty if unknown: a proxy that only replaces fields would otherwise pass on those of
+    // the client's request.
+    response.headers.append("X-Proofgate-Client", token.client?.rawValue ?? "")
+    response.headers.append("X-Proofgate-Scope", token.record.scope?.text ?? "")
     return response
   }
 
