@@ -11,10 +11,9 @@ internal import ByteText
 struct ChunkDecoder: Sendable {
   /// The maximum number of hexadecimal digits in a chunk size. A number of 15 digits cannot overflow.
   private static let sizeDigitLimit = 15
-  /// The maximum number of bytes of extensions per body, so that a sender cannot keep the gateway busy with framing.
+  /// The maximum number of bytes of extensions per body, so that a sender cannot keep the gateway busy with framing. That
+  /// of trailers is `TrailerFields.limit`.
   private static let extensionLimit = 4 * 1024
-  /// The maximum number of bytes of trailers per body, for the same reason.
-  private static let trailerLimit = 8 * 1024
 
   private enum State {
     case size(digits: Int)  // the number of digits read so far
@@ -142,7 +141,7 @@ struct ChunkDecoder: Sendable {
         state = .trailerName
       }
     case .trailerName:
-      try count(byte, in: &trailerBytes, limit: ChunkDecoder.trailerLimit)
+      try count(byte, in: &trailerBytes, limit: TrailerFields.limit)
       if byte == .colon {
         state = .trailerValue
       } else if !byte.isToken {
@@ -152,7 +151,7 @@ struct ChunkDecoder: Sendable {
       if byte == .carriageReturn {
         state = .trailerLineFeed
       } else {
-        try count(byte, in: &trailerBytes, limit: ChunkDecoder.trailerLimit)
+        try count(byte, in: &trailerBytes, limit: TrailerFields.limit)
       }
     default:
       try expect(byte, .lineFeed)

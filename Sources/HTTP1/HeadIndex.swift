@@ -39,6 +39,9 @@ public final class HeadIndex {
   public private(set) var count = 0
   /// One bit for each kind of field that occurs, so that fields of other kinds are not searched for.
   private var presentKinds: UInt64 = 0
+  /// True if a `Connection` option names a field that it may remove, present or not. A trailer with this name must not
+  /// be forwarded either (RFC 9110, section 7.6.1).
+  public private(set) var hasRemovingOption = false
   private let table = KnownFieldTable()
   /// The folded form (`foldedInName`) of each byte that may occur in a token; 0 for all other bytes.
   private let foldedTokens: InlineArray<256, UInt8>
@@ -58,13 +61,15 @@ public final class HeadIndex {
   func clear() {
     count = 0
     presentKinds = 0
+    hasRemovingOption = false
   }
 
   /// Removes the fields with one of these names in folded form (`foldedInName`): lower-case letters, digits and hyphens.
   /// So `X_A` is removed together with `X-A`, because some servers confuse the two.
   public func remove(_ names: [String], _ bytes: Span<UInt8>) {
     let total = count
-    clear()
+    count = 0
+    presentKinds = 0
     for index in 0..<total
     where !names.contains(where: { HeadIndex.equalAfterFolding(bytes, records[index].name, $0) }) {
       records[count] = records[index]
@@ -262,6 +267,7 @@ public final class HeadIndex {
     // These options are permitted and have no effect.
     case .te, .trailer, .proxyConnection, .http2Settings: break
     case .none, .common, .requestID, .link:
+      hasRemovingOption = true
       for index in 0..<count where HeadIndex.equalAfterFolding(bytes, records[index].name, token) {
         records[index].isNamedByConnection = true
       }

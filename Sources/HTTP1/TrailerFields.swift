@@ -44,15 +44,16 @@ public enum TrailerFields {
   /// made for trailers (RFC 9530, section 6.2).
   private static let forbidden = FieldNameGlobs([
     // Content negotiation, conditions, ranges and properties of the content.
-    "accept*", "allow", "content-*", "if-*", "last-modified", "x-content-*", "x-sendfile*", "x-accel-*",
+    "accept*", "allow", "content-*", "if", "if-*", "last-modified", "x-content-*", "x-sendfile*", "x-accel-*",
     // Authentication, cookies and permissions.
-    "auth*", "*-authenticate", "*-authorization", "*-auth*", "*cookie*", "proxy-*", "api-key", "*-api-key", "*token*",
+    "auth*", "*-authenticate", "*-authorization", "*-auth*", "*cookie*", "proxy-*", "*apikey", "*api-key", "*token*",
     "*-user", "user-*", "user", "username", "dpop*", "oauth-*",
     // Caching and the time of the response.
     "age", "cache-*", "*-cache-control", "expires", "retry-after", "surrogate-*", "warning", "x-cache*",
     // Routing, controls of the request, and the connection.
-    "alt-*", "cdn-loop", "destination", "early-data", "idempotency-key", "max-forwards", "prefer*", "x-http-*",
-    "x-method*", "x-rewrite-*", "x-url*", "x-uri*",
+    "alt-*", "cdn-loop", "depth", "destination", "early-data", "idempotency-key", "lock-token", "max-forwards",
+    "overwrite", "prefer*", "soapaction", "x-amz-*", "x-goog-*", "x-http-*", "x-method*", "x-ms-*", "x-rewrite-*",
+    "x-url*", "x-uri*",
     // Policies of browsers.
     "access-control-*", "clear-site-data", "cross-origin-*", "expect-ct", "feature-policy", "nel", "observe-browsing-*",
     "origin-*", "permissions-policy*", "public-key-pins*", "referrer-policy", "report*", "sec-*", "service-worker*",

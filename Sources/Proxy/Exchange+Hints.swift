@@ -13,13 +13,14 @@ extension Exchange {
   /// removes or sets `Link`, and if the request carries the handler's own cookie: the handler then edits the final
   /// response, e.g. its `Referrer-Policy`, which would be too late for the hinted resources.
   ///
-  /// Hints do not wait for a client that accepts no bytes now: they would come too late.
+  /// Hints do not wait for a client: they would come too late. They are sent only if the client has acknowledged nearly
+  /// all earlier bytes, because the kernel then accepts the whole head. Half a head could not be completed later.
   func forwardHints(_ parsed: ResponseHead, _ input: Buffer) throws(Failure) {
     let mayForward = !requestHasHandlerCookie && route?.responseFields.names.contains("link") != true
     let lines = mayForward ? linkLines(input) : []
     input.consume(parsed.length)
     guard !lines.isEmpty, reader.hintBytes + lines.count <= Exchange.hintLimit,
-      clientConnection.socket.satisfies(.writable)
+      clientConnection.socket.satisfies(.writable), clientConnection.socket.unacknowledged <= Exchange.hintLimit
     else { return }
     reader.hintBytes += lines.count
     let interim = buffers.take()
@@ -35,7 +36,7 @@ extension Exchange {
         // A TLS layer may not get other hints now (`TLSLayer.send`).
         reader.hintBytes = Exchange.hintLimit
         return
-      // Half a head cannot be completed later.
+      // A send buffer smaller than the head, which only the system's settings can cause.
       case .wouldBlock, .ended, .failed: throw .state(.clientGone)
       }
     }

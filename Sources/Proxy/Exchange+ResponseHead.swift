@@ -110,7 +110,7 @@ extension Exchange {
     sent = -toClient.count
     input.consume(parsed.length)
     download = framing.pump
-    if acceptsTrailers, framing.body == .chunked, parsed.body == .chunked { download.keepsTrailers = true }
+    download.keepsTrailers = keepsTrailers(framing, parsed)
     keepHead(head)
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
   }
@@ -183,8 +183,13 @@ extension Exchange {
       return .began(upstreamKeepsAlive: false)
     }
     download = framing.pump
-    if acceptsTrailers, framing.body == .chunked, parsed.body == .chunked { download.keepsTrailers = true }
+    download.keepsTrailers = keepsTrailers(framing, parsed)
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
+  }
+
+  /// True if the trailers of the response are forwarded. `responseFields` contains the fields of its head.
+  private func keepsTrailers(_ framing: ResponseRewriter.Framing, _ parsed: ResponseHead) -> Bool {
+    acceptsTrailers && framing.body == .chunked && parsed.body == .chunked && !responseFields.hasRemovingOption
   }
 
   private func keepHead(_ head: RequestHead) {

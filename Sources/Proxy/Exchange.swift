@@ -56,6 +56,8 @@ final class Exchange {
   var heldRequest = HeldRequest()
   /// True if the request carried the handler's own cookie (`ProxyConfiguration.handlerCookie`).
   private(set) var requestHasHandlerCookie = false
+  /// True if the trailers of the request must not be forwarded (`HeadIndex.hasRemovingOption`).
+  private var dropsTrailers = false
   /// True if the client accepts trailers in the response; false for an intercepted request.
   private(set) var acceptsTrailers = false
   /// The part of a trailer section that was read.
@@ -145,7 +147,7 @@ final class Exchange {
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
       if head.body != .none {
         upload = BodyPump(head.body, as: body == .chunked ? .chunked : .plain)
-        upload.keepsTrailers = body == .chunked && !heldRequest.keepsBody
+        upload.keepsTrailers = body == .chunked && !heldRequest.keepsBody && !dropsTrailers
       }
       let headCount = toUpstream.count
       var mayUseIdle = true
@@ -203,6 +205,7 @@ final class Exchange {
         head, bytes, requestFields, clientConnection.identity, settings, requestID: requestIDLine, to: toUpstream)
       requestHasHandlerCookie = written.requestHasHandlerCookie
       acceptsTrailers = written.acceptsTrailers
+      dropsTrailers = requestFields.hasRemovingOption
       if written.dropsFields { clientConnection.reportDroppedFields(bytes) }
       return RequestRewriter.allowedUpgrade(head, bytes, settings) != nil
     }

@@ -59,6 +59,7 @@ public final class Upstream {
         throw error
       }
       let wasReused = upstream.isReused
+      var reader = ResponseHeadReader()
       if let entry = connection.accessEntry {
         entry.upstream = upstream.name
         if !wasReused { entry.upstreamConnected(at: SystemClock.monotonicNanoseconds()) }
@@ -67,9 +68,10 @@ public final class Upstream {
         let wasSentCompletely = try await send(head, request, to: upstream, client)
         return try await readHead(
           of: upstream, method: request.method == "HEAD" ? .head : .get,
-          requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), until: request.deadline, client)
+          requestAllowsReuse: wasSentCompletely && !Upstream.asksForClose(request), until: request.deadline, client,
+          &reader)
       } catch {
-        let hasAnswer = !upstream.input.isEmpty
+        let hasAnswer = !upstream.input.isEmpty || reader.hasReadInterim
         if error == .reset || error == .responseTimeout {
           worker.pool.noteLostRequest(upstream, isEnd: error == .reset)
         }
@@ -212,13 +214,13 @@ public final class Upstream {
   ///   - method: `.head` for a HEAD request, `.get` for any other: only a response to HEAD has another framing.
   ///   - requestAllowsReuse: false if the connection must not be reused after the response.
   ///   - limit: the time at which the response must be complete.
+  ///   - reader: a reader that has read nothing.
   private func readHead(
     of upstream: UpstreamConnection, method: Method, requestAllowsReuse: Bool, until limit: Deadline,
-    _ client: Socket?
+    _ client: Socket?, _ reader: inout ResponseHeadReader
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = min(limit, poller.deadline(after: worker.settings.configuration.responseTimeout))
     let began = SystemClock.monotonicNanoseconds()
-    var reader = ResponseHeadReader()
     while true {
       // An early response is already in the input.
       if let head = try reader.parse(

@@ -56,6 +56,7 @@ public final class WorkerMetrics: Sendable {
 
   init(clients: ClientUses) {
     self.clients = clients
+    precondition(limits.count == LimitKind.allCases.count, "a counter for each limit")
   }
 
   /// Counts a request whose response was sent or whose connection was closed without one.

@@ -84,8 +84,10 @@ extension ProxyTests {
       #expect(text.hasPrefix(String(repeating: hint, count: 4) + "HTTP/1.1 200 OK\r\n"))
     }
 
-    @Test("A request whose response has begun with early hints is not sent a second time")
-    func notRepeated() async throws {
+    @Test(
+      "A request whose response has begun with early hints is not sent a second time",
+      arguments: ["/", "/intercept/relay"])
+    func notRepeated(_ target: String) async throws {
       let script: ScriptedUpstream.Script = { upstream, peer in
         _ = try await upstream.read(peer)
         try await peer.send(Self.final)
@@ -95,7 +97,7 @@ extension ProxyTests {
       try await Bench.Setup(upstream: script).run { _, bench in
         let client = try await bench.connect()
         for status in [200, 502] {
-          try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+          try await client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
           let response = try await client.readResponse()
           #expect(response.status == status)
         }
