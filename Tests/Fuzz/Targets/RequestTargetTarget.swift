@@ -34,6 +34,7 @@ enum RequestTargetTarget {
     if listing.read(path: path.span, query: query.span) == .notEndpoint {
       try checkListed(String(decoding: path, as: UTF8.self))
     }
+    try checkRoute(path)
     let isConfined = confined.read(path: path.span, query: query.span) == .notEndpoint
     // Two programs in a row, each of which decodes a number of times and then resolves the path.
     for (first, second) in [(0, 0), (1, 0), (2, 0), (3, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 1)] {
@@ -48,6 +49,24 @@ enum RequestTargetTarget {
         }
         try Violation.unless(
           !isConfined || "\(folded)/".hasPrefix("/static/"), "a path that leads out of the prefix is passed on")
+      }
+    }
+  }
+
+  private static let prefixes = ["/files", "/files/large", "/static"]
+  private static let routes = PathPrefixes(prefixes)
+
+  /// A program that decodes the path a number of times and then resolves it finds it under the prefix of its route, and
+  /// under no longer one.
+  private static func checkRoute(_ path: [UInt8]) throws(Violation) {
+    let match = routes.match(path.span)
+    if match == .ambiguous { return }
+    for decodings in 0...3 {
+      for merging in [true, false] {
+        let text = String(decoding: folded(path, decodings, merging: merging), as: UTF8.self).lowercased()
+        let index = prefixes.indices.filter { "\(text)/".hasPrefix("\(prefixes[$0])/") }.last
+        try Violation.unless(
+          match == (index.map { .prefix($0) } ?? .none), "`\(text)` lies under another prefix than its route")
       }
     }
   }
