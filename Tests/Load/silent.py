@@ -8,12 +8,12 @@ import time
 import clients
 import latency
 import stage
+from latency import UNNOTICED
 
 FIRST = 1.0  # seconds in which the gateway may find out that the address is silent
 SECONDS = 14  # longer than the first outage of an address, so that the gateway tests it again
 CLIENTS, PAUSE = 8, 0.02  # each client sends a request and then waits for this time
 FACTOR = 1.5  # the maximum growth of p99
-UNNOTICED = 2.0  # milliseconds: a p99 below this value is not compared
 
 
 class Silent:
