@@ -25,7 +25,10 @@ public struct ServerPreset: Sendable {
       settings(authorization: "/oauth/authorize", token: "/oauth/token", secretInBody: false)),
     ServerPreset(
       "flask-oauthlib", server: "Flask-OAuthlib 0.9.6 with oauthlib 2.1",
-      errors: "a redirect to the server's page `/oauth/errors`; the app gets no response, and the sign-in expires",
+      errors: """
+        a redirect with `error`, which the app gets; for an unknown client or redirect URI one to the server's page \
+        `/oauth/errors`, and the sign-in expires
+        """,
       settings(authorization: "/oauth/authorize", token: "/oauth/token", secretInBody: true)),
     ServerPreset(
       "django-oauth-toolkit", server: "django-oauth-toolkit 1.2 with oauthlib 2.1, below `/o/`",
