@@ -43,7 +43,8 @@ public final class GatewayFixture: Sendable {
   ///   - policy: By default that of the vectors at `https://gw.example`. Listeners and the upstream's address are
   ///     replaced; an `http` origin gets the port that was bound. With an `https` origin the requests of the fixture
   ///     come through a trusted proxy on loopback that terminates TLS and sends `X-Forwarded-Proto: https`. If the
-  ///     policy's listener has TLS, the replacement has it too, and the requests of the fixture must use TLS.
+  ///     policy's listener has TLS, the replacement has it too, and the requests of the fixture must use TLS. The same
+  ///     holds for the PROXY protocol.
   ///   - quirks: The behaviour of the legacy server. It knows the upstream client of every client of the policy.
   ///   - keyRing: By default a new one.
   ///   - store: By default an empty one in memory.
@@ -202,8 +203,12 @@ public final class GatewayFixture: Sendable {
   /// The policy with the addresses of this test.
   private static func placed(_ policy: Policy, port: Int?, upstream: FixtureUpstream?) -> Policy {
     var placed = FixturePolicy(policy)
-    let tls = policy.gateway.listeners.first?.tls
-    placed.gateway.listeners = [ListenerSettings(address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls)]
+    let listener = policy.gateway.listeners.first
+    let tls = listener?.tls
+    placed.gateway.listeners = [
+      ListenerSettings(
+        address: SocketAddress(host: "127.0.0.1", port: 0), tls: tls, proxyProtocol: listener?.proxyProtocol ?? false)
+    ]
     if let upstream {
       let scheme: Origin.Scheme = placed.upstream.tls == nil ? .http : .https
       placed.upstream.origin = Origin(scheme: scheme, host: "127.0.0.1", port: upstream.port)

@@ -1,6 +1,5 @@
 import HTTP
 import Proxy
-import Reactor
 import Synchronization
 
 /// Tells the operator why requests failed: one line for each failed request, at most five a minute for each reason. The
@@ -26,9 +25,10 @@ final class FailureNotices: Sendable {
 
   /// Shows a failed request.
   ///
-  /// - Parameter id: The id of the request.
-  func report(_ report: FailureReport, id: String) {
-    let now = SystemClock.monotonicNanoseconds()
+  /// - Parameters:
+  ///   - id: The id of the request.
+  ///   - now: The time, in nanoseconds of the monotonic clock.
+  func report(_ report: FailureReport, id: String, now: UInt64) {
     let reason = "\(report.status ?? -1) \(report.reason)"
     guard let suppressed = admit(reason, at: now) else { return }
     let others = suppressed == 0 ? "" : "; \(suppressed) more of these in the last minutes were not shown"

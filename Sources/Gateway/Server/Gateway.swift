@@ -373,7 +373,7 @@ public final class Gateway: RequestHandler {
   /// Informs the operator of a request that the proxy could not handle, and of the reason.
   public func failed(_ report: FailureReport) {
     let id = requestID(report.reference)
-    resources.failures.report(report, id: id)
+    resources.failures.report(report, id: id, now: SystemClock.monotonicNanoseconds())
   }
 
   /// Returns the error page or problem details for a request that the proxy could not handle.

@@ -45,7 +45,7 @@ final class GatewayMetrics: ProxyMetrics {
   }
 
   func grpcRefused() {
-    notices.report("gRPC calls are refused: they end with trailers, which are not forwarded to the upstream or back")
+    notices.report("gRPC calls are refused: gRPC needs HTTP/2 up to the server, and the gateway speaks HTTP/1.1 to it")
   }
 
   func handshakeFinished(_ outcome: HandshakeOutcome) {
