@@ -1,3 +1,5 @@
+import HTTP2
+import HTTP2TestSupport
 import Proxy
 import Reactor
 import Testing
@@ -52,6 +54,39 @@ extension ProxyTests {
         let response = try await client.readResponse()
         #expect(response.body == body)
         #expect(bench.upstream.notes == ["true"])
+      }
+    }
+
+    @Test("Each event of a response without an end arrives at once, over HTTP/1.1 and HTTP/2")
+    func events() async throws {
+      // The next event is sent only after the client has received the one before it.
+      let script: ScriptedUpstream.Script = { upstream, peer in
+        _ = try await upstream.read(peer)
+        try await peer.send("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for number in 1...5 {
+          try await peer.send("9\r\ndata: \(number)\n\n\r\n")
+          while !upstream.notes.contains("\(number)") { try await upstream.pause(peer) }
+        }
+        try await peer.send("0\r\n\r\n")
+      }
+      try await Bench.Setup(upstream: script, configure: { $0.http2 = HTTP2Limits() }).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("GET /events HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\n\r\n")
+        #expect(try await client.readHead().status == 200)
+        for number in 1...5 {
+          _ = try await client.take(through: "data: \(number)\n\n")
+          bench.upstream.notes.append("\(number)")
+        }
+        _ = try await client.take(through: "0\r\n\r\n")
+        bench.upstream.notes = []
+        let other = try await bench.connectHTTP2()
+        try await other.send(.get(1, "/events"))
+        _ = try await other.next(.headers)
+        for number in 1...5 {
+          #expect(try await other.next(.data)?.payload == Array("data: \(number)\n\n".utf8))
+          bench.upstream.notes.append("\(number)")
+        }
+        #expect(try await other.next(.data)?.endsStream == true)
       }
     }
 

@@ -27,6 +27,17 @@ struct ListeningTests {
     for socket in second { socket.close() }
   }
 
+  @Test("A listener on all addresses of IPv6 leaves the port free for those of IPv4")
+  func families() throws {
+    let everyIPv6 = try #require(Address(literal: "::", port: 0))
+    let first = try ListeningSocket.bind(everyIPv6, count: 1, id: 0)
+    defer { for socket in first { socket.close() } }
+    let port = try #require(first.first).address.port
+    let everyIPv4 = try #require(Address(literal: "0.0.0.0", port: port))
+    let second = try ListeningSocket.bind(everyIPv4, count: 1, id: 1)
+    for socket in second { socket.close() }
+  }
+
   @Test("Connections are distributed among the workers")
   func spreading() async throws {
     let workers = [try Worker(index: 0), try Worker(index: 1)]
