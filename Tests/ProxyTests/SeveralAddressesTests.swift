@@ -50,7 +50,7 @@ struct SeveralAddressesTests {
     { address in hosts.map { .host($0, port: address.port) } }
   }
 
-  private static func setup(
+  static func setup(
     _ hosts: [String], _ affinity: UpstreamAffinity = .leastOutstanding, upstream: @escaping ScriptedUpstream.Script,
     configure: @escaping @Sendable (inout ProxyConfiguration) -> Void = { _ in }
   ) -> Bench.Setup {
@@ -62,7 +62,7 @@ struct SeveralAddressesTests {
       }, servers: at(hosts))
   }
 
-  private static func states(_ bench: Bench) async -> [String: Bool] {
+  static func states(_ bench: Bench) async -> [String: Bool] {
     let found = Mutex<[String: Bool]>([:])
     await bench.server.update { proxy in
       for target in proxy.pool.targets { found.withLock { $0[target.address.name] = target.address.isOut } }
@@ -116,7 +116,7 @@ struct SeveralAddressesTests {
   }
 
   /// Runs `body` with two servers, at 127.0.0.1 (`one`, that of the bench) and at 127.0.0.2 (`two`).
-  private static func withTwo(
+  static func withTwo(
     _ affinity: UpstreamAffinity, two script: ScriptedUpstream.Script? = nil,
     configure: @escaping @Sendable (inout ProxyConfiguration) -> Void = { _ in },
     _ body: @escaping @Sendable (isolated Worker, Bench, ScriptedUpstream) async throws -> Void
@@ -139,10 +139,9 @@ struct SeveralAddressesTests {
   }
 
   private static let trusting: @Sendable (inout ProxyConfiguration) -> Void = { $0.trusts = { _ in true } }
-  private static let failingSoon: @Sendable (inout ProxyConfiguration) -> Void = { $0.failureLimit = 3 }
 
   /// Answers each request with the name of the server, and sets a session cookie if the target is `/login`.
-  private static func session(_ name: String) -> ScriptedUpstream.Script {
+  static func session(_ name: String) -> ScriptedUpstream.Script {
     { upstream, peer in
       while true {
         let request = try await upstream.read(peer)
@@ -217,60 +216,6 @@ struct SeveralAddressesTests {
       #expect(texts == ["one", "two"])
       let plain = try await bench.get("/")
       #expect(plain["Set-Cookie"] == nil)
-    }
-  }
-
-  @Test("Failures in succession take an address out of service, and no request goes to it")
-  func failures() async throws {
-    let failing = ScriptedUpstream.answering("HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy")
-    try await Self.withTwo(.leastOutstanding, two: failing, configure: Self.failingSoon) { _, bench, two in
-      for _ in 0..<12 { _ = try await bench.get("/") }
-      #expect(two.requests.count == 3)
-      #expect(await Self.states(bench)[two.address.description] == true)
-    }
-  }
-
-  @Test("A response that is no failure ends a series, and the last address stays in service")
-  func noFailures() async throws {
-    let alternating: ScriptedUpstream.Script = { upstream, peer in
-      while true {
-        let request = try await upstream.read(peer)
-        let status = request.target == "/ok" ? "200 OK" : "502 Bad"
-        try await peer.send("HTTP/1.1 \(status)\r\nContent-Length: 0\r\n\r\n")
-      }
-    }
-    try await Self.setup(
-      ["127.0.0.1", "127.0.0.9"], .first, upstream: alternating, configure: { $0.failureLimit = 2 }
-    ).run { _, bench in
-      for target in ["/bad", "/ok", "/bad", "/ok", "/bad"] { _ = try await bench.get(target) }
-      #expect(await Self.states(bench).values.allSatisfy { !$0 })
-      // The other address refuses connections, so this one stays although it fails.
-      await bench.server.update { proxy in
-        for target in proxy.pool.targets.dropFirst() { target.address.takeOut(now: proxy.poller.now) }
-      }
-      for _ in 0..<4 { #expect(try await bench.get("/bad").status == 502) }
-      #expect(await Self.states(bench)[bench.upstream.address.description] == false)
-    }
-  }
-
-  @Test("After its outage an address is tested with a connection, and returns to service")
-  func recovery() async throws {
-    try await Self.withTwo(.leastOutstanding) { _, bench, two in
-      let name = two.address.description
-      await bench.server.update { proxy in
-        proxy.pool.refreshTargets()
-        // An outage that began when the clock began is over.
-        for target in proxy.pool.targets where target.address.name == name { target.address.takeOut(now: 1) }
-      }
-      #expect(await Self.states(bench)[name] == true)
-      #expect(try await bench.get("/").text == "one")
-      await bench.eventually("it is in service") { await Self.states(bench)[name] == false }
-      #expect(two.connections == 1 && two.requests.isEmpty)
-      var texts: Set<String> = []
-      for _ in 0..<4 { texts.insert(try await bench.get("/").text) }
-      #expect(texts == ["one", "two"])
-      // The connection of the test was used.
-      #expect(two.connections == 1)
     }
   }
 
