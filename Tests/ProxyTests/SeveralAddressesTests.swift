@@ -219,27 +219,60 @@ struct SeveralAddressesTests {
     }
   }
 
+  /// The answer to each look-up of the name of the server.
+  private final class Answer: Sendable {
+    let hosts: Mutex<[String]>
+
+    init(_ hosts: [String]) {
+      self.hosts = Mutex(hosts)
+    }
+
+    /// A name with this answer, which is asked for at each request.
+    var servers: @Sendable (Address) -> [ServerLocation] {
+      { address in
+        [
+          .name(
+            Resolver(host: "legacy.test", port: address.port, freshness: 0) { _, port in
+              .success(self.hosts.withLock { $0 }.compactMap { Address(literal: $0, port: port) })
+            })
+        ]
+      }
+    }
+  }
+
+  @Test("Requests use all addresses of one name, and an address that joins its answer")
+  func severalAnswers() async throws {
+    let answer = Answer(["127.0.0.1"])
+    let setup = Bench.Setup(
+      upstream: Self.session("one"), configure: { $0.affinity = .leastOutstanding }, servers: answer.servers)
+    try await setup.run { worker, bench in
+      let two = try ScriptedUpstream(
+        on: worker, host: "127.0.0.2", port: bench.upstream.address.port, Self.session("two"))
+      #expect(try await bench.get("/").text == "one")
+      answer.hosts.withLock { $0 = ["127.0.0.2", "127.0.0.1"] }
+      var last = "one"
+      for _ in 0..<500 where last == "one" { last = try await bench.get("/").text }
+      var later: Set<String> = []
+      for _ in 0..<4 { later.insert(try await bench.get("/").text) }
+      #expect(later == ["one", "two"])
+      await bench.eventually("the scripts of the second server have ended") {
+        two.closeAll()
+        return two.running == 0
+      }
+    }
+  }
+
   @Test("A changed answer of a name moves the requests of an open connection, and idle connections to it are closed")
   func changedAnswer() async throws {
-    final class Answer: Sendable {
-      let host = Mutex("127.0.0.1")
-    }
-    let answer = Answer()
-    let changing: @Sendable (Address) -> [ServerLocation] = { address in
-      [
-        .name(
-          Resolver(host: "legacy.test", port: address.port, freshness: 0) { _, port in
-            .success([Address(literal: answer.host.withLock { $0 }, port: port)].compactMap(\.self))
-          })
-      ]
-    }
-    let setup = Bench.Setup(upstream: Self.session("one"), servers: changing)
+    // No server listens at 127.0.0.9.
+    let answer = Answer(["127.0.0.9", "127.0.0.1"])
+    let setup = Bench.Setup(upstream: Self.session("one"), servers: answer.servers)
     try await setup.run { worker, bench in
       let two = try ScriptedUpstream(
         on: worker, host: "127.0.0.2", port: bench.upstream.address.port, Self.session("two"))
       #expect(try await bench.get("/").text == "one")
       #expect(try await bench.get("/").text == "one")
-      answer.host.withLock { $0 = "127.0.0.2" }
+      answer.hosts.withLock { $0 = ["127.0.0.9", "127.0.0.2"] }
       var last = "one"
       for _ in 0..<500 where last == "one" { last = try await bench.get("/").text }
       #expect(last == "two")
