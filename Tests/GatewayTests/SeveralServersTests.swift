@@ -1,6 +1,7 @@
 import Demo
 import GatewayTestSupport
 import HTTP
+import JSON
 import LegacyServer
 import OAuth
 import Policy
@@ -13,13 +14,26 @@ struct SeveralServersTests {
   private static func withTwo(
     _ affinity: AddressAffinity, _ body: (GatewayFixture, FixtureUpstream) async throws -> Void
   ) async throws {
+    try await withTwo({ try policy(affinity, $0) }, body)
+  }
+
+  private static func policy(
+    _ affinity: AddressAffinity, _ other: Int, _ adjust: (inout FixturePolicy) -> Void = { _ in }
+  ) throws -> Policy {
+    try FixturePolicy.with {
+      $0.upstream.otherServers = [.origin(Origin(scheme: .http, host: "127.0.0.1", port: other))]
+      $0.upstream.affinity = affinity
+      adjust(&$0)
+    }
+  }
+
+  /// - Parameter makePolicy: Returns the policy for the port of the second server.
+  private static func withTwo(
+    _ makePolicy: (Int) throws -> Policy, _ body: (GatewayFixture, FixtureUpstream) async throws -> Void
+  ) async throws {
     let other = try await FixtureUpstream()
     do {
-      let policy = try FixturePolicy.with {
-        $0.upstream.otherServers = [.origin(Origin(scheme: .http, host: "127.0.0.1", port: other.port))]
-        $0.upstream.affinity = affinity
-      }
-      try await GatewayFixture.run(policy) { gateway in
+      try await GatewayFixture.run(try makePolicy(other.port)) { gateway in
         other.serve(gateway.legacyServer(LegacyQuirks()))
         try await body(gateway, other)
       }
@@ -77,6 +91,108 @@ struct SeveralServersTests {
     try await GatewayFixture.run { gateway in
       let opened = try gateway.sealer.open(IssuedCode.self, from: try await gateway.code())
       #expect(opened.binding.client.upstreamAddress == nil)
+    }
+  }
+
+  // MARK: Requests without a session
+
+  /// Runs `body`, and returns the index of the one server that has received requests to `path` meanwhile.
+  private static func server(
+    of path: String, _ servers: [FixtureUpstream], _ body: () async throws -> Void
+  ) async throws -> Int {
+    let before = servers.map { $0.recorder.requests(to: path).count }
+    try await body()
+    let used = servers.indices.filter { servers[$0].recorder.requests(to: path).count > before[$0] }
+    return try #require(used.count == 1 ? used.first : nil, "\(used.count) servers got \(path)")
+  }
+
+  private static func poll(_ deviceCode: String) -> Form {
+    [
+      "grant_type": "urn:ietf:params:oauth:grant-type:device_code", "device_code": deviceCode, "client_id": "tv1",
+    ]
+  }
+
+  /// Signs a user in at a server itself, where the user approves the device.
+  private static func approve(_ userCode: String, at server: FixtureUpstream) async throws {
+    func post(_ path: String, _ form: Form, _ headers: Headers = Headers()) async throws -> Response {
+      var headers = headers
+      headers.append("Content-Type", "application/x-www-form-urlencoded")
+      let body = Array(form.encoded.utf8)
+      return try await ClientLoop.send(
+        server.address, Request(method: "POST", target: path, headers: headers, body: body))
+    }
+    let user = DemoUser()
+    let login = try await post("/login", ["username": user.name, "password": user.password])
+    let session = try #require(login.headers["Set-Cookie"]).prefix { $0 != ";" }
+    let page = try await post(
+      "/activate", ["user_code": userCode, "confirm": "yes"], ["Cookie": String(session)])
+    #expect(page.text.contains("Return to your device"))
+  }
+
+  @Test("The polls and refreshes of a device go to the server that issued its device code")
+  func device() async throws {
+    let path = "/oauth/device"
+    let makePolicy = { other in
+      try Self.policy(.none, other) { $0.upstream.endpoints.deviceAuthorization = [path] }
+    }
+    // Requests without an id of an address alternate between the servers.
+    try await Self.withTwo(makePolicy) { gateway, other in
+      let servers = [gateway.upstream, other]
+      for _ in 0..<3 {
+        var members: [String: JSONValue] = [:]
+        let issuer = try await Self.server(of: path, servers) {
+          let response = try await gateway.post(path, ["client_id": "tv1"])
+          members = try #require(JSONValue.members(of: response.body), "\(response.text)")
+        }
+        let codes = ["device_code", "user_code"].compactMap { members[$0]?.text }
+        try #require(codes.count == 2)
+        for _ in 0..<2 {
+          let poll = try await Self.server(of: "/token", servers) {
+            try await gateway.post("/token", Self.poll(codes[0])).expectTokenError(400, "authorization_pending")
+          }
+          #expect(poll == issuer)
+        }
+        try await Self.approve(codes[1], at: servers[issuer])
+        var token = ""
+        let redemption = try await Self.server(of: "/token", servers) {
+          let tokens = try await gateway.post("/token", Self.poll(codes[0]))
+          token = try #require(NativeApp.tokens(in: tokens)?.refreshToken, "\(tokens.text)").reveal()
+        }
+        #expect(redemption == issuer)
+        for _ in 0..<2 {
+          let refresh = try await Self.server(of: "/token", servers) {
+            var form = Self.refreshForm(token)
+            form.set("client_id", "tv1")
+            let refreshed = try await gateway.post("/token", form)
+            token = try #require(NativeApp.tokens(in: refreshed)?.refreshToken, "\(refreshed.text)").reveal()
+          }
+          #expect(refresh == issuer)
+        }
+      }
+    }
+  }
+
+  @Test("The revocation of a refresh token goes to the server that issued it")
+  func revocation() async throws {
+    try await Self.withTwo(.cookie(LegacyAuthorizationServer.sessionCookie)) { gateway, other in
+      let servers = [gateway.upstream, other]
+      var tokens: [(server: Int, token: String)] = []
+      for _ in 0..<4 {
+        let code = try await gateway.code()
+        var token = ""
+        let issuer = try await Self.server(of: "/token", servers) {
+          token = try #require(NativeApp.tokens(in: try await gateway.redeem(code))?.refreshToken).reveal()
+        }
+        tokens.append((issuer, token))
+      }
+      // In this order, the servers of the tokens do not alternate as those of requests without an address would.
+      for (issuer, token) in tokens.sorted(by: { $0.server < $1.server }) {
+        let revocation = try await Self.server(of: "/revoke", servers) {
+          let response = try await gateway.post("/revoke", ["token": token, "client_id": "n1"])
+          #expect(response.status == 200)
+        }
+        #expect(revocation == issuer)
+      }
     }
   }
 }
