@@ -6,6 +6,7 @@ import LegacyServer
 import OAuth
 import Policy
 import Sealing
+import Synchronization
 import Testing
 
 @Suite("Several servers of the upstream")
@@ -193,6 +194,56 @@ struct SeveralServersTests {
         }
         #expect(revocation == issuer)
       }
+    }
+  }
+
+  // MARK: Health checks
+
+  /// Reads ten pages, and returns the number of those that each server has sent.
+  private static func pages(_ gateway: GatewayFixture, _ other: FixtureUpstream) async throws -> [Int] {
+    let servers = [gateway.upstream, other]
+    let before = servers.map { $0.recorder.requests(to: "/page").count }
+    for _ in 0..<10 { _ = try await gateway.get("/page") }
+    return servers.indices.map { servers[$0].recorder.requests(to: "/page").count - before[$0] }
+  }
+
+  @Test("A server that fails the health check of the policy gets no requests until it passes the check again")
+  func healthCheck() async throws {
+    let makePolicy: (Int) throws -> Policy = { other in
+      try FixturePolicy.yaml(
+        """
+        version: 1
+        gateway:
+          origin: http://127.0.0.1:8080
+          listeners: [{ address: 127.0.0.1:0 }]
+          sealing_keys: { file: KEYS }
+          admin: off
+        upstream:
+          urls: [http://127.0.0.1:9000, http://127.0.0.1:\(other)]
+          affinity: none
+          health_check: { path: /health, interval: 1s, timeout: 900ms, statuses: 204, failures: 2, successes: 1 }
+          pass: [/]
+          endpoints: { authorization: /authorize, token: /token }
+        enforcement: { raw_refresh_until: never }
+        clients:
+          - { id: n1, type: public, application: native, redirect_uris: ["com.example.app:/cb"], upstream: { client_id: u1 } }
+
+        """)
+    }
+    try await Self.withTwo(makePolicy) { gateway, other in
+      let isHealthy = Mutex(false)
+      gateway.upstream.script { request in request.path == "/health" ? Response(status: 204) : nil }
+      other.script { request in
+        guard request.path == "/health" else { return nil }
+        return Response(status: isHealthy.withLock { $0 } ? 204 : 200)
+      }
+      let out = try await gateway.notices(1)
+      #expect(out.first?.contains("127.0.0.1:\(other.port) fails its health check (status 200)") == true, "\(out)")
+      #expect(try await Self.pages(gateway, other) == [10, 0])
+      isHealthy.withLock { $0 = true }
+      let back = try await gateway.notices(2)
+      #expect(back.last?.contains("127.0.0.1:\(other.port) passes its health check again") == true, "\(back)")
+      #expect(try await Self.pages(gateway, other) == [5, 5])
     }
   }
 }
