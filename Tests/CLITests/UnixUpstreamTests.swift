@@ -1,13 +1,14 @@
 import ClientTestSupport
 import Foundation
 import HTTP
+import TLSTestSupport
 import Testing
 
 @Suite("An upstream on a Unix socket")
 struct UnixUpstreamTests {
   /// A server in Python that answers each GET with its `Host` field, its path, and a line for each field of the request.
   private static let server = """
-    import http.server, socketserver, sys
+    import http.server, socketserver, ssl, sys
     class Handler(http.server.BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         def address_string(self): return "unix"
@@ -21,6 +22,10 @@ struct UnixUpstreamTests {
     name = sys.argv[1]
     server = socketserver.ThreadingUnixStreamServer("\\0" + name[1:] if name[0] == "@" else name, Handler)
     server.daemon_threads = True
+    if len(sys.argv) > 2:
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(sys.argv[2], sys.argv[3])
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     print("listening", flush=True)
     server.serve_forever()
     """
@@ -29,10 +34,12 @@ struct UnixUpstreamTests {
   final class Server {
     private let process = Process()
 
-    init(_ name: String) throws {
+    /// - Parameter certificate: The name of its certificate and key in `TestCertificates`; `nil` for plaintext.
+    init(_ name: String, certificate: String? = nil) throws {
       let output = Pipe()
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = ["python3", "-c", UnixUpstreamTests.server, name]
+      let files = certificate.map { ["\($0).pem", "\($0).key"].map(TestCertificates.path) } ?? []
+      process.arguments = ["python3", "-c", UnixUpstreamTests.server, name] + files
       process.standardOutput = output
       process.standardError = FileHandle.nullDevice
       try process.run()
@@ -69,5 +76,27 @@ struct UnixUpstreamTests {
     withExtendedLifetime(server) {}
     child.signal(SIGTERM)
     #expect(child.wait() == 0)
+  }
+
+  @Test("With TLS, `tls.server_name` is the name in the server's certificate and the host of requests")
+  func tls() async throws {
+    for (name, status) in [("gw.example", 200), ("other.example", 502)] {
+      let folder = try Folder()
+      let policy = try ServedPolicy()
+      let text = policy.text.replacingOccurrences(
+        of: "url: http://127.0.0.1:\(policy.upstreamPort)",
+        with: "url: unix:\(folder.path("s"))\n"
+          + "  tls: { server_name: \(name), ca: \(TestCertificates.path("server-ca.pem")) }")
+      try folder.write("policy.yaml", text)
+      let server = try Server(folder.path("s"), certificate: "gateway")
+      let child = try Child(["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")])
+      _ = try child.lines(until: " serves ")
+      let answer = try await Fetch.get(policy.port, "/page")
+      #expect(answer.status == status)
+      #expect(Fetch.text(answer).hasPrefix("gw.example/page\n") == (status == 200))
+      withExtendedLifetime(server) {}
+      child.signal(SIGTERM)
+      #expect(child.wait() == 0)
+    }
   }
 }

@@ -30,10 +30,12 @@ final class ScriptedUpstream {
   }
 
   /// Runs the script for each connection that a Unix socket accepts.
-  convenience init(on worker: isolated Worker, unixSocket path: String, _ script: @escaping Script) throws {
+  convenience init(
+    on worker: isolated Worker, unixSocket path: String, tls: TLSServer? = nil, _ script: @escaping Script
+  ) throws {
     let place = UnixListener(path: path, mode: 0o600, owner: nil, peer: .unixSocket)
     guard let listener = try ListeningSocket.bind(place, count: 1, id: 1).first else { throw IOError.invalidArgument }
-    try self.init(on: worker, listener, tls: nil, script)
+    try self.init(on: worker, listener, tls: tls, script)
   }
 
   private init(

@@ -83,6 +83,29 @@ struct UpstreamTLSTests {
     }
   }
 
+  @Test("A server on a Unix socket must have a certificate for its name", arguments: ["gw.example", "other.example"])
+  func unixSocket(_ name: String) async throws {
+    let isTrusted = name == "gw.example"
+    let path = "@proofgate-\(UInt64.random(in: 0...UInt64.max))"
+    let client = try TestCertificates.client(name)
+    let tls = try TestCertificates.server()
+    let setup = Bench.Setup(configure: { $0.upstreamTLS = client }, servers: { _ in [.unixSocket(path: path)] })
+    try await setup.run { worker, bench in
+      let server = try ScriptedUpstream(on: worker, unixSocket: path, tls: tls, ScriptedUpstream.plain)
+      for target in ["/a", "/b"] {
+        let answer = try await bench.get(target)
+        #expect(answer.status == (isTrusted ? 200 : 502))
+        if isTrusted { #expect(answer.text == target) }
+      }
+      #expect(server.requests.count == (isTrusted ? 2 : 0))
+      if isTrusted { #expect(server.connections == 1) }
+      await bench.eventually("the server has no script") {
+        server.closeAll()
+        return server.running == 0
+      }
+    }
+  }
+
   @Test("A plaintext server at an https address is refused")
   func plaintext() async throws {
     let client = try TestCertificates.client("127.0.0.1")
