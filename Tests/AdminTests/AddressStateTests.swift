@@ -1,4 +1,5 @@
 import ClientTestSupport
+import HTTP
 import LegacyServer
 import Reactor
 import Synchronization
@@ -76,6 +77,27 @@ struct AddressStateTests {
     }
     #expect(result.problem == "127.0.0.1:\(port): the health check fails: status 503")
     #expect(result.addresses.map(\.isOutOfService) == [true] && result.isReachable)
+  }
+
+  @Test("The listener shows each of several addresses, and is ready while one of them is usable")
+  func listener() async throws {
+    let admin = try await AdminFixture(hosts: ["127.0.0.9", "127.0.0.1"])
+    admin.status.beginServing([])
+    let addresses = admin.servers.refresh(now: SystemClock.monotonicTime()).addresses
+    try #require(addresses.count == 2)
+    addresses[0].takeOut(now: SystemClock.monotonicTime())
+    let (dead, usable) = (addresses[0].name, addresses[1].name)
+    let answer = try await Fetch.get(admin.port, "/readyz")
+    #expect(answer.status == 200)
+    #expect(
+      Fetch.text(answer).hasPrefix(
+        #"{"addresses":[{"address":"\#(dead)","detail":"Connection refused","in_service":false,"ok":false},"#
+          + #"{"address":"\#(usable)","in_service":true,"ok":true}],"#))
+    let metrics = Fetch.text(try await Fetch.get(admin.port, "/metrics"))
+    for (name, value) in [(dead, 0), (usable, 1)] {
+      #expect(metrics.contains("proofgate_upstream_address_in_service{address=\"\(name)\"} \(value)\n"))
+    }
+    await admin.stop()
   }
 
   @Test("The metrics of an address have its name as a label")

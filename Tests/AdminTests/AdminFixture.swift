@@ -13,16 +13,21 @@ struct AdminFixture {
   let upstream: LegacyService
   let status: ProcessStatus
   let server: AdminServer
+  /// The addresses of the upstream, which all have the port of its origin.
+  let servers: UpstreamServers
 
-  init(_ policy: (_ upstreamPort: Int) throws -> Policy = { try AdminFixture.policy(upstreamPort: $0) }) async throws {
+  init(
+    hosts: [String] = ["127.0.0.1"],
+    _ policy: (_ upstreamPort: Int) throws -> Policy = { try AdminFixture.policy(upstreamPort: $0) }
+  ) async throws {
     upstream = try await LegacyService(LegacyAuthorizationServer(LegacyConfiguration(clients: [])))
     let metrics = MetricsRegistry(workers: 1, policyVersion: "v1")
     let policy = try policy(upstream.port)
     status = ProcessStatus(
       version: "0.0.1", libraries: ["zlib 1.2"], metrics: metrics, policy: policy, startTime: 0)
+    servers = UpstreamServers(hosts.map { .host($0, port: policy.upstream.origin.port) })
     server = try await AdminServer(
-      address: try #require(Address(literal: "127.0.0.1", port: 0)), status: status,
-      upstream: UpstreamServers([.host("127.0.0.1", port: policy.upstream.origin.port)]))
+      address: try #require(Address(literal: "127.0.0.1", port: 0)), status: status, upstream: servers)
   }
 
   var port: Int { server.address?.port ?? 0 }
