@@ -98,6 +98,71 @@ struct RouteTests {
     }
   }
 
+  @Test("The header fields of a route reach the server, and those that it removes do not")
+  func requestFields() async throws {
+    let routes = "  - { prefix: /zone, request_headers: { set: { X-Zone: z }, remove: [X-Debug] } }"
+    try await Self.gateway(routes) { gateway in
+      for path in ["/zone", "/zone/a?b=c", "/zones"] {
+        let headers: Headers = ["x-zone": "client", "X-Debug": "1", "X-Other": "2"]
+        _ = try await gateway.send(Request(method: "GET", target: path, headers: headers))
+        let request = try #require(gateway.upstream.recorder.requests.last)
+        let isOfRoute = path != "/zones"
+        #expect(request.headers.all("X-Zone") == [isOfRoute ? "z" : "client"], "\(path)")
+        #expect(request.headers["X-Debug"] == (isOfRoute ? nil : "1"))
+        #expect(request.headers["X-Other"] == "2")
+      }
+    }
+  }
+
+  @Test("The timeouts of a route end its requests, and no others")
+  func timeouts() async throws {
+    let routes = """
+        - { prefix: /response, response_timeout: 200ms }
+        - { prefix: /request, request_timeout: 1s }
+        - { prefix: /body, body_timeout: 200ms }
+      """
+    try await Self.gateway(routes) { gateway in
+      let gate = Gate()
+      gateway.upstream.script { _ in
+        await gate.pass()
+        return Response(status: 200)
+      }
+      async let other = gateway.get("/other")
+      let part = "POST /body HTTP/1.1\r\nHost: \(gateway.front.authority)\r\nContent-Length: 9\r\n\r\npart"
+      let response = try await gateway.get("/response")
+      #expect(response.status == 504)
+      let request = try await gateway.get("/request")
+      #expect(request.status == 504)
+      let body = try await ClientLoop.sendRaw(Array(part.utf8), toPort: gateway.port)
+      #expect(body.starts(with: "HTTP/1.1 408 ".utf8))
+      let notices = try await gateway.notices(3)
+      for (path, limit) in [
+        ("/response", "response_timeout"), ("/request", "request_timeout"), ("/body", "body_timeout"),
+      ] {
+        #expect(notices.contains { $0.contains(" \(path) ") && $0.contains("(`\(limit)`)") }, "\(notices)")
+      }
+      await gate.open()
+      #expect(try await other.status == 200)
+    }
+  }
+
+  @Test("Each limit of a route reaches the proxy, and none by default")
+  func limits() throws {
+    let policy = try Self.policy(
+      """
+        - { prefix: /a, body: 7, request_buffer: 2KiB, request_timeout: 11s, body_timeout: 12s, response_timeout: 13s }
+        - { prefix: /b }
+        - { prefix: /c, request_buffer: off }
+      """)
+    let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
+    let routes = try #require(snapshot.passingRoutes?.routes)
+    #expect(routes.map(\.bodyLimit) == [7, nil, nil])
+    #expect(routes.map(\.requestBuffer) == [2_048, nil, 0])
+    #expect(routes.map(\.requestTimeout) == [11_000, nil, nil])
+    #expect(routes.map(\.bodyTimeout) == [12_000, nil, nil])
+    #expect(routes.map(\.responseTimeout) == [13_000, nil, nil])
+  }
+
   @Test("A route cannot make a form that the gateway has not inspected pass as an OAuth request")
   func forms() {
     for text in ["Content-Type: application/x-www-form-urlencoded", "X-HTTP-Method-Override: POST"] {
