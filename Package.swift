@@ -205,7 +205,7 @@ let package = Package(
         "Time",
       ]),
     tests("TelemetryTests", ["Telemetry"]),
-    tests("AccessLogTests", ["AccessLog", "Rollout", "Telemetry", "Reactor", "Time"]),
+    tests("AccessLogTests", ["ClientTestSupport", "AccessLog", "Rollout", "Telemetry", "Reactor", "Time"]),
     tests("ReactorTests", ["Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),

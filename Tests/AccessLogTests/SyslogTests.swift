@@ -1,4 +1,4 @@
-import Foundation
+import ClientTestSupport
 import Reactor
 import Testing
 
@@ -7,33 +7,6 @@ import Testing
 /// Messages to a syslog server.
 @Suite("The access log of a syslog server")
 struct SyslogTests {
-  /// A datagram socket at a path.
-  private final class Server {
-    private let descriptor: Int32
-
-    init(_ path: String) throws {
-      unsafe unlink(path)
-      descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-      var address = sockaddr_un()
-      address.sun_family = sa_family_t(AF_UNIX)
-      unsafe withUnsafeMutableBytes(of: &address.sun_path) { unsafe $0.copyBytes(from: Array(path.utf8)) }
-      let result = unsafe withUnsafePointer(to: &address) { pointer in
-        unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          unsafe bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-      }
-      try #require(result == 0)
-    }
-
-    deinit { close(descriptor) }
-
-    func receive() -> String {
-      var bytes = [UInt8](repeating: 0, count: 65_536)
-      let count = unsafe bytes.withUnsafeMutableBytes { unsafe recv(descriptor, $0.baseAddress, $0.count, 0) }
-      return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    }
-  }
-
   private static func output(_ path: String) throws -> AccessLogOutput {
     try AccessLogOutput(
       .datagramSocket(path), syslog: AccessLogOutput.Syslog(priority: 190, host: "gw1", process: 42))
@@ -42,7 +15,7 @@ struct SyslogTests {
   @Test("Each line is a message of RFC 5424 in a datagram of its own, without the line end")
   func messages() async throws {
     let bench = try WriterTests.Bench()
-    let server = try Server(bench.path("s"))
+    let server = try DatagramServer(bench.path("s"))
     try bench.log.use(try Self.output(bench.path("s")))
     // More than the queue of a socket holds, so that the writer waits for the server.
     bench.append(0..<500, to: try bench.channel())
@@ -62,7 +35,7 @@ struct SyslogTests {
   @Test("A server that starts again gets the messages after that")
   func restarted() async throws {
     let bench = try WriterTests.Bench()
-    var server: Server? = try Server(bench.path("s"))
+    var server: DatagramServer? = try DatagramServer(bench.path("s"))
     try bench.log.use(try Self.output(bench.path("s")))
     let channel = try bench.channel()
     bench.append(0..<1, to: channel)
@@ -70,7 +43,7 @@ struct SyslogTests {
     server = nil
     bench.append(1..<2, to: channel)
     bench.eventually("the loss") { bench.dropped == 1 }
-    let next = try Server(bench.path("s"))
+    let next = try DatagramServer(bench.path("s"))
     bench.append(2..<3, to: channel)
     #expect(next.receive().hasSuffix("\"/2\"}"))
     #expect(await bench.stop())

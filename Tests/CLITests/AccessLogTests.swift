@@ -87,6 +87,25 @@ struct AccessLogTests {
     #expect(lines.count == 200)
   }
 
+  @Test("A syslog server gets each line with the priority of the policy, the host and the id of the process")
+  func syslog() async throws {
+    var server: DatagramServer?
+    let log = "{ to: { syslog: FOLDER/s, facility: local3, severity: notice }, fields: [path, status] }"
+    let served = try Served(log) { server = try DatagramServer($0.path("s")) }
+    let host = try String(contentsOfFile: "/proc/sys/kernel/hostname", encoding: .utf8)
+    let sender = [host.trimmingCharacters(in: .newlines), "proofgate", "\(served.child.identifier)", "access", "-"]
+    for path in ["/1", "/2"] {
+      _ = try await served.get(path)
+      let parts = (server?.receive() ?? "").split(separator: " ", maxSplits: 7).map(String.init)
+      try #require(parts.count == 8)
+      // Facility 19 and severity 5.
+      #expect(parts[0] == "<157>1")
+      #expect(Array(parts[2...6]) == sender)
+      #expect(parts[7] == #"{"v":1,"event":"access","path":"\#(path)","status":503}"#)
+    }
+    served.stop()
+  }
+
   @Test("A FIFO that is not read delays no request and no signal; its lines are dropped and counted")
   func fifo() async throws {
     let served = try Served("{ to: { file: FOLDER/fifo }, format: combined }") { folder in
