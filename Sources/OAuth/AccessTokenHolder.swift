@@ -1,9 +1,9 @@
-/// A client that has received an access token, and the login for which it received the token.
+/// A client that has received an access token, and a login for which it received the token.
 public struct AccessTokenHolder: Sendable, Equatable {
   /// The client.
   public var clientID: ClientID
-  /// The login for which the client received the token first; `nil` for a token of the client itself (RFC 6749, section
-  /// 4.4), and for a login whose token had expired when the upstream issued the same token again.
+  /// The login for which the client received the token; `nil` for a token of the client itself (RFC 6749, section 4.4),
+  /// and for a login whose token had expired when the upstream issued the same token again.
   public var family: TransactionID?
   /// The outline of the client's metadata, if its id is the URL of a metadata document: with it, the current policy
   /// decides whether the client is still permitted. `nil` for every other client.
@@ -17,7 +17,7 @@ public struct AccessTokenHolder: Sendable, Equatable {
   }
 
   /// Returns true if both have the same client with the same metadata.
-  func hasSameClient(as other: AccessTokenHolder) -> Bool {
+  public func hasSameClient(as other: AccessTokenHolder) -> Bool {
     clientID == other.clientID && document == other.document
   }
 }

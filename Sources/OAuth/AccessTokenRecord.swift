@@ -3,16 +3,22 @@ public import Time
 /// The gateway's record of an access token that the upstream issued. The record contains no token: the store keeps it
 /// under a digest of the token.
 ///
-/// Some servers issue the same token again, to the same client or to another one. The record then names each client that
-/// has received the token, because any of them may present it.
+/// Some servers issue the same token again, for another login of the same client or to another client. The record then
+/// names each client that has received the token, because any of them may present it, with each of its logins.
 public struct AccessTokenRecord: Sendable, Equatable {
   /// The maximum number of clients that a record names. A client with a metadata document counts once for each version of
   /// its metadata. The token is withheld from every further client.
-  public static let maximumHolders = 16
+  public static let maximumClients = 16
+  /// The maximum number of logins of one client that a record names. A further login takes the place of the oldest one,
+  /// whose end then no longer ends the token.
+  public static let maximumLogins = 8
+  /// The maximum number of pairs of a client and a login.
+  public static let maximumHolders = 32
 
-  /// The client that received the token first.
+  /// The client that received the token first, with the oldest login in the record.
   public var holder: AccessTokenHolder
-  /// The other clients that have received the token.
+  /// The other clients that have received the token, and other logins of each client. Those of one client follow each
+  /// other, the oldest first.
   public private(set) var otherHolders: [AccessTokenHolder]
   /// The identifier of the resource for which the token was issued; `nil` for a token without a resource.
   public var resource: String?
@@ -35,7 +41,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
   /// Creates the record of a token that the upstream has just issued.
   ///
   /// - Parameters:
-  ///   - otherHolders: The further clients in a stored record.
+  ///   - otherHolders: The further clients and logins in a stored record.
   ///   - end: The time until which the upstream may accept the token; `nil` if it is not later than `expiry`.
   public init(
     _ holder: AccessTokenHolder, otherHolders: [AccessTokenHolder] = [], resource: String?, scope: Scope?,
@@ -50,24 +56,21 @@ public struct AccessTokenRecord: Sendable, Equatable {
     self.end = max(expiry, end ?? expiry)
   }
 
-  /// All clients that have received the token, without repetition. Records of earlier versions name only the first one.
+  /// All pairs of a client and a login that have received the token, without repetition.
   public var holders: [AccessTokenHolder] { [holder] + otherHolders }
 
   /// Returns the record after the upstream has issued the same token again. Returns `nil` if the new record names another
-  /// resource, or if the token has too many holders: the new client must then not get the token.
+  /// resource, or if the token has too many clients: the new client must then not get the token.
   ///
-  /// While the token is active, the token of an ended login stays the token of this login. A token that was inactive
-  /// begins a new life in the hands of its last client; the clients of its earlier lives may still have it, so they stay
-  /// in the record. A token of several clients has only the scope that each of them has requested.
+  /// While the token is active, it belongs to each login for which it was issued. A token that was inactive begins a new
+  /// life in the hands of its last client; the clients of its earlier lives may still have it, so they stay in the record,
+  /// without their logins. A token of several clients has only the scope that each of them has requested.
   public func merged(with new: AccessTokenRecord, now: UnixTime) -> AccessTokenRecord? {
     guard new.resource == resource else { return nil }
     var merged = now < expiry ? self : revived(as: new)
-    if merged.holders.contains(where: { $0.hasSameClient(as: new.holder) }) {
-      if now >= expiry { merged.setFamily(of: new.holder) }
-    } else {
-      guard otherHolders.count + 2 <= AccessTokenRecord.maximumHolders else { return nil }
-      merged.otherHolders.append(new.holder)
-    }
+    guard let holders = AccessTokenRecord.adding(new.holder, to: merged.holders) else { return nil }
+    merged.holder = holders[0]
+    merged.otherHolders = Array(holders.dropFirst())
     if merged.holders.contains(where: { $0.clientID != new.holder.clientID }) { merged.isShared = true }
     if merged.isShared { merged.scope = AccessTokenRecord.intersection(scope, new.scope) }
     merged.expiry = max(expiry, new.expiry)
@@ -75,22 +78,49 @@ public struct AccessTokenRecord: Sendable, Equatable {
     return merged
   }
 
+  /// Returns the holders with a further one behind those of its client; `nil` if it is one client too many.
+  private static func adding(_ new: AccessTokenHolder, to holders: [AccessTokenHolder]) -> [AccessTokenHolder]? {
+    var holders = holders
+    let own = holders.indices.filter { holders[$0].hasSameClient(as: new) }
+    guard let first = own.first, let last = own.last else {
+      let clients = holders.indices.filter { $0 == 0 || !holders[$0].hasSameClient(as: holders[$0 - 1]) }.count
+      guard clients < maximumClients else { return nil }
+      return shortened(holders + [new])
+    }
+    if own.contains(where: { holders[$0].family == new.family }) { return holders }
+    if holders[first].family == nil {
+      // The client, or an earlier life of the token, has no login that could end.
+      holders[first].family = new.family
+      return holders
+    }
+    guard new.family != nil else { return holders }
+    holders.insert(new, at: last + 1)
+    if own.count == maximumLogins { holders.remove(at: first) }
+    return shortened(holders)
+  }
+
+  /// Returns the holders without the oldest login of the first client with several logins, if there are too many holders.
+  private static func shortened(_ holders: [AccessTokenHolder]) -> [AccessTokenHolder] {
+    guard holders.count > maximumHolders else { return holders }
+    var holders = holders
+    let excess = holders.indices.dropLast().first { holders[$0].hasSameClient(as: holders[$0 + 1]) }
+    if let excess { holders.remove(at: excess) }
+    return holders
+  }
+
   /// Returns the record of the expired token as that of a new one, which belongs to no earlier login.
   private func revived(as new: AccessTokenRecord) -> AccessTokenRecord {
     var revived = self
     revived.holder.family = nil
-    for index in otherHolders.indices { revived.otherHolders[index].family = nil }
+    revived.otherHolders = []
+    for holder in otherHolders where !revived.holders.contains(where: { $0.hasSameClient(as: holder) }) {
+      revived.otherHolders.append(
+        AccessTokenHolder(clientID: holder.clientID, family: nil, document: holder.document))
+    }
     revived.scope = new.scope
     revived.issuedAt = new.issuedAt
     revived.isRevoked = false
     return revived
-  }
-
-  private mutating func setFamily(of new: AccessTokenHolder) {
-    if holder.hasSameClient(as: new) { holder.family = new.family }
-    for index in otherHolders.indices where otherHolders[index].hasSameClient(as: new) {
-      otherHolders[index].family = new.family
-    }
   }
 
   /// Returns the scope tokens that both scopes have; `nil` if there are none, or if a scope is not known.

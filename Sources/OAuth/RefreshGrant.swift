@@ -19,6 +19,10 @@ public struct RefreshGrant: Sendable {
   public var upstreamRefreshToken: Secret
   /// The time at which the gateway sealed this token.
   public var issuedAt: UnixTime
+  /// The longest time without use (`refresh_idle`) with which the gateway has issued a token of the family. A policy that
+  /// permits more applies to later tokens only, because the store forgets a use or an end after this time. `nil` in a
+  /// token of an earlier version.
+  public var idleLifetime: Seconds?
 
   /// Creates the content of a refresh token from its parts.
   public init(
@@ -31,6 +35,11 @@ public struct RefreshGrant: Sendable {
     self.binding = binding
     self.upstreamRefreshToken = upstreamRefreshToken
     self.issuedAt = issuedAt
+  }
+
+  /// Sets the time for which a token that is issued now is valid without use.
+  public mutating func extendIdleLifetime(to lifetime: Seconds) {
+    idleLifetime = max(idleLifetime ?? 0, lifetime)
   }
 
   /// A member of ``binding``.

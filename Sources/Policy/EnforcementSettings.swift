@@ -133,7 +133,10 @@ public struct EnforcementSettings: Sendable {
     ),
     .seconds(
       "refresh_idle", \.refreshIdle, 60...maximumRefreshIdle,
-      "The time without use after which a refresh token that the gateway sealed expires (RFC 9700, section 4.14.2)"),
+      """
+      The time without use after which a refresh token that the gateway sealed expires (RFC 9700, section 4.14.2). A \
+      longer time applies to tokens that are issued later
+      """),
     .date(
       "raw_refresh_until", \.rawRefreshUntil, orWord: "never",
       """

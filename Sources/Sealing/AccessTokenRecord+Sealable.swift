@@ -24,7 +24,9 @@ extension AccessTokenRecord: Sealable {
 
     static let hasFamily = HolderFlags(rawValue: 1)
     static let hasDocument = HolderFlags(rawValue: 2)
-    static let all: HolderFlags = [hasFamily, hasDocument]
+    /// The client and its metadata are those of the holder in front of this one, and omitted.
+    static let isSameClient = HolderFlags(rawValue: 4)
+    static let all: HolderFlags = [hasFamily, hasDocument, isSameClient]
   }
 
   /// The only version that is read. Records without an end and further holders are the same as those of versions of the
@@ -59,10 +61,19 @@ extension AccessTokenRecord: Sealable {
     if end > expiry { payload.writeTime(end) }
     guard !otherHolders.isEmpty else { return }
     payload.writeByte(UInt8(otherHolders.count))
-    for holder in otherHolders { AccessTokenRecord.write(holder, to: &payload) }
+    for (previous, holder) in zip(holders, otherHolders) {
+      AccessTokenRecord.write(holder, after: previous, to: &payload)
+    }
   }
 
-  private static func write(_ holder: AccessTokenHolder, to payload: inout PayloadWriter) {
+  private static func write(
+    _ holder: AccessTokenHolder, after previous: AccessTokenHolder, to payload: inout PayloadWriter
+  ) {
+    if holder.hasSameClient(as: previous) {
+      payload.writeByte(HolderFlags.isSameClient.union(holder.family == nil ? [] : .hasFamily).rawValue)
+      if let family = holder.family { payload.writeBytes(withoutLength: family.bytes) }
+      return
+    }
     var flags: HolderFlags = []
     let documentURI = holder.document?.redirectURIs.first
     if holder.family != nil { flags.insert(.hasFamily) }
@@ -86,27 +97,38 @@ extension AccessTokenRecord: Sealable {
     let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
     let end = flags.contains(.hasEnd) ? try payload.readTime() : expiry
     guard flags.contains(.hasEnd) == (end > expiry) else { throw PayloadError() }
-    let others = flags.contains(.hasOtherHolders) ? try AccessTokenRecord.readOtherHolders(&payload) : []
+    let first = AccessTokenHolder(clientID: clientID, family: family, document: document)
+    let others = flags.contains(.hasOtherHolders) ? try AccessTokenRecord.readOtherHolders(&payload, after: first) : []
     self.init(
-      AccessTokenHolder(clientID: clientID, family: family, document: document), otherHolders: others,
+      first, otherHolders: others,
       resource: resource, scope: scope, issuedAt: issuedAt, expiry: expiry, end: end)
     isShared = flags.contains(.isShared)
     isRevoked = flags.contains(.isRevoked)
   }
 
   private static func readOtherHolders(
-    _ payload: inout PayloadReader
+    _ payload: inout PayloadReader, after first: AccessTokenHolder
   ) throws(PayloadError) -> [AccessTokenHolder] {
     let count = Int(try payload.readByte())
     guard (1..<maximumHolders).contains(count) else { throw PayloadError() }
-    var holders: [AccessTokenHolder] = []
+    var holders = [first]
     for _ in 0..<count {
       let flags = try payload.readFlags(allowed: HolderFlags.all)
-      let clientID = ClientID(try payload.readText())
-      let family = flags.contains(.hasFamily) ? try payload.readTransactionID() : nil
-      let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
-      holders.append(AccessTokenHolder(clientID: clientID, family: family, document: document))
+      var holder = holders[holders.count - 1]
+      if flags.contains(.isSameClient) {
+        guard !flags.contains(.hasDocument) else { throw PayloadError() }
+        holder.family = flags.contains(.hasFamily) ? try payload.readTransactionID() : nil
+      } else {
+        let clientID = ClientID(try payload.readText())
+        let family = flags.contains(.hasFamily) ? try payload.readTransactionID() : nil
+        let document = flags.contains(.hasDocument) ? try payload.readDocument() : nil
+        let previous = holder
+        holder = AccessTokenHolder(clientID: clientID, family: family, document: document)
+        // A client has one form.
+        guard !holder.hasSameClient(as: previous) else { throw PayloadError() }
+      }
+      holders.append(holder)
     }
-    return holders
+    return Array(holders.dropFirst())
   }
 }

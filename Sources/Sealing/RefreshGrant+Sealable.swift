@@ -1,4 +1,5 @@
 public import OAuth
+internal import Time
 
 extension RefreshGrant: Sealable {
   /// The byte after the format version: a bit for each optional field that is present, and a bit that is set if the
@@ -11,7 +12,10 @@ extension RefreshGrant: Sealable {
     static let hasResource = Flags(rawValue: 4)
     static let hasDocument = Flags(rawValue: 8)
     static let hasAddress = Flags(rawValue: 16)
-    static let all: Flags = [hasScope, upstreamClientIDIsSame, hasResource, hasDocument, hasAddress]
+    static let hasIdleLifetime = Flags(rawValue: 32)
+    static let all: Flags = [
+      hasScope, upstreamClientIDIsSame, hasResource, hasDocument, hasAddress, hasIdleLifetime,
+    ]
   }
 
   /// The format version that `write(to:)` uses. Version 1, which has no epoch (see `EpochID`), can still be read,
@@ -32,6 +36,7 @@ extension RefreshGrant: Sealable {
     let document = binding.document.flatMap { document in document.redirectURIs.first.map { ($0, document) } }
     if document != nil { flags.insert(.hasDocument) }
     if binding.upstreamAddress != nil { flags.insert(.hasAddress) }
+    if idleLifetime != nil { flags.insert(.hasIdleLifetime) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -45,6 +50,7 @@ extension RefreshGrant: Sealable {
     if let resource = binding.resource { payload.writeText(resource) }
     if let (redirectURI, metadata) = document { payload.writeDocument(metadata, redirectURI) }
     if let address = binding.upstreamAddress { payload.writeAddress(address) }
+    if let idleLifetime { payload.writeNumber(UInt64(clamping: idleLifetime.count)) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -66,8 +72,12 @@ extension RefreshGrant: Sealable {
     var binding = ClientBinding(
       clientID: clientID, scope: scope, upstreamClientID: upstreamClientID, resource: resource, document: document)
     if flags.contains(.hasAddress) { binding.upstreamAddress = try payload.readAddress() }
+    let idleLifetime = flags.contains(.hasIdleLifetime) ? try payload.readNumber() : nil
     self.init(
       family: family, generation: generation, epoch: epoch, binding: binding,
       upstreamRefreshToken: upstreamRefreshToken, issuedAt: issuedAt)
+    guard let idleLifetime else { return }
+    guard let seconds = Int32(exactly: idleLifetime) else { throw PayloadError() }
+    self.idleLifetime = Seconds(Int(seconds))
   }
 }

@@ -349,10 +349,11 @@ public struct RefreshLedger: Sendable {
     tokenExpiry(use, record, now) + RefreshLedger.clockMargin
   }
 
-  /// Returns the latest expiry of any token of the family.
+  /// Returns the latest expiry of any refresh token of the family; of an ended family, also that of any access token.
   func tokenExpiry(_ use: RefreshUse, _ record: FamilyRecord, _ now: UnixTime) -> UnixTime {
     // The record of an adopted family must exist as long as the gateway accepts tokens from before its installation.
-    max(now + use.idleLifetime, record.isAdopted ? use.adoptedUntil : 0)
+    let lifetime = record.state == .ended ? max(use.idleLifetime, use.accessLifetime) : use.idleLifetime
+    return max(now + lifetime, record.isAdopted ? use.adoptedUntil : 0)
   }
 
   static func key(_ family: TransactionID) -> StoreKey { StoreKey(.family, id: family) }

@@ -16,8 +16,10 @@ public struct RefreshUse: Sendable {
   public let holder: StoreHolder
   /// The network of the request.
   let network: NetworkPrefix
-  /// The time for which a token is valid without use.
+  /// The longest time for which a token of the family is valid without use.
   public var idleLifetime: Seconds = 0
+  /// The longest time for which an access token of the family is active.
+  public var accessLifetime: Seconds = 0
   /// The time after the first use in which a repeat of the request gets the same response (`refresh_reuse_window`).
   public var reuseWindow: Seconds = 0
   /// True if a repeat may come from any network (`refresh_reuse_networks: any`).

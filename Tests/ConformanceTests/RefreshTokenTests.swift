@@ -198,6 +198,26 @@ struct RefreshTokenTests {
     }
   }
 
+  @Test("A longer refresh_idle applies to tokens that are issued later, so no used or ended token becomes valid again")
+  func longerIdleTime() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshIdle = 60 } }) { gateway in
+      let used = try await gateway.tokens().refresh()
+      try await expectStatus(200, of: gateway.refresh(used))
+      let ended = try await gateway.tokens().refresh()
+      try await expectStatus(200, of: gateway.post("/revoke", ["token": ended, "client_id": "n1"]))
+      gateway.clock.advance(by: 130)
+      await gateway.reload { $0.editAll { $0.refreshIdle = 86_400 } }
+      for token in [used, ended] { try await gateway.expectTokenRefusal(gateway.refreshForm(token), "invalid_grant") }
+      // A token that was issued under the longer time, and is used under a shorter and again under a longer one.
+      let later = try await gateway.tokens().refresh()
+      await gateway.reload { $0.editAll { $0.refreshIdle = 60 } }
+      try await expectStatus(200, of: gateway.refresh(later))
+      gateway.clock.advance(by: 130)
+      await gateway.reload { $0.editAll { $0.refreshIdle = 86_400 } }
+      try await gateway.expectRefreshReuse(later)
+    }
+  }
+
   @Test("9700-4.14.2-idle: a refresh token expires if it is not used, and its scope does not change")
   func idle() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshIdle = 3_600 } }) { gateway in

@@ -323,6 +323,60 @@ struct ResourceTests {
     }
   }
 
+  @Test(
+    "The end of a login makes its tokens inactive for as long as they would be active, also beyond refresh_idle",
+    arguments: ["logout", "reuse", "code", "repeated logout"])
+  func endOutlivesIdleTime(_ reason: String) async throws {
+    let policy = try Self.policy { $0.editAll { $0.refreshIdle = 60 } }
+    try await GatewayFixture.run(policy) { gateway in
+      let code = try await gateway.code { $0.append("resource", Self.mail) }
+      let tokens = try #require(NativeApp.tokens(in: try await gateway.redeem(code)))
+      let refresh = try #require(tokens.refreshToken?.reveal())
+      switch reason {
+      case "code": try await gateway.redeem(code).expectTokenError(400, "invalid_grant")
+      case "reuse":
+        try await expectStatus(200, of: gateway.post("/token", gateway.refreshForm(refresh)))
+        try await expectStatus(400, of: gateway.post("/token", gateway.refreshForm(refresh)))
+      default: try await expectStatus(200, of: gateway.post("/revoke", ["token": refresh, "client_id": "n1"]))
+      }
+      // A token of a later generation, whose revocation changes the record of the end.
+      if reason == "repeated logout" {
+        try await expectStatus(400, of: gateway.post("/token", gateway.refreshForm(refresh)))
+      }
+      for _ in 0..<3 {
+        #expect(try await Self.introspect(gateway, tokens.accessToken.reveal()).text == Self.inactive)
+        gateway.clock.advance(by: 150)
+      }
+      #expect(gateway.logLines.last?.contains("token-inactive:login-ended") == true)
+    }
+  }
+
+  @Test(
+    "A token that two logins of one client have got is inactive as soon as either of them has ended",
+    arguments: [0, 1], ["logout", "reuse", "code"])
+  func severalLogins(_ login: Int, _ reason: String) async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      var codes: [String] = []
+      for _ in 0..<2 { codes.append(try await gateway.code { $0.append("resource", Self.mail) }) }
+      Self.issueOneToken(gateway, refresh: true)
+      var refresh: [String] = []
+      for code in codes {
+        let answer = try await gateway.redeem(code)
+        refresh.append(try #require(NativeApp.tokens(in: answer)?.refreshToken?.reveal(), "\(answer.text)"))
+      }
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""client_id":"n1""#))
+      switch reason {
+      case "code": try await gateway.redeem(codes[login]).expectTokenError(400, "invalid_grant")
+      case "reuse":
+        try await expectStatus(200, of: gateway.post("/token", gateway.refreshForm(refresh[login])))
+        #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+        try await expectStatus(400, of: gateway.post("/token", gateway.refreshForm(refresh[login])))
+      default: try await expectStatus(200, of: gateway.post("/revoke", ["token": refresh[login], "client_id": "n1"]))
+      }
+      #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+    }
+  }
+
   @Test("Only a listed resource server with its secret may ask; wrong secrets are throttled, and never the right one")
   func authentication() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -49,19 +49,43 @@ struct AccessTokenRecordTests {
   func limit() throws {
     var record = Self.record("n0")
     for number in 1..<16 { record = try #require(record.merged(with: Self.record("n\(number)"), now: 1_100)) }
-    #expect(record.holders.count == AccessTokenRecord.maximumHolders)
+    #expect(record.holders.count == AccessTokenRecord.maximumClients)
     #expect(record.merged(with: Self.record("n16"), now: 1_100) == nil)
     #expect(record.merged(with: Self.record("n16", at: 1_700), now: 1_700) == nil)
     #expect(record.merged(with: Self.record("n7"), now: 1_100) == record)
   }
 
-  @Test("The login of each client is that for which it got the token first")
+  @Test("The record names each login of each client, those of one client in a row")
   func families() throws {
-    let (first, second) = (try Self.family(1), try Self.family(2))
+    let (first, second, third) = (try Self.family(1), try Self.family(2), try Self.family(3))
     var record = Self.record("n1", family: first)
-    record = try #require(record.merged(with: Self.record("n2", family: second), now: 1_100))
-    record = try #require(record.merged(with: Self.record("n1", family: second), now: 1_200))
-    #expect(record.holders.map(\.family) == [first, second])
+    for (client, family) in [("n2", second), ("n1", third), ("n1", first), ("n2", second), ("n1", nil)] {
+      record = try #require(record.merged(with: Self.record(client, family: family), now: 1_100))
+    }
+    #expect(record.holders.map(\.clientID.rawValue) == ["n1", "n1", "n2"])
+    #expect(record.holders.map(\.family) == [first, third, second])
+  }
+
+  @Test("Of each client, the record names the last 8 logins, and fewer of some clients if there are many clients")
+  func logins() throws {
+    var record = Self.record("n0", family: try Self.family(1))
+    for number in 2...12 {
+      record = try #require(record.merged(with: Self.record("n0", family: try Self.family(UInt8(number))), now: 1_100))
+    }
+    #expect(record.holders.map(\.family) == (try (5...12).map { try Self.family($0) }))
+    #expect(!record.isShared)
+    for client in 1..<16 {
+      for login in 1...4 {
+        let family = try Self.family(UInt8(16 * client + login))
+        record = try #require(record.merged(with: Self.record("n\(client)", family: family), now: 1_100))
+      }
+    }
+    #expect(record.holders.count == AccessTokenRecord.maximumHolders)
+    #expect(Set(record.holders.map(\.clientID)).count == 16)
+    #expect(record.holders.last?.family == (try Self.family(16 * 15 + 4)))
+    #expect(record.merged(with: Self.record("n16"), now: 1_100) == nil)
+    let revived = try #require(record.merged(with: Self.record("n3", at: 2_000), now: 2_000))
+    #expect(revived.holders.count == 16 && revived.holders.allSatisfy { $0.family == nil })
   }
 
   @Test("A token that had expired lives again without its earlier logins and revocation, and keeps its clients")

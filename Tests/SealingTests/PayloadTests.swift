@@ -341,6 +341,12 @@ struct PayloadTests {
       #expect(try DeviceCode(from: &readers[3]).upstream?.upstreamAddress == id)
       for reader in readers { try reader.finish() }
     }
+    for lifetime: Seconds in [0, 60, 315_360_000] {
+      grant.idleLifetime = lifetime
+      var reader = PayloadReader(try bytes(grant))
+      #expect(try RefreshGrant(from: &reader).idleLifetime == lifetime)
+      try reader.finish()
+    }
     var readers = without.map { PayloadReader($0) }
     #expect(try AuthorizationTransaction(from: &readers[0]).binding.client.upstreamAddress == nil)
     #expect(try IssuedCode(from: &readers[1]).binding.client.upstreamAddress == nil)

@@ -74,9 +74,11 @@ extension Rule where Context == RefreshContext {
   }
 
   /// RFC 9700, section 4.14.2. Each refresh issues a new sealed token, so the age of the token is the time without use.
+  /// The shorter time counts: that of the policy, or that of the token when it was issued.
   static var refreshTokenNotExpired: Rule {
     Rule(name: "the refresh token was used recently", source: "RFC 9700, section 4.14.2") { context in
-      let end = context.grant.issuedAt + context.request.client.refreshIdle
+      let idle = context.request.client.refreshIdle
+      let end = context.grant.issuedAt + min(idle, context.grant.idleLifetime ?? idle)
       return context.now < end ? .pass : .refuse(.refreshTokenExpired)
     }
   }

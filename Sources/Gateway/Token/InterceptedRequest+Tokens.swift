@@ -58,19 +58,25 @@ extension InterceptedRequest {
   /// Ends a family, the set of refresh tokens that follow from one code: the gateway then refuses all tokens of the
   /// family. Returns true if the family was active until now.
   ///
-  /// - Parameter revokedGenerations: The number of token generations whose upstream tokens the caller revokes. The
-  ///   upstream token of a later generation is revoked when a client presents the gateway's token of that generation.
+  /// - Parameters:
+  ///   - idleLifetime: The lifetime in the presented refresh token; `nil` without one.
+  ///   - revokedGenerations: The number of token generations whose upstream tokens the caller revokes. The upstream token
+  ///     of a later generation is revoked when a client presents the gateway's token of that generation.
   func revokeFamily(
-    _ family: TransactionID, of client: Client, revokedGenerations: Int
+    _ family: TransactionID, of client: Client, idleLifetime: Seconds? = nil, revokedGenerations: Int
   ) async throws(StoreError) -> Bool {
     let wasActive = try await gateway.resources.refreshFamilies.end(
       family, revokingGenerations: revokedGenerations, holder: storeHolder(for: client),
-      expiry: now + client.refreshIdle,
+      expiry: now + max(client.refreshIdle, idleLifetime ?? 0, longestAccessLifetime),
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     // Delete the response that `HeldResponses` keeps for the family.
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return wasActive
   }
+
+  /// The longest time for which an access token of a family is active after the end of the family, if the end were not
+  /// known any more.
+  var longestAccessLifetime: Seconds { policy.resources.isEmpty ? 0 : ResourceSettings.maximumTokenLifetime }
 
   /// Returns the tokens in a token response.
   func upstreamTokens(in members: [String: JSONValue]) -> [UpstreamToken] {

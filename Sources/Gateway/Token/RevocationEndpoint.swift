@@ -137,7 +137,8 @@ struct RevocationEndpoint {
   private func endFamily(of grant: RefreshGrant) async -> Bool {
     guard let client = intercepted.client(grant.clientID) else { return true }
     do throws(StoreError) {
-      _ = try await intercepted.revokeFamily(grant.family, of: client, revokedGenerations: grant.generation + 1)
+      _ = try await intercepted.revokeFamily(
+        grant.family, of: client, idleLifetime: grant.idleLifetime, revokedGenerations: grant.generation + 1)
       return true
     } catch {
       return false

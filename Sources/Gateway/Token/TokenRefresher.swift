@@ -82,7 +82,8 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isListed: !permit.client.isUnlisted, isAdopted: permit.isAdopted)
-    use.idleLifetime = permit.client.refreshIdle
+    use.idleLifetime = max(permit.client.refreshIdle, grant.idleLifetime ?? 0)
+    use.accessLifetime = intercepted.longestAccessLifetime
     use.reuseWindow = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
@@ -199,7 +200,7 @@ struct TokenRefresher {
   /// 4.14.2).
   private func refuseReuse(of grant: RefreshGrant) async throws(StoreError) -> Response {
     let wasActive = try await intercepted.revokeFamily(
-      grant.family, of: permit.client, revokedGenerations: grant.generation + 1)
+      grant.family, of: permit.client, idleLifetime: grant.idleLifetime, revokedGenerations: grant.generation + 1)
     return await refuse(grant, wasActive ? .revokeToken : .nothingToRevoke)
   }
 
@@ -226,6 +227,7 @@ struct TokenRefresher {
     grant.generation += 1
     grant.epoch = epoch
     grant.issuedAt = intercepted.now
+    grant.extendIdleLifetime(to: permit.client.refreshIdle)
     if let address = intercepted.upstream.answeringAddress { grant.binding.upstreamAddress = address }
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
     // An observed client gets the upstream token itself, so that it does not depend on the gateway (`I-observe`).
