@@ -1,6 +1,5 @@
 internal import ByteText
 import Glibc
-import HTTP1
 import Reactor
 
 /// The translation of a request's field section (RFC 9113, section 8.3.1) into an HTTP/1.1 head, which then goes
@@ -43,18 +42,21 @@ struct RequestTranslation {
     }
   }
 
+  /// The maximum number of bytes of the trailers of a request, as a section of HTTP/1.1: the same as that of the proxy. No
+  /// flow control applies to them, so each stream may occupy this much memory until its request has been read.
+  private static let trailerLimit = 4 * 1024
+
   /// Validates trailers and returns them as lines of HTTP/1.1, for the trailer section of a chunked body. The proxy
   /// chooses those that it forwards.
   ///
-  /// Throws `tooLarge` for a section that the proxy would refuse. No flow control applies to trailers, so each stream may
-  /// occupy `TrailerFields.limit` bytes until its request has been read.
+  /// Throws `tooLarge` for a section that the proxy would refuse.
   static func trailers(_ block: FieldBlock) throws(Refusal) -> [UInt8] {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       var lines: [UInt8] = []
       for field in block.fields {
         try RequestTranslation.checkRegularField(field, bytes)
         // Four bytes for this line's colon, space and end, two for the empty line after the last one.
-        guard lines.count + field.name.count + field.value.count + 6 <= TrailerFields.limit else { throw .tooLarge }
+        guard lines.count + field.name.count + field.value.count + 6 <= trailerLimit else { throw .tooLarge }
         for index in field.name { lines.append(bytes[index]) }
         lines += [0x3a, 0x20]
         for index in field.value { lines.append(bytes[index]) }
