@@ -1,3 +1,4 @@
+import OAuth
 public import Time
 
 /// The settings of the gateway process, such as addresses, keys, store and limits (`gateway:` in the policy file).
@@ -317,6 +318,18 @@ public struct GatewaySettings: Sendable {
     self.init(
       origin: Origin(scheme: .https, host: ""), issuer: "", listeners: [],
       admin: SocketAddress(host: "127.0.0.1", port: 9180))
+  }
+}
+
+extension GatewaySettings {
+  /// The host names in the origin and the issuer, in lower case; empty for a gateway on a loopback address, which shares
+  /// its host with the programs of the machine.
+  public var hosts: [String] {
+    guard !origin.isLoopback else { return [] }
+    return [origin.description + "/", issuer, issuer + "/"].compactMap { text in
+      guard case .https(let host)? = (try? RedirectURI(parsing: text))?.kind else { return nil }
+      return host.lowercased()
+    }
   }
 }
 

@@ -72,6 +72,9 @@ public final class Policy: Sendable {
     self.enforcement = enforcement
     self.clients = clients
     self.resources = ResourceTable(resources)
+    var (registration, clientDocuments) = (registration, clientDocuments)
+    registration?.rules.ownHosts = gateway.hosts
+    clientDocuments?.rules.ownHosts = gateway.hosts
     self.registration = registration
     self.clientDocuments = clientDocuments
     self.routes = routes

@@ -79,7 +79,10 @@ extension UnlistedRedirects {
     [
       .customReader(
         "https", .word("any", or: .list(.text("host names"), allowsSingleValue: true)),
-        "Hosts of https redirect URIs; `.example.com` permits all subdomains, and `any` all names, but no addresses",
+        """
+        Hosts of https redirect URIs; `.example.com` permits all subdomains, and `any` all names, but no addresses; never \
+        the hosts of `gateway.origin` and `gateway.issuer`
+        """,
         default: "none"),
       .flag(
         "loopback", \.loopback,

@@ -14,6 +14,8 @@ public struct UnlistedClientRules: Sendable {
   public var resources: [String] = []
   /// The redirect URIs that these clients may have.
   public var redirects: UnlistedRedirects
+  /// The hosts of the gateway itself, which no https redirect URI may have. `Policy` sets them.
+  public internal(set) var ownHosts: [String] = []
   /// The clients that are refused, whatever their metadata are.
   public var denied: ClientDenyList
   /// The rules of `enforcement:` for these clients.
@@ -56,7 +58,9 @@ extension UnlistedClientRules {
   public func permits(_ uri: RedirectURI, _ type: ClientMetadata.ApplicationType) -> Bool {
     guard !uri.containsResponseParameters else { return false }
     switch uri.kind {
-    case .https(let host): return redirects.permits(host: host)
+    // A code would reach pages of the gateway or the server, which may redirect the browser elsewhere with it, and the
+    // consent page would name a host that users trust.
+    case .https(let host): return !HostList.contains(host, in: ownHosts) && redirects.permits(host: host)
     case .loopback: return type == .native && redirects.loopback
     case .localhost: return type == .native && redirects.loopback && localhost != .reject
     case .privateUse(let scheme):

@@ -131,6 +131,14 @@ extension PolicyReader {
   func unlistedRedirects(_ field: Field) -> UnlistedRedirects {
     var redirects = UnlistedRedirects()
     let fields = read(field.node, UnlistedRedirects.section, named: field.name, into: &redirects)
+    if let node = fields?["https"]?.node, let own = gateway?.hosts {
+      for host in redirects.hosts where own.contains(host) {
+        error(
+          .conflict, node,
+          "`https` cannot hold \(quoted(host)), a host of the gateway: codes would reach its own pages; list such a "
+            + "client in `clients`")
+      }
+    }
     guard let node = fields?["localhost"]?.node else { return redirects }
     switch redirects.localhost {
     case .anyPort:

@@ -115,7 +115,7 @@ enum PageSamples {
     let problem = ErrorPage(rejection)
     let proven = ConsentPage(
       clientID: "acme-mail", clientName: "Acme Mail", identityIsProven: true,
-      destination: .site(uri: "https://mail.example.com/callback"), scopes: ["openid", "email", "offline_access"],
+      destination: .site(uri: "https://mail.example.com/callback?…"), scopes: ["openid", "email", "offline_access"],
       action: "/c", token: "t")
     let registered = ConsentPage(
       clientID: "https://tool.example/client.json", clientName: "Tool", documentHost: "tool.example", isSelfNamed: true,

@@ -115,6 +115,25 @@ struct RegisteredClientTests {
     }
   }
 
+  @Test("The page says that a redirect URI has a query, and a redirect URI on the gateway's own host is refused")
+  func queryOfRedirectURI() async throws {
+    let policy = try Self.policy { $0.rules.redirects.anyHost = true }
+    try await GatewayFixture.run(policy) { gateway in
+      let query = "next=https%3A%2F%2Fevil.example"
+      let uri = "https://app.example.com/login?\(query)"
+      let page = try await gateway.get(gateway.authorizationTarget(try await id(gateway, uri), uri))
+      #expect(page.text.contains("<code>https://app.example.com/login?…</code>"), "\(page.text)")
+      let plain = "https://app.example.com/login"
+      let other = try await gateway.get(gateway.authorizationTarget(try await id(gateway, plain), plain))
+      #expect(other.text.contains("<code>https://app.example.com/login</code>"))
+      let own = try await gateway.send(
+        Request(
+          method: "POST", target: "/register", headers: ["Content-Type": "application/json"],
+          body: Array("{\"redirect_uris\":[\"https://gw.example/login?\(query)\"]}".utf8)))
+      #expect(own.status == 400 && own.text.contains("invalid_redirect_uri"), "\(own.text)")
+    }
+  }
+
   @Test(
     "An entry of the deny-list ends a client at every endpoint with the next reload",
     arguments: ["id", "loopback", "name", "not_before"])

@@ -1,3 +1,4 @@
+import GatewayTestSupport
 import OAuth
 import Policy
 import Testing
@@ -70,6 +71,58 @@ struct UnlistedClientTests {
     rules.denied.loopback = true
     let isDenied = rules.client(ClientID("pg1.a"), ClientMetadata(applicationType: .native, redirectURIs: [uri])) == nil
     #expect(isDenied == host.lowercased().contains("localhost"))
+  }
+
+  private static func policy(https hosts: [String]?) throws -> Policy {
+    try FixturePolicy.with { fixture in
+      fixture.gateway.issuer = "https://Issuer.example/tenant"
+      var registration = RegistrationSettings()
+      registration.rules = rules()
+      registration.rules.redirects.anyHost = hosts == nil
+      registration.rules.redirects.hosts = hosts ?? []
+      fixture.registration = registration
+      var documents = ClientDocumentSettings()
+      documents.urls = ["https://gw.example/"]
+      documents.rules = registration.rules
+      fixture.clientDocuments = documents
+    }
+  }
+
+  @Test(
+    "No https redirect URI is on the host of the gateway or of its issuer, whatever hosts the policy permits",
+    arguments: [nil, [".example"], ["gw.example", "issuer.example"], [".gw.example", "issuer.example."]])
+  func ownHosts(_ hosts: [String]?) throws {
+    let policy = try Self.policy(https: hosts)
+    for rules in [policy.registration?.rules, policy.clientDocuments?.rules] {
+      let rules = try #require(rules)
+      for host in ["gw.example", "gw.example:8443", "issuer.example"] {
+        let uri = try RedirectURI(parsing: "https://\(host)/login?next=https%3A%2F%2Fevil.example")
+        for type in ClientMetadata.ApplicationType.allCases { #expect(!rules.permits(uri, type), "\(host)") }
+      }
+      for host in ["GW.example", "gw.example."] {
+        // The parser of redirect URIs may refuse such a spelling.
+        guard let uri = try? RedirectURI(parsing: "https://\(host)/login") else { continue }
+        #expect(!rules.permits(uri, .web), "\(host)")
+      }
+      let below = try RedirectURI(parsing: "https://app.gw.example/cb")
+      #expect(rules.permits(below, .web) == (hosts?.contains("gw.example") != true))
+    }
+  }
+
+  @Test("A client with a document on the gateway's own host has no redirect URI there")
+  func ownDocument() throws {
+    let settings = try #require(try Self.policy(https: []).clientDocuments)
+    let url = try #require(ClientDocumentURL(parsing: "https://gw.example/client.json"))
+    let uri = try RedirectURI(parsing: "https://gw.example/login")
+    #expect(settings.client(url, ClientMetadata(applicationType: .web, redirectURIs: [uri])) == nil)
+  }
+
+  @Test("A gateway on a loopback address shares its host with other programs, so it has none of its own")
+  func loopbackGateway() throws {
+    var gateway = try FixturePolicy(origin: Origin(scheme: .https, host: "localhost", port: 8443)).gateway
+    #expect(gateway.hosts.isEmpty)
+    gateway.origin = Origin(scheme: .https, host: "gw.example")
+    #expect(gateway.hosts.contains("gw.example"))
   }
 
   @Test("A name has at most three marks on a letter, and does not begin with one")

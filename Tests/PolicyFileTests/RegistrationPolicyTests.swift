@@ -68,7 +68,7 @@ struct RegistrationPolicyTests {
       clients: """
         registration:
           path: /token
-          redirects: { https: ["*.example.com", EXAMPLE.com], schemes: [cursor, http] }
+          redirects: { https: ["*.example.com", EXAMPLE.com, id.example.com], schemes: [cursor, http] }
           upstream: { redirect_uri: requested }
         clients:
           - id: pg1.abc
@@ -78,6 +78,7 @@ struct RegistrationPolicyTests {
     let text = try finding.load().text
     for part in [
       "`registration` has no `scopes`", "`https` cannot hold `*.example.com`", "`https` cannot hold `EXAMPLE.com`",
+      "`https` cannot hold `id.example.com`, a host of the gateway",
       "scheme `cursor` has no period", "`schemes` cannot hold `http`", "has no `client_id`",
       "use `redirect_uri: callback`", "path `/token` is another endpoint", "`id` cannot be `pg1.abc`",
     ] {

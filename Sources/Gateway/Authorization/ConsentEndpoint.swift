@@ -235,7 +235,8 @@ extension RedirectDestination {
     // The redirect URI of the Windows Web Authentication Broker begins with `msapp:` or `ms-app:`.
     case .windowsBroker: self = .app(scheme: "msapp")
     case .loopback, .localhost: self = .thisComputer
-    case .https: self = .site(uri: String(uri.text.prefix { $0 != "?" }))
+    // A query may contain the address to which the site sends the browser, so the page says that there is one.
+    case .https: self = .site(uri: uri.address + (uri.query == nil ? "" : "?…"))
     }
   }
 }

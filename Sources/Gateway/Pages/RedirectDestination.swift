@@ -7,7 +7,8 @@ public enum RedirectDestination: Sendable, Equatable {
   case app(scheme: String)
   /// A program that listens on a loopback address (RFC 8252, section 7.3).
   case thisComputer
-  /// A claimed https redirect URI without its query, e.g. `https://app.example.com/callback` (RFC 8252, section 7.2).
+  /// A claimed https redirect URI, e.g. `https://app.example.com/callback` (RFC 8252, section 7.2). In place of its query
+  /// it has `?…`.
   case site(uri: String)
 
   /// Returns the description for the user.
