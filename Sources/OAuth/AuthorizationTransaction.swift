@@ -16,6 +16,9 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   /// True if a device waits for the result (RFC 8628). No redirect URI of the client then receives a response, and the
   /// id of the transaction is that of the device flow.
   public var isDeviceFlow: Bool
+  /// True if the request has a parameter that affects the sign-in and is not in the transaction, such as `nonce`. The
+  /// gateway then cannot repeat the request.
+  public var hasFurtherParameters: Bool
   /// The time at which the transaction expires.
   public var expiry: UnixTime
   /// The SHA-256 digest of the secret in the browser's cookie, 32 bytes.
@@ -24,13 +27,14 @@ public struct AuthorizationTransaction: Sendable, Equatable {
   /// Creates a transaction from its parts.
   public init(
     id: TransactionID, binding: FlowBinding, state: String?, responseMode: ResponseMode, isDeviceFlow: Bool = false,
-    expiry: UnixTime, browserSecretHash: [UInt8]
+    hasFurtherParameters: Bool = false, expiry: UnixTime, browserSecretHash: [UInt8]
   ) {
     self.id = id
     self.binding = binding
     self.state = state
     self.responseMode = responseMode
     self.isDeviceFlow = isDeviceFlow
+    self.hasFurtherParameters = hasFurtherParameters
     self.expiry = expiry
     self.browserSecretHash = browserSecretHash
   }

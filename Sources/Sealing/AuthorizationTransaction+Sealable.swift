@@ -14,7 +14,8 @@ extension AuthorizationTransaction: Sealable {
     payload.writeBytes(withoutLength: id.bytes)
     payload.writeTime(expiry)
     payload.writeResponseMode(
-      responseMode, hasState: state != nil, isDeviceFlow: isDeviceFlow, address: binding.client.upstreamAddress)
+      responseMode, hasState: state != nil, isDeviceFlow: isDeviceFlow, hasFurtherParameters: hasFurtherParameters,
+      address: binding.client.upstreamAddress)
     payload.writeBinding(binding)
     if let state { payload.writeText(state) }
     payload.writeBytes(browserSecretHash)
@@ -31,7 +32,7 @@ extension AuthorizationTransaction: Sealable {
     let state = mode.hasState ? try payload.readText() : nil
     let browserSecretHash = try payload.readBytes()
     self.init(
-      id: id, binding: binding, state: state, responseMode: mode.mode, isDeviceFlow: mode.isDeviceFlow, expiry: expiry,
-      browserSecretHash: browserSecretHash)
+      id: id, binding: binding, state: state, responseMode: mode.mode, isDeviceFlow: mode.isDeviceFlow,
+      hasFurtherParameters: mode.hasFurtherParameters, expiry: expiry, browserSecretHash: browserSecretHash)
   }
 }

@@ -11,6 +11,8 @@ private let stateBit: UInt8 = 4
 private let deviceBit: UInt8 = 8
 /// The bit that is set in the byte of the response mode if the id of an address of the upstream follows.
 private let addressBit: UInt8 = 16
+/// The bit that is set in the byte of the response mode if the request has further parameters.
+private let furtherParametersBit: UInt8 = 32
 
 extension PayloadWriter {
   /// Appends a byte for the form of the challenge, and then the challenge. The forms are: 0 for no challenge, 1 for the
@@ -34,7 +36,9 @@ extension PayloadWriter {
     }
   }
 
-  mutating func writeResponseMode(_ mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool, address: UInt16?) {
+  mutating func writeResponseMode(
+    _ mode: ResponseMode, hasState: Bool, isDeviceFlow: Bool, hasFurtherParameters: Bool, address: UInt16?
+  ) {
     let value: UInt8 =
       switch mode {
       case .query: 0
@@ -42,7 +46,8 @@ extension PayloadWriter {
       case .formPost: 2
       }
     writeByte(
-      value | (hasState ? stateBit : 0) | (isDeviceFlow ? deviceBit : 0) | (address == nil ? 0 : addressBit))
+      value | (hasState ? stateBit : 0) | (isDeviceFlow ? deviceBit : 0)
+        | (hasFurtherParameters ? furtherParametersBit : 0) | (address == nil ? 0 : addressBit))
     if let address { writeAddress(address) }
   }
 
@@ -70,13 +75,14 @@ extension PayloadReader {
     let mode: ResponseMode
     let hasState: Bool
     let isDeviceFlow: Bool
+    let hasFurtherParameters: Bool
     let address: UInt16?
   }
 
   mutating func readResponseMode() throws(PayloadError) -> ModeFields {
     let byte = try readByte()
     let mode: ResponseMode
-    switch byte & ~(stateBit | deviceBit | addressBit) {
+    switch byte & ~(stateBit | deviceBit | addressBit | furtherParametersBit) {
     case 0: mode = .query
     case 1: mode = .fragment
     case 2: mode = .formPost
@@ -84,7 +90,8 @@ extension PayloadReader {
     }
     let address = byte & addressBit == 0 ? nil : try readAddress()
     return ModeFields(
-      mode: mode, hasState: byte & stateBit != 0, isDeviceFlow: byte & deviceBit != 0, address: address)
+      mode: mode, hasState: byte & stateBit != 0, isDeviceFlow: byte & deviceBit != 0,
+      hasFurtherParameters: byte & furtherParametersBit != 0, address: address)
   }
 
   mutating func readAddress() throws(PayloadError) -> UInt16 {

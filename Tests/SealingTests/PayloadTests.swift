@@ -187,13 +187,16 @@ struct PayloadTests {
     }
   }
 
-  @Test("A sealed state tells whether a device waits for the result")
+  @Test("A sealed state tells whether a device waits for the result, and whether the request had further parameters")
   func deviceTransaction() throws {
     var transaction = try Samples.transaction()
     for mode in ResponseMode.allCases {
       for isDeviceFlow in [false, true] {
         transaction.responseMode = mode
         transaction.isDeviceFlow = isDeviceFlow
+        transaction.hasFurtherParameters = false
+        #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
+        transaction.hasFurtherParameters = true
         #expect(try sealer.open(AuthorizationTransaction.self, from: sealer.seal(transaction)) == transaction)
       }
     }

@@ -156,8 +156,17 @@ public final class AuthorizationPermit: Sendable {
       scope: scope, upstreamClientID: upstreamClientID, upstreamRedirectURI: upstreamRedirectURI,
       upstreamVerifier: upstreamVerifier, resource: resource?.uri.text, document: document, registration: registration)
     return AuthorizationTransaction(
-      id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow, expiry: expiry,
-      browserSecretHash: browserSecretHash)
+      id: id, binding: binding, state: state, responseMode: responseMode, isDeviceFlow: isDeviceFlow,
+      hasFurtherParameters: hasFurtherParameters, expiry: expiry, browserSecretHash: browserSecretHash)
+  }
+
+  /// True if the upstream request has a parameter of the client that the transaction does not contain. Parameters that
+  /// only change what the user sees do not count.
+  private var hasFurtherParameters: Bool {
+    if isDeviceFlow { return false }
+    let contained: ParameterNames =
+      resource == nil ? .restorable : [.restorable, ParameterNames(.resource, .audience)]
+    return parameters.contains { !contained.contains($0.parameter) }
   }
 
   /// Returns the error response for a problem that occurs after this permit: the user denied access on the consent
@@ -172,6 +181,11 @@ public final class AuthorizationPermit: Sendable {
 }
 
 extension ParameterNames {
+  /// The parameters that a transaction contains, and those that only change what the user sees.
+  fileprivate static let restorable: ParameterNames = [
+    authorization, pkce, ParameterNames(.responseMode, .display, .uiLocales, .claimsLocales, .loginHint),
+  ]
+
   /// The parameters that `upstream.parameters` cannot forward from an authorization request: the gateway sets them
   /// itself, or they could replace values that it has checked.
   static let reservedForGateway: ParameterNames = [

@@ -49,9 +49,10 @@ extension Rejection {
       """,
     remedy: """
       Start again in the app, and stay in one browser. The page has a link that starts the sign-in again in this \
-      browser. The link is valid for a quarter of an hour, and contains the app's request only in encrypted form. All \
-      rules run when the link is opened, and a refusal is shown on a page and not sent to the app. If the log has the \
-      finding `cross-site-post`, the server's sign-in ends with a form of another site (SAML, WS-Federation, \
-      `form_post`), to which browsers attach no cookie with `SameSite=Lax`: set `upstream.cross_site_login: true`.
+      browser, unless the gateway does not know the whole request, because it had a parameter such as `nonce`. The link \
+      is valid for a quarter of an hour, and contains the app's request only in encrypted form. All rules run when the \
+      link is opened, and a refusal is shown on a page and not sent to the app. If the log has the finding \
+      `cross-site-post`, the server's sign-in ends with a form of another site (SAML, WS-Federation, `form_post`), to \
+      which browsers attach no cookie with `SameSite=Lax`: set `upstream.cross_site_login: true`.
       """)
 }

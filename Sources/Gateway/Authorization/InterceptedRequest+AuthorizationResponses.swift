@@ -86,14 +86,15 @@ extension InterceptedRequest {
   }
 
   /// Returns the path of a link with which the user begins the sign-in again. The link contains the authorization
-  /// request that the client would send. Returns `nil` if the client must push its requests or is a registered one, whose
-  /// id the state does not contain: then only the client can begin the sign-in.
+  /// request that the client would send. Returns `nil` if the client must push its requests, is a registered one, whose id
+  /// the state does not contain, or has sent a parameter such as `nonce`, which the state does not contain either: then
+  /// only the client can begin the sign-in.
   ///
   /// The link contains the request only in sealed form, because the page must not reveal the client's `state` and code
   /// challenge. A person who reads the sealed `state` in the upstream's logs and sends it to the gateway gets the
   /// page with the link, too.
   private func restartPath(_ transaction: AuthorizationTransaction) -> String? {
-    guard !transaction.isDeviceFlow, transaction.clientID.digest == nil,
+    guard !transaction.isDeviceFlow, !transaction.hasFurtherParameters, transaction.clientID.digest == nil,
       client(of: transaction)?.pushedAuthorization != .required
     else { return nil }
     var entries = [
@@ -104,6 +105,7 @@ extension InterceptedRequest {
       entries.append(FormParameters.Entry(.redirectURI, transaction.redirectURI.text))
     }
     if let scope = transaction.scope { entries.append(FormParameters.Entry(.scope, scope.text)) }
+    if let resource = transaction.resource { entries.append(FormParameters.Entry(.resource, resource)) }
     if let state = transaction.state { entries.append(FormParameters.Entry(.state, state)) }
     if let challenge = transaction.challenge {
       entries.append(FormParameters.Entry(.codeChallenge, challenge.text))

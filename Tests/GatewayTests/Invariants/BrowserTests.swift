@@ -165,6 +165,47 @@ struct BrowserTests {
     }
   }
 
+  @Test("I-browser: the link keeps the resource of the request, and parameters for the display need not be kept")
+  func startForResource() async throws {
+    let mail = try #require(ResourceURI(parsing: "https://mail.example.com/"))
+    let policy = try FixturePolicy.with { fixture in
+      var resource = ResourceSettings(uri: mail)
+      resource.upstream.audience = "mail-audience"
+      fixture.resources = [resource]
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let begun = try await gateway.begin { form in
+        form.append("resource", mail.text)
+        form.append("ui_locales", "de")
+        form.append("login_hint", "alice")
+      }
+      #expect(try gateway.transaction(of: begun).resource == mail.text)
+      #expect(try await gateway.get(try link(try await gateway.get(begun.target))).status == 302)
+      #expect(try gateway.transaction(in: try #require(sentState(gateway))).resource == mail.text)
+    }
+  }
+
+  @Test(
+    "I-browser: without a parameter that the gateway does not keep, the app must start again: the page has no link",
+    arguments: [
+      ("nonce", "n1"), ("prompt", "login"), ("max_age", "60"), ("acr_values", "high"), ("claims", "{}"),
+      ("id_token_hint", "x"), ("tenant", "acme"), ("resource", "https://mail.example.com/"),
+    ])
+  func noLink(name: String, value: String) async throws {
+    let policy = try FixturePolicy.with { $0.upstream.parameters = ["tenant", "resource"] }
+    try await GatewayFixture.run(policy) { gateway in
+      let session = try await gateway.legacySession()
+      let begun = try await gateway.begin(cookies: [session]) { $0.append(name, value) }
+      for page in [
+        try await gateway.get(begun.target), try await gateway.allow(begun, cookies: [session]),
+      ] {
+        #expect(page.status == 400 && page.text.contains("browser-unbound"), "\(page.text)")
+        #expect(page.text.contains("Go back to the app and sign in again."))
+        #expect(!page.text.contains("/.proofgate/start"))
+      }
+    }
+  }
+
   @Test("I-browser: the link works for 15 minutes, with GET only, and in no other spelling")
   func startTicket() async throws {
     try await GatewayFixture.run { gateway in
