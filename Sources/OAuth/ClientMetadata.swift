@@ -15,6 +15,17 @@ public struct ClientMetadata: Hashable, Sendable {
   public static let maximumNameLength = 64
   /// The maximum number of marks, such as accents, that follow each other.
   private static let maximumMarks = 3
+  /// Characters without a glyph that Unicode counts as letters or symbols: the Braille blank, a musical null notehead,
+  /// Egyptian blanks, and the place of an embedded object.
+  private static let blanks: Set<Unicode.Scalar> = ["\u{2800}", "\u{1d159}", "\u{13441}", "\u{13442}", "\u{fffc}"]
+  /// Primes and ornaments that look like quotation marks.
+  private static let quoteLookalikes: [ClosedRange<Unicode.Scalar>] = [
+    "\u{2ba}"..."\u{2ba}", "\u{2dd}"..."\u{2dd}", "\u{2ee}"..."\u{2ee}", "\u{2f5}"..."\u{2f6}",
+    "\u{2033}"..."\u{2037}", "\u{2057}"..."\u{2057}", "\u{275b}"..."\u{2760}", "\u{3003}"..."\u{3003}",
+    "\u{1f676}"..."\u{1f678}",
+  ]
+  /// Apostrophes, which names may have. Two in a row look like a quotation mark.
+  private static let apostrophes: Set<Unicode.Scalar> = ["'", "\u{2019}", "\u{2bc}", "\u{2032}", "\u{ff07}"]
 
   /// The name by which the client calls itself; `nil` if it has none.
   public var name: String?
@@ -45,7 +56,8 @@ public struct ClientMetadata: Hashable, Sendable {
 
   /// True if a page may show the text as the name of a client: it is not empty, not too long, and has no characters that
   /// are invisible or change the direction of the text, with which a name could look like another text. A name neither
-  /// begins nor ends with a space. It has at most three marks on a letter, because more would cover the text around it.
+  /// begins nor ends with a space. It has at most three marks on a letter, because more would cover the text around it. It
+  /// has no quotation marks, because a page puts it between such marks.
   public static func isDisplayable(_ name: String) -> Bool {
     guard !name.isEmpty, name.unicodeScalars.count <= maximumNameLength, name.utf8.count <= 4 * maximumNameLength else {
       return false
@@ -53,19 +65,26 @@ public struct ClientMetadata: Hashable, Sendable {
     guard !name.hasPrefix(" "), !name.hasSuffix(" ") else { return false }
     // A name must not begin with a mark, which would be on the text before it.
     var marks = maximumMarks
+    var followsApostrophe = false
     return name.unicodeScalars.allSatisfy { scalar in
       switch scalar.properties.generalCategory {
       case .nonspacingMark, .enclosingMark: marks += 1
       default: marks = 0
       }
       guard marks <= maximumMarks else { return false }
-      // U+2800 is a blank in Braille.
-      guard !scalar.properties.isDefaultIgnorableCodePoint, scalar != "\u{2800}" else { return false }
+      let isApostrophe = apostrophes.contains(scalar)
+      if isApostrophe ? followsApostrophe : isQuotationMark(scalar) { return false }
+      followsApostrophe = isApostrophe
+      guard !scalar.properties.isDefaultIgnorableCodePoint, !blanks.contains(scalar) else { return false }
       return switch scalar.properties.generalCategory {
       case .spaceSeparator: scalar == " "
       case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
       default: true
       }
     }
+  }
+
+  private static func isQuotationMark(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.properties.isQuotationMark || quoteLookalikes.contains { $0.contains(scalar) }
   }
 }

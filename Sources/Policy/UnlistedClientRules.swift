@@ -44,6 +44,8 @@ extension UnlistedClientRules {
     var permitted = metadata
     permitted.redirectURIs = metadata.redirectURIs.filter { permits($0, metadata.applicationType) }
     guard !permitted.redirectURIs.isEmpty else { return nil }
+    // An earlier version may have accepted a name that pages no longer show.
+    if let name = metadata.name, !ClientMetadata.isDisplayable(name) { permitted.name = nil }
     if let scope = metadata.scope {
       let kept = scope.text.split(separator: " ").filter { scopes.contains(String($0)) }
       guard let scope = Scope(parsing: kept.joined(separator: " ")) else { return nil }

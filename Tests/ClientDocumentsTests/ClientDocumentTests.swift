@@ -51,6 +51,7 @@ struct ClientDocumentTests {
       ClientDocumentTests.document(#""client_uri":"https://\u0435xample.com/""#),
       ClientDocumentTests.document(#""client_uri":["https://app.example/"]"#),
       ClientDocumentTests.document(#""client_name":"a\u202eb""#),
+      ClientDocumentTests.document(#""client_name":"Mail\u201d by \u201cBank""#),
       ClientDocumentTests.document(#""client_name":"""#),
       ClientDocumentTests.document(#""grant_types":["client_credentials"]"#),
       ClientDocumentTests.document(#""response_types":["token"]"#),

@@ -335,7 +335,8 @@ struct RegistrationTests {
       for members in [
         "\"client_name\":\"\(String(repeating: "x", count: 65))\"", "\"client_name\":\"a\\u202eb\"",
         "\"client_name\":\"   \"", "\"client_name\":\" Mail\"", "\"client_name\":\"M\\u034fail\"",
-        "\"client_name\":\"\\u3164\"",
+        "\"client_name\":\"\\u3164\"", "\"client_name\":\"Mail\\u201d by \\u201cBank\"",
+        "\"client_name\":\"\\ud834\\udd59\"",
         "\"client_name\":1", "\"scope\":\"admin\"", "\"scope\":\"a\\\\\"", "\"application_type\":\"browser\"",
         "\"token_endpoint_auth_method\":1",
       ] {

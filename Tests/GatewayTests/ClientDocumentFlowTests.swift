@@ -97,8 +97,8 @@ struct ClientDocumentFlowTests {
     try await Self.run { bench in
       let page = try await bench.gateway.get(bench.gateway.authorizationTarget(bench.id, Self.redirectURI))
       #expect(page.status == 200)
-      #expect(page.text.contains("a program on this device that calls itself"))
-      #expect(page.text.contains("Example Tool"))
+      #expect(page.text.contains("a program on this device that calls itself “<bdi>Example Tool</bdi>”"))
+      #expect(page.text.contains("<title>Allow a program on this device?</title>"))
       #expect(!page.text.contains("Described by"))
       #expect(page.text.contains("unverified"))
     }

@@ -59,6 +59,26 @@ struct PageLanguageTests {
     }
   }
 
+  @Test(
+    "The consent page puts a name that a client gave itself into the quotation marks of the language, also in the title",
+    arguments: [
+      ("en", "“", "”", "Allow an app that calls itself “Mail, checked by Acme”?"),
+      ("de", "„", "“", "Zugriff für eine App mit dem selbst gewählten Namen „Mail, checked by Acme“ erlauben?"),
+    ])
+  func quotedNames(language: String, open: String, close: String, title: String) {
+    var page = PagesTests.consent(name: "Mail, checked by Acme")
+    page.isSelfNamed = true
+    let named = "\(open)<bdi>Mail, checked by Acme</bdi>\(close)"
+    for host in [nil, "tool.example"] {
+      page.documentHost = host
+      let html = PagesTests.html(Pages().preferring(language).consent(page))
+      #expect(html.ranges(of: named).count == 2 && html.ranges(of: "<bdi>Mail").count == 2, "\(html)")
+      #expect(html.contains("<title>\(title)</title>") == (host == nil))
+    }
+    page.clientName = nil
+    #expect(!PagesTests.html(Pages().preferring(language).consent(page)).contains(open))
+  }
+
   @Test("The error page of a German browser is German; the same error for a program is English")
   func served() async throws {
     try await GatewayFixture.run { gateway in
@@ -121,9 +141,12 @@ enum PageSamples {
       clientID: "https://tool.example/client.json", clientName: "Tool", documentHost: "tool.example", isSelfNamed: true,
       identityIsProven: false, destination: .thisComputer, scopes: [],
       resource: ConsentPage.Resource(name: nil, identifier: "https://api.example.com/"), action: "/c", token: "t")
+    var selfNamed = registered
+    (selfNamed.clientID, selfNamed.documentHost) = ("pg1.a", nil)
     var samples: [(name: String, response: Response)] = [
       ("consent-app", pages.consent(PagesTests.consent(name: "Beispiel Post", scopes: ["email", "mail.read"]))),
       ("consent-site", pages.consent(proven)), ("consent-registered", pages.consent(registered)),
+      ("consent-self-named", pages.consent(selfNamed)),
       ("start-again", pages.startAgain(path: "/start?x", problem)),
       ("start-in-app", pages.startAgain(path: nil, problem)),
       ("embedded", pages.embeddedUserAgent(address: "https://id.example.com/a?b=c", problem)),

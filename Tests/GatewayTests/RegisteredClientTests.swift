@@ -105,7 +105,8 @@ struct RegisteredClientTests {
     try await GatewayFixture.run(try Self.policy()) { gateway in
       let id = try await id(gateway, Self.uri, "\"client_name\":\"Example Bank\"")
       let page = try await gateway.get(gateway.authorizationTarget(id, Self.usedURI))
-      #expect(page.text.contains("an app that calls itself <bdi>Example Bank</bdi>"))
+      #expect(page.text.contains("an app that calls itself “<bdi>Example Bank</bdi>”"))
+      #expect(page.text.contains("<title>Allow an app that calls itself “Example Bank”?</title>"), "\(page.text)")
       #expect(page.text.contains("unverified"))
       #expect(page.text.contains("<code>mail</code>"))
       let nameless = try await self.id(gateway)

@@ -135,6 +135,31 @@ struct UnlistedClientTests {
   }
 
   @Test(
+    "A name has no quotation mark, no look-alike of one, and no character without a glyph",
+    arguments: [
+      "\"", "\u{201c}", "\u{201d}", "\u{201e}", "\u{201f}", "\u{ab}", "\u{bb}", "\u{2039}", "\u{2018}", "\u{300d}",
+      "\u{301e}", "\u{ff02}", "\u{2ba}", "\u{2033}", "\u{275e}", "\u{1f677}", "''", "\u{2019}\u{2019}",
+      "'\u{2032}", "\u{1d159}", "\u{13441}", "\u{13442}", "\u{2800}", "\u{fffc}",
+    ])
+  func quotes(_ text: String) throws {
+    for name in [text, "Mail\(text)", "Mail\(text) checked by Example Bank"] {
+      #expect(!ClientMetadata.isDisplayable(name), "\(name)")
+      // A client that an earlier version registered with this name has none.
+      let uri = try RedirectURI(parsing: "http://127.0.0.1/cb")
+      let metadata = ClientMetadata(name: name, applicationType: .native, redirectURIs: [uri])
+      let client = try #require(Self.rules().client(ClientID("pg1.a"), metadata))
+      #expect(client.name == nil)
+    }
+  }
+
+  @Test(
+    "A name may have apostrophes, and other letters and symbols",
+    arguments: ["Bob\u{2019}s Mail", "L'app d'Eve", "C++ (\u{3b2}) \u{2116}1 \u{1f600}"])
+  func apostrophes(_ name: String) {
+    #expect(ClientMetadata.isDisplayable(name))
+  }
+
+  @Test(
     "Other parameters of a redirect URI are permitted", arguments: ["x=code", "codec=x", "a;b=c", "tenant=1&Lang=en"])
   func otherParameters(_ query: String) throws {
     #expect(Self.rules().permits(try RedirectURI(parsing: "http://127.0.0.1/cb?\(query)"), .native))

@@ -15,10 +15,12 @@ extension Pages {
   public func consent(_ page: ConsentPage) -> Response {
     let name = page.clientName ?? (page.isSelfNamed ? title(.consentAppWithoutName) : page.clientID)
     let plainName: HTML = "<bdi>\(visible: name)</bdi>"
-    // The name of a registered client is its own claim.
+    // The name of a registered client is its own claim, so it is quoted, also in the title.
+    let isClaim = page.isSelfNamed && page.clientName != nil
     let shown: HTML =
-      page.isSelfNamed && page.clientName != nil
+      isClaim
       ? text(page.isProgramOnDevice ? .consentSelfNamedProgram : .consentSelfNamedApp, ["name": plainName]) : plainName
+    let titleName = isClaim ? title(.consentSelfNamedApp, ["name": name]) : name
     let identity: HTML =
       page.clientName == nil || page.isSelfNamed ? "" : "<code class=\"id\">\(visible: page.clientID)</code>"
     let tag: HTML = page.identityIsProven ? "" : " <span class=\"tag\">\(text(.consentUnverified))</span>"
@@ -34,7 +36,8 @@ extension Pages {
 
       """
     return response(
-      status: 200, title: page.isProgramOnDevice ? title(.consentTitleProgram) : title(.consentTitle, ["app": name]),
+      status: 200,
+      title: page.isProgramOnDevice ? title(.consentTitleProgram) : title(.consentTitle, ["app": titleName]),
       """
       <h1>\(text(.consentHeading, ["app": shown]))</h1>
       <p class="soft">\(text(.consentNext))</p>

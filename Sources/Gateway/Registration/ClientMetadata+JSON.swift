@@ -139,7 +139,9 @@ extension ClientMetadata {
     guard let text = value.text else { throw .metadata("client_name is not a string") }
     if text.isEmpty { return nil }
     guard isDisplayable(text) else {
-      throw .metadata("client_name is longer than \(maximumNameLength) characters or has one that is not displayed")
+      throw .metadata(
+        "client_name is longer than \(maximumNameLength) characters, or has a quotation mark or a character that is not "
+          + "displayed")
     }
     return text
   }
