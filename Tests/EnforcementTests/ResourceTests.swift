@@ -1,6 +1,7 @@
 import OAuth
 import Policy
 import Testing
+import Time
 
 @testable import Enforcement
 
@@ -136,12 +137,36 @@ struct ResourceTests {
     }
   }
 
-  private func registered() throws -> Client {
+  private func registered(resources: [String] = []) throws -> Client {
     var rules = UnlistedClientRules()
     rules.scopes = ["read"]
+    rules.resources = resources
     rules.redirects.anyScheme = true
     let metadata = ClientMetadata(applicationType: .native, redirectURIs: [Fixture.uri("com.example.app:/cb")])
     return try #require(rules.client(ClientID("pg1.registered"), metadata))
+  }
+
+  @Test("The record of a token keeps the scope tokens that the policy permits to a client or adds to each request")
+  func limitedRecord() throws {
+    var resource = Fixture.resource
+    resource.upstream.scope = Scope(parsing: "api")
+    let policy = Fixture.policy(resources: [resource])
+    let (client, other) = (try registered(resources: [Self.listed]), try registered())
+    func limited(_ scope: String?, _ client: Client, resource: String? = Self.listed) -> AccessTokenRecord? {
+      AccessTokenRecord(
+        AccessTokenHolder(clientID: client.id, family: nil), resource: resource,
+        scope: scope.flatMap { Scope(parsing: $0) }, issuedAt: Fixture.now, expiry: Fixture.now + Seconds(60)
+      ).limited(to: client, policy)
+    }
+    #expect(limited("admin read api", client)?.scope?.text == "read api")
+    #expect(limited("api", client)?.scope?.text == "api")
+    #expect(limited("admin", client) == nil)
+    #expect(try #require(limited(nil, client)).scope == nil)
+    #expect(limited("read", other) == nil, "the policy does not permit the resource to the client")
+    #expect(limited("read", client, resource: "https://removed.example.com/") == nil)
+    #expect(limited("read api", client, resource: nil)?.scope?.text == "read")
+    let native = try #require(policy.clients[ClientID("n1")])
+    #expect(limited("admin", native)?.scope?.text == "admin")
   }
 
   @Test("A client that the policy does not list may request only the scopes and resources of such clients")

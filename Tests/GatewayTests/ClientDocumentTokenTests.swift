@@ -82,6 +82,20 @@ struct ClientDocumentTokenTests {
     }
   }
 
+  @Test("Scope tokens that clients with documents may no longer have leave their access tokens")
+  func narrowed() async throws {
+    try await Self.run { bench in
+      let gateway = bench.gateway
+      let token = try await tokens(bench).access
+      #expect(try await introspect(gateway, token).contains(#""scope":"read openid""#))
+      await gateway.reload { $0.clientDocuments?.scopes = ["openid"] }
+      #expect(try await introspect(gateway, token).contains(#""scope":"openid""#))
+      await gateway.reload { $0.clientDocuments?.scopes = ["admin"] }
+      #expect(try await introspect(gateway, token) == Self.inactive)
+      #expect(try await check(gateway, token) == 401)
+    }
+  }
+
   @Test(
     "Denial of a host that only another URI of the document names applies at the code, the refresh and introspection",
     arguments: ["elsewhere.example", "home.example", ".example"])

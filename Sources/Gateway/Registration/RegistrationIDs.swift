@@ -69,27 +69,27 @@ extension Gateway {
   /// Returns the registered client with this id; `nil` if there is none.
   func registeredClient(_ id: String) -> Client? { registrations?.client(id) }
 
-  /// Returns true if the policy permits each client of a token, any of which may present it.
-  func permitsClients(of record: AccessTokenRecord) -> Bool {
-    record.holders.allSatisfy { permits($0, record.resource) }
+  /// Returns the record of a token with the scope that the policy still permits to each of its clients, any of which may
+  /// present the token; `nil` if the policy no longer permits one of them.
+  func permitted(_ record: AccessTokenRecord) -> AccessTokenRecord? {
+    var permitted = record
+    for holder in record.holders where policy.clients[holder.clientID] == nil {
+      guard let limited = unlistedClient(of: holder).flatMap({ permitted.limited(to: $0, policy) }) else { return nil }
+      permitted = limited
+    }
+    return permitted
   }
 
-  /// Returns true if the policy lists the client, or permits it as a registered client or one with a document, with the
-  /// resource of its token. The whole deny-list applies: the id of a registered client contains its metadata, and the
-  /// record of a token has those in a document.
-  private func permits(_ holder: AccessTokenHolder, _ resource: String?) -> Bool {
-    let id = holder.clientID
-    if policy.clients[id] != nil { return true }
-    if let client = registeredClient(id.rawValue) { return permits(resource, to: client) }
-    guard let settings = policy.clientDocuments, let url = settings.url(id.rawValue), let document = holder.document
-    else { return false }
-    return settings.client(url, document).map { permits(resource, to: $0) } ?? false
-  }
-
-  /// Returns true if the policy still permits the resource of a token to a client that it does not list.
-  private func permits(_ resource: String?, to client: Client) -> Bool {
-    guard let resource else { return true }
-    return policy.resources[resource]?.isWithinLimits(of: client) ?? false
+  /// Returns the client if the policy permits it as a registered client or one with a document; otherwise `nil`. The
+  /// whole deny-list applies: the id of a registered client contains its metadata, and the record of a token has those
+  /// in a document.
+  private func unlistedClient(of holder: AccessTokenHolder) -> Client? {
+    let id = holder.clientID.rawValue
+    if let client = registeredClient(id) { return client }
+    guard let settings = policy.clientDocuments, let url = settings.url(id), let document = holder.document else {
+      return nil
+    }
+    return settings.client(url, document)
   }
 }
 

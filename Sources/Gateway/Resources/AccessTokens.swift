@@ -95,6 +95,7 @@ struct AccessTokens {
 
   /// A token of which the gateway has a record.
   struct FoundToken {
+    /// The record. That of an active token has only the scope that the policy permits.
     let record: AccessTokenRecord
     /// `.active`, or the reason why the token is not active for the resource.
     let outcome: TokenCheckOutcome
@@ -105,26 +106,19 @@ struct AccessTokens {
   /// Any client that has received the token may present it, so the token is active only if the policy permits each of
   /// them, and if none of their logins has ended.
   ///
-  /// - Parameter isPermitted: Returns true if the policy permits the clients of a token.
+  /// - Parameter permitted: Returns a record with the scope that the policy permits to the clients of the token; `nil` if
+  ///   it does not permit them.
   func find(
-    _ token: Secret, for resource: Resource, now: UnixTime, isPermitted: (AccessTokenRecord) -> Bool
+    _ token: Secret, for resource: Resource, now: UnixTime, permitted: (AccessTokenRecord) -> AccessTokenRecord?
   ) async throws(StoreError) -> FoundToken? {
     guard let record = try await find(token, now: now) else { return nil }
-    let outcome: TokenCheckOutcome =
-      if record.resource != resource.uri.text {
-        .otherResource
-      } else if record.isRevoked {
-        .revoked
-      } else if now >= record.expiry {
-        .expired
-      } else if !isPermitted(record) {
-        .clientDenied
-      } else if try await hasEndedLogin(record, now: now) {
-        .loginEnded
-      } else {
-        .active
-      }
-    return FoundToken(record: record, outcome: outcome)
+    let inactive = { FoundToken(record: record, outcome: $0) }
+    guard record.resource == resource.uri.text else { return inactive(.otherResource) }
+    guard !record.isRevoked else { return inactive(.revoked) }
+    guard now < record.expiry else { return inactive(.expired) }
+    guard let permitted = permitted(record) else { return inactive(.clientDenied) }
+    guard try await !hasEndedLogin(record, now: now) else { return inactive(.loginEnded) }
+    return FoundToken(record: permitted, outcome: .active)
   }
 
   private func hasEndedLogin(_ record: AccessTokenRecord, now: UnixTime) async throws(StoreError) -> Bool {

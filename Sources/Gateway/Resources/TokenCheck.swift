@@ -61,7 +61,7 @@ struct TokenCheck {
     let found: AccessTokens.FoundToken?
     do throws(StoreError) {
       found = try await gateway.accessTokens.find(
-        token, for: resource, now: gateway.now, isPermitted: gateway.permitsClients)
+        token, for: resource, now: gateway.now, permitted: gateway.permitted)
     } catch {
       throw .store
     }
