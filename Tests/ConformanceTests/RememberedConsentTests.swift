@@ -84,6 +84,17 @@ struct RememberedConsentTests {
     }
   }
 
+  @Test("Scope tokens that the policy adds after the approval are asked for")
+  func addedScope() async throws {
+    try await afterApproval { gateway, browser in
+      await gateway.reload { $0.upstream.scopes = ScopeRules(drop: ["read"], default: ["admin"]) }
+      try await expect(page: true, &browser, gateway)
+      try await expect(page: false, &browser, gateway, "n1", Self.claimed, Self.request("read write"))
+      await gateway.reload { $0.upstream.scopes = nil }
+      try await expect(page: false, &browser, gateway)
+    }
+  }
+
   @Test("8252-8.6-https-identity: an approval without a scope is not one for any scope")
   func noScope() async throws {
     try await afterApproval(scope: nil) { gateway, browser in

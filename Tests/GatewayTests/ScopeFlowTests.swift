@@ -36,7 +36,7 @@ struct ScopeFlowTests {
         Issue.record("the gateway did not ask")
         return
       }
-      #expect(consent.text.contains("openid") && consent.text.contains("offline_access"))
+      #expect(consent.scopes == ["read"])
       let code = try await gateway.code { $0.append("scope", asked) }
       let answer = try await gateway.redeem(code)
       let tokens = try #require(NativeApp.tokens(in: answer), "\(answer.text)")
@@ -52,6 +52,43 @@ struct ScopeFlowTests {
     }
   }
 
+  @Test(
+    "The consent page shows the scope that the server gets, with its default and the tokens of the resource",
+    arguments: ["read offline_access", "offline_access", nil], [nil, "https://mail.example.com/"])
+  func page(requested: String?, resource: String?) async throws {
+    var mail = ResourceSettings(uri: try #require(ResourceURI(parsing: "https://mail.example.com/")))
+    mail.upstream.scope = Scope(parsing: "mail.write")
+    let listed = mail
+    let registration = try RegisteredClientTests.policy { settings in
+      settings.rules.scopes = ["read", "offline_access"]
+      settings.rules.resources = ["https://mail.example.com/"]
+    }.registration
+    let policy = try FixturePolicy.with { fixture in
+      fixture.upstream.scopes = ScopeRules(drop: ["offline_access"], default: ["basic"])
+      fixture.resources = [listed]
+      fixture.registration = registration
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let registered = try await RegisteredClientTests().id(gateway)
+      for (client, uri) in [("n1", "com.example.app:/cb"), (registered, RegisteredClientTests.usedURI)] {
+        func addParameters(_ form: inout Form) {
+          if let requested { form.append("scope", requested) }
+          if let resource { form.append("resource", resource) }
+        }
+        var browser = gateway.browser(for: uri)
+        let target = gateway.authorizationTarget(client, uri, adjusting: addParameters)
+        guard case .page(let consent) = try await browser.open(gateway.front.at(target)) else {
+          Issue.record("the gateway did not ask")
+          return
+        }
+        _ = try await gateway.walk(client, uri, adjusting: addParameters)
+        let sent = try #require(gateway.upstreamScope)
+        #expect(consent.scopes == sent.split(separator: " ").map(String.init))
+        #expect(sent.contains("mail.write") == (resource != nil))
+      }
+    }
+  }
+
   @Test("A client's own list replaces the server's list")
   func client() async throws {
     let policy = try FixturePolicy.with {
@@ -64,5 +101,23 @@ struct ScopeFlowTests {
       let unasked = try await gateway.begin()
       #expect(unasked.query["scope"] == "basic")
     }
+  }
+}
+
+extension DemoBrowser.Page {
+  /// The scope tokens in the list on a consent page of the gateway.
+  fileprivate var scopes: [String] {
+    html.split(separator: "<li>").dropFirst().compactMap { item in
+      guard let code = item.firstRange(of: "<code") else { return nil }
+      return String(item[code.upperBound...].drop { $0 != ">" }.dropFirst().prefix { $0 != "<" })
+    }
+  }
+}
+
+extension GatewayFixture {
+  /// The scope of the last authorization request that the gateway sent upstream.
+  fileprivate var upstreamScope: String? {
+    upstream.recorder.requests(to: "/authorize").last { $0.query?.contains("state=") == true }
+      .flatMap { Form(decoding: $0.query ?? "")["scope"] }
   }
 }

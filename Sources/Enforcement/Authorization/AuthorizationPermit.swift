@@ -21,6 +21,9 @@ public final class AuthorizationPermit: Sendable {
   public let state: String?
   /// The requested scope; `nil` if the request omitted it.
   public let scope: Scope?
+  /// The scope in the upstream request, which the consent page shows: without the scope tokens that the policy drops,
+  /// with the default scope and the tokens of the resource. `nil` if the request has none.
+  public let upstreamScope: Scope?
   /// The requested resource (RFC 8707); `nil` if the request names none, or if the policy lists no resources.
   public let resource: Resource?
   /// True if the gateway shows its consent page before it sends the request upstream (invariant `I-consent`).
@@ -44,12 +47,13 @@ public final class AuthorizationPermit: Sendable {
   /// Creates the permit of a sign-in for a device flow. The user decides on the gateway's confirmation page after the
   /// sign-in, so there is no consent page before it.
   init(
-    deviceClient client: Client, redirect: VerifiedRedirect, scope: Scope?, resource: Resource?,
+    deviceClient client: Client, redirect: VerifiedRedirect, scope: Scope?, upstreamScope: Scope?, resource: Resource?,
     upstreamRedirectURI: String, upstreamUsesPKCE: Bool, parameters: [FormParameters.Entry]
   ) {
     self.client = client
     self.redirect = redirect
     self.scope = scope
+    self.upstreamScope = upstreamScope
     self.resource = resource
     self.upstreamRedirectURI = upstreamRedirectURI
     self.upstreamUsesPKCE = upstreamUsesPKCE
@@ -75,19 +79,19 @@ public final class AuthorizationPermit: Sendable {
     responseMode = redirect.mode
     state = redirect.state
     let requestedScope = context.parameters[.scope].flatMap { Scope(parsing: $0) }
-    let upstreamScope = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true)
+    // `appliesDefault`: if no scope is left for the upstream, the default scope of the policy is sent.
+    let rest = UpstreamScope(requestedScope, client: client, policy: context.policy, appliesDefault: true)
     // The default of a client that the policy does not list is sealed, so that a narrower policy can be applied to the
     // grant later.
-    scope = requestedScope ?? (client.isUnlisted ? upstreamScope.scope : nil)
+    scope = requestedScope ?? (client.isUnlisted ? rest.scope : nil)
     resource = context.requestedResource.resource
+    upstreamScope = rest.scope(for: resource)
     needsConsent = context.needsConsent
     upstreamClientID = client.upstream.clientID
     upstreamRedirectURI = client.upstreamRedirectURI(for: redirect.redirectURI, context.policy)
     upstreamUsesPKCE = context.policy.upstream.usesPKCE
-    // `appliesDefault`: if no scope is left for the upstream, the default scope of the policy is sent.
     parameters = AuthorizationPermit.upstreamParameters(
-      context, client: client, redirectURI: upstreamRedirectURI,
-      scope: upstreamScope.scope(for: resource))
+      context, client: client, redirectURI: upstreamRedirectURI, scope: upstreamScope)
   }
 
   /// Returns the value of `parameters`. `redirectURI` and `scope` are those of the upstream request.

@@ -190,18 +190,20 @@ extension AuthorizationPermit {
   convenience init?(deviceClient client: Client, scope: Scope?, resource: Resource?, policy: Policy) {
     guard let callback = try? RedirectURI(parsing: policy.callback) else { return nil }
     let upstreamScope = UpstreamScope(scope, client: client, policy: policy, appliesDefault: true)
+      .scope(for: resource)
     let upstreamRedirectURI = client.upstreamRedirectURI(for: callback, policy)
     var parameters = [
       FormParameters.Entry(.responseType, "code"),
       FormParameters.Entry(.clientID, client.upstream.clientID.rawValue),
       FormParameters.Entry(.redirectURI, upstreamRedirectURI),
     ]
-    if let scope = upstreamScope.scope(for: resource) { parameters.append(FormParameters.Entry(.scope, scope.text)) }
+    if let upstreamScope { parameters.append(FormParameters.Entry(.scope, upstreamScope.text)) }
     if let resource { parameters += resource.upstreamEntries(sendsAudience: true) }
     if client.deviceFreshLogin { parameters.append(FormParameters.Entry(.prompt, "login")) }
     self.init(
-      deviceClient: client, redirect: .ofDeviceFlow(to: callback, policy), scope: scope, resource: resource,
-      upstreamRedirectURI: upstreamRedirectURI, upstreamUsesPKCE: policy.upstream.usesPKCE, parameters: parameters)
+      deviceClient: client, redirect: .ofDeviceFlow(to: callback, policy), scope: scope, upstreamScope: upstreamScope,
+      resource: resource, upstreamRedirectURI: upstreamRedirectURI, upstreamUsesPKCE: policy.upstream.usesPKCE,
+      parameters: parameters)
   }
 }
 

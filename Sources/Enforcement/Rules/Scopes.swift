@@ -110,7 +110,8 @@ extension Rule where Context == ReentryContext {
 /// The scope that the gateway sends upstream in place of the scope in a client's request. The gateway removes the
 /// tokens of `scopes.drop`, and uses `scopes.default` if no token is left.
 ///
-/// The consent page, the sealed state and the sealed code contain the scope as the client sent it.
+/// The pages on which the user decides show this scope. The sealed state and the sealed code contain the scope as the
+/// client sent it.
 struct UpstreamScope {
   /// The scope for the upstream; `nil` to send none.
   let scope: Scope?

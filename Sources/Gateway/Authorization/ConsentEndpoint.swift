@@ -48,7 +48,7 @@ struct ConsentEndpoint {
         documentHost: intercepted.documentURL(permit.client.id.rawValue)?.authority,
         isSelfNamed: permit.client.isUnlisted,
         identityIsProven: permit.identityIsProven, destination: RedirectDestination(permit.redirectURI),
-        scopes: permit.shownScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
+        scopes: permit.upstreamScope.map { $0.text.split(separator: " ").map(String.init) } ?? [],
         resource: permit.resource.map { ConsentPage.Resource(name: $0.name, identifier: $0.uri.text) },
         action: ConsentEndpoint.path, token: intercepted.gateway.sealer.seal(ticket)))
     // With `no-referrer`, browsers send `Origin: null` with a POST. `isSameOrigin` needs the real origin.
@@ -242,10 +242,6 @@ extension RedirectDestination {
 }
 
 extension AuthorizationPermit {
-  /// The scope on the consent page: that of the request. A client that the policy does not list gets the default scope
-  /// of its registration if the request has none, so the page shows this scope.
-  var shownScope: Scope? { scope ?? (client.isUnlisted ? client.upstream.scopes?.defaultScope : nil) }
-
   /// True if the consent page may show the client's name without a warning. `Client.identityIsProven(by:)` describes
   /// the conditions.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }

@@ -17,7 +17,7 @@ struct ConsentSubject {
 
   /// The digest of the client id, then that of all parts but the scope.
   let digest: [UInt8]
-  /// The scope of the request; `nil` if it has none.
+  /// The scope on the page; `nil` if it shows none.
   let scope: Scope?
   /// The time for which the policy lets a consent be remembered.
   let lifetime: Seconds
@@ -27,9 +27,9 @@ struct ConsentSubject {
     let client = permit.client
     guard client.consentRemembered > 0, permit.needsConsent, permit.identityIsProven,
       case .https = permit.redirectURI.kind, !client.isUnlisted, !permit.isDeviceFlow, !permit.isRestarted,
-      cookie.canRememberConsent, (permit.shownScope?.text.utf8.count ?? 0) <= Self.maximumScopeLength
+      cookie.canRememberConsent, (permit.upstreamScope?.text.utf8.count ?? 0) <= Self.maximumScopeLength
     else { return nil }
-    scope = permit.shownScope
+    scope = permit.upstreamScope
     lifetime = client.consentRemembered
     let parts = [
       policy.gateway.issuer, client.id.rawValue, permit.upstreamClientID.rawValue, permit.redirectURI.text,

@@ -40,7 +40,7 @@ public struct ConsentPage: Sendable {
   public var identityIsProven: Bool
   /// The destination of the authorization response.
   public var destination: RedirectDestination
-  /// The requested scope values.
+  /// The scope values that the upstream gets.
   public var scopes: [String]
   /// The protected resource that the app wants to use; `nil` if the request names none.
   public var resource: Resource?

@@ -23,7 +23,7 @@ struct DevicePage: Sendable {
   let clientID: String
   /// The code that the device shows.
   let userCode: UserCode
-  /// The requested scope values.
+  /// The scope values that the upstream gets.
   let scopes: [String]
   /// The protected resource that the device wants to use; `nil` if the request names none.
   let resource: ConsentPage.Resource?
