@@ -96,8 +96,8 @@ extension UnlistedClientRules {
 
   /// Returns a client without redirect URIs, so that no authorization request of it can pass, and no code or refresh
   /// token. Its requests get the errors of a known client.
-  func undescribedClient(_ id: ClientID) -> Client {
-    makeClient(id, ClientMetadata(applicationType: .native, redirectURIs: []), .undescribed)
+  public func undescribedClient(_ id: ClientID, secret: Secret? = nil) -> Client {
+    makeClient(id, ClientMetadata(applicationType: .native, redirectURIs: []), .undescribed, secret: secret)
   }
 
   private func makeClient(

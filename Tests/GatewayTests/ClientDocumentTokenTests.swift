@@ -96,6 +96,23 @@ struct ClientDocumentTokenTests {
     }
   }
 
+  @Test("A client with a document that is denied can still end its sign-in")
+  func revocation() async throws {
+    try await Self.run { bench in
+      let gateway = bench.gateway
+      let first = try await tokens(bench)
+      await gateway.reload { $0.clientDocuments?.denied.names = ["example*"] }
+      let form: Form = ["token": first.refresh, "client_id": bench.id]
+      let response = try await gateway.post("/revoke", form)
+      #expect(response.status == 200, "\(response.text)")
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").count == 1)
+      await gateway.reload { $0.clientDocuments?.denied.names = [] }
+      #expect(try await introspect(gateway, first.access) == Self.inactive)
+      let refresh: Form = ["grant_type": "refresh_token", "client_id": bench.id, "refresh_token": first.refresh]
+      try await gateway.post("/token", refresh).expectTokenError(400, "invalid_grant")
+    }
+  }
+
   @Test(
     "Denial of a host that only another URI of the document names applies at the code, the refresh and introspection",
     arguments: ["elsewhere.example", "home.example", ".example"])

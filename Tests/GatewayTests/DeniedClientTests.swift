@@ -1,9 +1,11 @@
 import Demo
+import FoundationEssentials
 import GatewayTestSupport
 import HTTP
 import LegacyServer
 import OAuth
 import Policy
+import Sealing
 import Testing
 import Time
 
@@ -72,27 +74,139 @@ struct DeniedClientTests {
     }
   }
 
-  @Test("An access token of a client that is denied is inactive")
-  func deniedIntrospection() async throws {
+  /// A policy with one resource that registered clients may request.
+  private static func policyWithResource() throws -> Policy {
     var resource = ResourceSettings(uri: try #require(ResourceURI(parsing: "https://mail.example.com/")))
     resource.introspection = ResourceServer(id: "mail-api", secret: Secret("mail-secret"))
-    let policy = try FixturePolicy.with { [resource] fixture in
+    return try FixturePolicy.with { [resource] fixture in
       fixture.registration = try? RegisteredClientTests.policy { $0.rules.resources = ["https://mail.example.com/"] }
         .registration
       fixture.upstream.endpoints.introspection = []
       fixture.resources = [resource]
     }
-    try await GatewayFixture.run(policy) { gateway in
-      let id = try await RegisteredClientTests().id(gateway)
-      let code = try await gateway.code(id, RegisteredClientTests.usedURI) {
-        $0.append("resource", "https://mail.example.com/")
-      }
-      let answer = try await gateway.redeem(code, id, RegisteredClientTests.usedURI)
-      let token = try #require(NativeApp.tokens(in: answer)?.accessToken.reveal(), "\(answer.text)")
-      let form: Form = ["token": token, "client_id": "mail-api", "client_secret": "mail-secret"]
-      #expect(try await gateway.post("/.proofgate/introspect", form).text.contains("\"active\":true"))
-      await gateway.reload { $0.registration?.rules.denied.loopback = true }
-      #expect(try await gateway.post("/.proofgate/introspect", form).text == "{\"active\":false}")
+  }
+
+  /// Signs a registered client in and returns its tokens for the resource.
+  private func tokens(_ gateway: GatewayFixture, _ id: String) async throws -> (access: String, refresh: String) {
+    let code = try await gateway.code(id, RegisteredClientTests.usedURI) {
+      $0.append("resource", "https://mail.example.com/")
     }
+    let answer = try await gateway.redeem(code, id, RegisteredClientTests.usedURI)
+    let tokens = try #require(NativeApp.tokens(in: answer), "\(answer.text)")
+    return (tokens.accessToken.reveal(), try #require(tokens.refreshToken).reveal())
+  }
+
+  private func introspect(_ gateway: GatewayFixture, _ token: String) async throws -> String {
+    try await gateway.post(
+      "/.proofgate/introspect", ["token": token, "client_id": "mail-api", "client_secret": "mail-secret"]
+    ).text
+  }
+
+  @Test("An access token of a client that is denied is inactive")
+  func deniedIntrospection() async throws {
+    try await GatewayFixture.run(try Self.policyWithResource()) { gateway in
+      let token = try await tokens(gateway, try await RegisteredClientTests().id(gateway)).access
+      #expect(try await introspect(gateway, token).contains("\"active\":true"))
+      await gateway.reload { $0.registration?.rules.denied.loopback = true }
+      #expect(try await introspect(gateway, token) == "{\"active\":false}")
+    }
+  }
+
+  @Test(
+    "A client that is denied, or whose id has ended, can still end its own sign-in, and no other",
+    arguments: ["id", "loopback", "name", "redirects", "scopes", "not before", "key"])
+  func revocation(after entry: String) async throws {
+    var file = KeyFile.generate(now: 1_700_000_000, withRegistrationKey: true)
+    let ring = try #require(file.ring)
+    let old = try #require(file.registrationKeys.first).id
+    for _ in 0..<2 { _ = file.rotateRegistration(now: 1_700_000_000) }
+    let isRetired = file.retire(old)
+    #expect(isRetired)
+    try await GatewayFixture.run(try Self.policyWithResource(), keyRing: ring) { gateway in
+      let members = RegisteredClientTests.refreshing + ",\"scope\":\"mail\",\"client_name\":\"Free Coins\""
+      let id = try await RegisteredClientTests().id(gateway, RegisteredClientTests.uri, members)
+      let (access, refresh) = try await tokens(gateway, id)
+      let other = try await tokens(gateway, try await RegisteredClientTests().id(gateway))
+      var changed = FixturePolicy(gateway.policy)
+      switch entry {
+      case "id": changed.registration?.rules.denied.ids = [id]
+      case "loopback": changed.registration?.rules.denied.loopback = true
+      case "name": changed.registration?.rules.denied.names = ["*COINS"]
+      case "redirects": changed.registration?.rules.redirects.loopback = false
+      case "scopes": changed.registration?.rules.scopes = ["openid"]
+      case "not before": changed.registration?.notBefore = gateway.clock.now + 100 * 86_400
+      default: break
+      }
+      let ended = entry == "key" ? try #require(file.ring) : ring
+      try await gateway.withReplica(keyRing: ended, policy: changed.policy, sharesStore: true) { replica in
+        let foreign = try await replica.post("/revoke", ["token": other.refresh, "client_id": id])
+        #expect(foreign.status == 400 && foreign.text.contains("the client is not known"), "\(foreign.text)")
+        #expect(gateway.upstream.recorder.requests(to: "/revoke").isEmpty)
+        let response = try await replica.post("/revoke", ["token": refresh, "client_id": id])
+        #expect(response.status == 200, "\(response.text)")
+      }
+      let sent = gateway.upstream.recorder.requests(to: "/revoke")
+      #expect(sent.count == 1)
+      #expect(sent.first?.headers.contains("Authorization") == true)
+      // Only the replica denies the client.
+      #expect(try await introspect(gateway, access) == "{\"active\":false}")
+      let form: Form = ["grant_type": "refresh_token", "refresh_token": refresh, "client_id": id]
+      try await gateway.post("/token", form).expectTokenError(400, "invalid_grant")
+      #expect(try await introspect(gateway, other.access).contains("\"active\":true"))
+    }
+  }
+
+  @Test("A denied client with a secret needs it to end its sign-in")
+  func revocationWithSecret() async throws {
+    try await GatewayFixture.run(try RegisteredClientTests.policy { $0.issuesSecrets = true }) { gateway in
+      let members = RegisteredClientTests.refreshing + ",\"token_endpoint_auth_method\":\"client_secret_post\""
+      let body = "{\"redirect_uris\":[\"\(RegisteredClientTests.uri)\"],\(members)}"
+      let registered = try await gateway.send(
+        Request(
+          method: "POST", target: "/register", headers: ["Content-Type": "application/json"], body: Array(body.utf8)))
+      let client = try JSONDecoder().decode(Credentials.self, from: Data(registered.body))
+      let code = try await gateway.code(client.id, RegisteredClientTests.usedURI)
+      var form = gateway.tokenForm(code, client.id, RegisteredClientTests.usedURI)
+      form.append("client_secret", client.secret)
+      let answer = try await gateway.post("/token", form)
+      let token = try #require(NativeApp.tokens(in: answer)?.refreshToken?.reveal(), "\(answer.text)")
+      await gateway.reload { $0.registration?.rules.denied.loopback = true }
+      let revocation: Form = ["token": token, "client_id": client.id]
+      #expect(try await gateway.post("/revoke", revocation).status == 401)
+      var wrong = revocation
+      wrong.append("client_secret", "wrong")
+      #expect(try await gateway.post("/revoke", wrong).status == 401)
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").isEmpty)
+      var right = revocation
+      right.append("client_secret", client.secret)
+      #expect(try await gateway.post("/revoke", right).status == 200)
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").count == 1)
+    }
+  }
+
+  @Test("The revocation endpoint says that it does not know a client, and that a request names none")
+  func revocationByUnknownClient() async throws {
+    try await GatewayFixture.run(try Self.policyWithResource()) { gateway in
+      let id = try await RegisteredClientTests().id(gateway)
+      let token = try await tokens(gateway, id).refresh
+      await gateway.reload { $0.registration = nil }
+      for (form, message) in [
+        (["token": token, "client_id": id], "the client is not known"), (["token": token], "client_id is missing"),
+      ] as [(Form, String)] {
+        let response = try await gateway.post("/revoke", form)
+        #expect(response.status == 400 && response.text.contains(message), "\(response.text)")
+      }
+    }
+  }
+}
+
+/// The id and the secret in a registration response.
+private struct Credentials: Decodable {
+  let id: String
+  let secret: String
+
+  enum CodingKeys: String, CodingKey {
+    case id = "client_id"
+    case secret = "client_secret"
   }
 }

@@ -10,7 +10,9 @@ extension Enforcement {
   /// the policy or not named, and the secret is not wrong. If wrong secrets passed, a program could use the upstream to
   /// guess a secret that the gateway holds.
   ///
-  /// A client that the policy does not list has an id that the upstream does not know, so its requests never pass.
+  /// A client that the policy does not list has an id that the upstream does not know, so its requests never pass. It
+  /// may end its own sign-in even if the policy no longer permits it: otherwise its tokens would be valid again as soon
+  /// as the policy permits it again.
   ///
   /// - Parameters:
   ///   - request: The request. Clients authenticate as at the token endpoint.
@@ -20,9 +22,11 @@ extension Enforcement {
   ///   - policy: The current policy.
   ///   - unlisted: The client of the request if the policy does not list it (`UnlistedClientRules`); `nil` if there is
   ///     none.
+  ///   - ended: The client of the request if the sealed token was issued to it, and the policy does not permit it any
+  ///     more; `nil` for every other client.
   public static func decideRevocation(
     _ request: TokenRequest, opened: Opened<RefreshGrant>, record: AccessTokenRecord? = nil, policy: Policy,
-    unlisted: Client? = nil
+    unlisted: Client? = nil, ended: Client? = nil
   ) -> DecisionWithFindings<UpstreamTokenRequest> {
     let (owner, resource, token, hint): (ClientID, String?, Secret, TokenTypeHint)
     switch opened {
@@ -42,9 +46,10 @@ extension Enforcement {
     if let rejection = formRejection(of: request) {
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
-    let context = TokenContext(request: request, policy: policy, unlisted: unlisted)
+    let context = TokenContext(request: request, policy: policy, unlisted: unlisted ?? ended)
     guard let client = context.client, let authentication = context.authentication else {
-      return DecisionWithFindings(decision: .reject(RejectionResponse(.clientUnidentified)), findings: [])
+      let rejection = authenticationRejection(of: context) ?? .clientUnidentified
+      return DecisionWithFindings(decision: .reject(RejectionResponse(rejection)), findings: [])
     }
     switch context.authenticationResult {
     case .publicClient, .verified, .leftToUpstream: break

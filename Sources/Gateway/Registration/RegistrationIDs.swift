@@ -38,6 +38,17 @@ struct RegistrationIDs {
     return settings.rules.client(ClientID(id), registration.metadata, secret: secret)
   }
 
+  /// Returns a client for a revocation by the client with this id, which the policy no longer permits; `nil` if the id
+  /// has not the form of an issued one. The client needs its secret, unless the key of its id is retired: the secret has
+  /// then ended too, and only the sealed token is left as a proof.
+  func endedClient(_ id: ClientID) -> Client? {
+    guard ClientID.isIssued(id.rawValue) else { return nil }
+    guard let (registration, sealed) = registration(id.rawValue), registration.instance != nil else {
+      return settings.rules.undescribedClient(id)
+    }
+    return (try? sealer.clientSecret(of: sealed)).map { settings.rules.undescribedClient(id, secret: $0) }
+  }
+
   /// Returns the client of a sign-in that is not completed yet; `nil` if the policy denies the client or nothing that it
   /// registered is permitted any more. The client is public, because no request of it is decided here.
   ///
@@ -94,6 +105,15 @@ extension Gateway {
 }
 
 extension InterceptedRequest {
+  /// Returns the client of a sealed refresh token if the policy does not list the client and no longer permits it;
+  /// otherwise `nil`. The caller has verified that the request names this client.
+  func endedClient(of grant: RefreshGrant) -> Client? {
+    let id = grant.clientID
+    guard listedClient(id.rawValue) == nil, unlistedClient(id.rawValue) == nil else { return nil }
+    guard grant.document == nil else { return policy.clientDocuments?.rules.undescribedClient(id) }
+    return gateway.registrations?.endedClient(id)
+  }
+
   /// Returns the outline to seal for a permitted request of a registered client; `nil` for any other client.
   func registrationToSeal(for permit: AuthorizationPermit) -> RegistrationOutline? {
     guard permit.client.isUnlisted, ClientID.isIssued(permit.client.id.rawValue) else { return nil }

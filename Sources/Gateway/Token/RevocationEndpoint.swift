@@ -21,6 +21,10 @@ struct RevocationEndpoint {
     let token = request.parameters[.token].map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { intercepted.gateway.sealer.opened($0.reveal()) } ?? .invalid
     let unlisted = intercepted.unlistedClient(of: request)
+    var ended: Client?
+    if case .value(let grant) = opened, grant.clientID == authentication?.clientID {
+      ended = intercepted.endedClient(of: grant)
+    }
     var isObserved = false
     if case .invalid = opened, unlisted == nil {
       isObserved = Enforcement.mode(of: request, policy: intercepted.policy) == .observe
@@ -37,7 +41,8 @@ struct RevocationEndpoint {
       return .response(intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)))
     }
     let outcome = Enforcement.decideRevocation(
-      request, opened: opened, record: record, policy: intercepted.policy, unlisted: unlisted)
+      request, opened: opened, record: record, policy: intercepted.policy, unlisted: unlisted,
+      ended: ended)
     intercepted.trail.record(outcome)
     switch outcome.decision {
     case .reject(let refusal):
@@ -59,19 +64,21 @@ struct RevocationEndpoint {
         if let token, record != nil { return .response(await revoke(accessToken: token, with: form)) }
         return .response(intercepted.tokenRejection(.withoutRedirect(.refreshTokenNotSealed)))
       }
-      return .response(await revoke(grant, with: form))
+      return .response(await revoke(grant, of: ended ?? intercepted.client(grant.clientID), with: form))
     }
   }
 
   /// Ends the family of the sealed token and revokes the upstream token in it. The gateway creates the response itself,
   /// because the response of the upstream could contain the upstream token or the gateway's credentials.
-  private func revoke(_ grant: RefreshGrant, with form: UpstreamTokenRequest) async -> Response {
+  private func revoke(
+    _ grant: RefreshGrant, of client: Client?, with form: UpstreamTokenRequest
+  ) async -> Response {
     intercepted.trail.family = grant.family
     intercepted.upstream.preferredAddress = grant.binding.upstreamAddress
-    if let client = intercepted.client(grant.clientID), let throttled = intercepted.throttled(proven: client) {
-      return throttled
+    if let client, let throttled = intercepted.throttled(proven: client) { return throttled }
+    guard await endFamily(of: grant, client) else {
+      return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
-    guard await endFamily(of: grant) else { return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable)) }
     return await send(form)
   }
 
@@ -134,8 +141,8 @@ struct RevocationEndpoint {
   /// Ends the refresh token family in the gateway, because other sealed tokens of the family may contain the same
   /// upstream token: an upstream that does not rotate refresh tokens issues only one. Returns false if the store is
   /// full or unavailable.
-  private func endFamily(of grant: RefreshGrant) async -> Bool {
-    guard let client = intercepted.client(grant.clientID) else { return true }
+  private func endFamily(of grant: RefreshGrant, _ client: Client?) async -> Bool {
+    guard let client else { return true }
     do throws(StoreError) {
       _ = try await intercepted.revokeFamily(
         grant.family, of: client, idleLifetime: grant.idleLifetime, revokedGenerations: grant.generation + 1)
