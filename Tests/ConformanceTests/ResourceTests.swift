@@ -377,6 +377,24 @@ struct ResourceTests {
     }
   }
 
+  @Test("A token whose login has ended stays inactive, however many further logins get it")
+  func manyLogins() async throws {
+    try await GatewayFixture.run(try Self.policy()) { gateway in
+      var codes: [String] = []
+      for _ in 0..<10 { codes.append(try await gateway.code { $0.append("resource", Self.mail) }) }
+      Self.issueOneToken(gateway, refresh: true)
+      let first = try await gateway.redeem(codes[0])
+      let refresh = try #require(NativeApp.tokens(in: first)?.refreshToken?.reveal(), "\(first.text)")
+      try await expectStatus(200, of: gateway.redeem(codes[1]))
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+      try await expectStatus(200, of: gateway.post("/revoke", ["token": refresh, "client_id": "n1"]))
+      for code in codes.dropFirst(2) {
+        try await expectStatus(200, of: gateway.redeem(code))
+        #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+      }
+    }
+  }
+
   @Test("Only a listed resource server with its secret may ask; wrong secrets are throttled, and never the right one")
   func authentication() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

@@ -59,7 +59,8 @@ extension InterceptedRequest {
   /// family. Returns true if the family was active until now.
   ///
   /// - Parameters:
-  ///   - idleLifetime: The lifetime in the presented refresh token; `nil` without one.
+  ///   - idleLifetime: The lifetime in the presented refresh token; `nil` without one. The tokens of the family may then
+  ///     have been issued under a longer `refresh_idle` than the present one.
   ///   - revokedGenerations: The number of token generations whose upstream tokens the caller revokes. The upstream token
   ///     of a later generation is revoked when a client presents the gateway's token of that generation.
   func revokeFamily(
@@ -67,7 +68,9 @@ extension InterceptedRequest {
   ) async throws(StoreError) -> Bool {
     let wasActive = try await gateway.resources.refreshFamilies.end(
       family, revokingGenerations: revokedGenerations, holder: storeHolder(for: client),
-      expiry: now + max(client.refreshIdle, idleLifetime ?? 0, longestAccessLifetime),
+      expiry: now
+        + max(
+          client.refreshIdle, idleLifetime ?? EnforcementSettings.defaultRefreshIdle, longestAccessLifetime),
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     // Delete the response that `HeldResponses` keeps for the family.
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
