@@ -35,7 +35,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
   /// True if the upstream issued the same token to several clients of the resource, so that the client which presents
   /// the token is not known.
   public var isShared = false
-  /// True if a client has revoked the token.
+  /// True if a client has revoked the token, or if it was issued again after one of its logins had ended.
   public var isRevoked = false
 
   /// Creates the record of a token that the upstream has just issued.

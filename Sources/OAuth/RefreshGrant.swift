@@ -20,9 +20,12 @@ public struct RefreshGrant: Sendable {
   /// The time at which the gateway sealed this token.
   public var issuedAt: UnixTime
   /// The longest time without use (`refresh_idle`) with which the gateway has issued a token of the family. A policy that
-  /// permits more applies to later tokens only, because the store forgets a use or an end after this time. `nil` in a
-  /// token of an earlier version.
-  public var idleLifetime: Seconds?
+  /// permits more applies to later tokens only, because the store forgets a use or an end after this time. A token of an
+  /// earlier version has the default.
+  public var idleLifetime = defaultIdleLifetime
+
+  /// The `refresh_idle` of a policy that does not set it: 90 days.
+  public static let defaultIdleLifetime: Seconds = 90 * 86_400
 
   /// Creates the content of a refresh token from its parts.
   public init(
@@ -35,11 +38,6 @@ public struct RefreshGrant: Sendable {
     self.binding = binding
     self.upstreamRefreshToken = upstreamRefreshToken
     self.issuedAt = issuedAt
-  }
-
-  /// Sets the time for which a token that is issued now is valid without use.
-  public mutating func extendIdleLifetime(to lifetime: Seconds) {
-    idleLifetime = max(idleLifetime ?? 0, lifetime)
   }
 
   /// A member of ``binding``.

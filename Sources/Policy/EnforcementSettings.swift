@@ -39,7 +39,7 @@ public struct EnforcementSettings: Sendable {
   /// client (``Client/refreshReuseWindow``).
   public var refreshReuseWindow: Seconds?
   /// The time without use after which a refresh token that the gateway sealed expires. Default: 90 days.
-  public var refreshIdle = defaultRefreshIdle
+  public var refreshIdle = RefreshGrant.defaultIdleLifetime
   /// The time until which the gateway accepts refresh tokens that the upstream issued before the gateway was installed;
   /// 0 if it never accepts them. `nil` (default) also accepts none, but only a client for which the operator has nothing
   /// to decide may have it (``Client/needsRawRefreshDecision``). The time does not apply to a confidential client that
@@ -55,8 +55,6 @@ public struct EnforcementSettings: Sendable {
   /// The longest `consent_remembered` that a policy may set.
   public static let maximumConsentRemembered: Seconds = 30 * 86_400
 
-  /// The `refresh_idle` of a policy that does not set it: 90 days.
-  public static let defaultRefreshIdle: Seconds = 90 * 86_400
   /// The longest `refresh_idle` that a policy may set: ten years.
   public static let maximumRefreshIdle: Seconds = 10 * 365 * 86_400
 

@@ -322,13 +322,12 @@ public struct GatewaySettings: Sendable {
 }
 
 extension GatewaySettings {
-  /// The host names in the origin and the issuer, in lower case; empty for a gateway on a loopback address, which shares
-  /// its host with the programs of the machine.
+  /// The host names in the origin and the issuer, in lower case. Without loopback hosts, which a gateway shares with the
+  /// programs of the machine.
   public var hosts: [String] {
-    guard !origin.isLoopback else { return [] }
-    return [origin.description + "/", issuer, issuer + "/"].compactMap { text in
+    [origin.isLoopback ? "" : origin.description + "/", issuer, issuer + "/"].compactMap { text in
       guard case .https(let host)? = (try? RedirectURI(parsing: text))?.kind else { return nil }
-      return host.lowercased()
+      return host == origin.host && origin.isLoopback ? nil : host.lowercased()
     }
   }
 }

@@ -34,6 +34,8 @@ extension PageText {
     case invisibleCharacter
     /// The text lacks the placeholder, or has it more than once.
     case missingPlaceholder(String)
+    /// The text has no quotation marks around the name that an app has given itself.
+    case unquotedName
     /// The text has a brace that is not part of a placeholder of its key.
     case unknownPlaceholder
   }
@@ -56,10 +58,18 @@ extension PageText {
     for placeholder in known?.placeholders ?? [] {
       let mark = "{\(placeholder)}"
       guard let range = rest.firstRange(of: mark) else { return .missingPlaceholder(placeholder) }
+      if placeholder == "name", !isQuoted(range, in: rest) { return .unquotedName }
       rest.removeSubrange(range)
       guard !rest.contains(mark) else { return .missingPlaceholder(placeholder) }
     }
     return rest.contains { $0 == "{" || $0 == "}" } ? .unknownPlaceholder : nil
+  }
+
+  /// Returns true if quotation marks are in front of the range and behind it, if need be with a space in between.
+  private static func isQuoted(_ range: Range<String.Index>, in text: String) -> Bool {
+    let before = text[..<range.lowerBound].last { !$0.isWhitespace }
+    let after = text[range.upperBound...].first { !$0.isWhitespace }
+    return [before, after].allSatisfy { $0?.unicodeScalars.first?.properties.isQuotationMark == true }
   }
 
   /// Returns true if `tag` has the form of a language tag of RFC 5646: a language, and further subtags.

@@ -176,6 +176,9 @@ extension PolicyReader {
     case .tooLong: return "the text \(quoted(key)) is longer than \(PageText.maximumLength) bytes; write it shorter"
     case .invisibleCharacter: return "the text \(quoted(key)) has an invisible character or a line end; remove it"
     case .missingPlaceholder(let name): return "the text \(quoted(key)) must contain `{\(name)}` once; add it"
+    case .unquotedName:
+      return "the text \(quoted(key)) must have quotation marks around `{name}`, "
+        + "which is a name that the app chose; add them"
     case .unknownPlaceholder:
       let known = PageText(rawValue: key)?.placeholders.map { "`{\($0)}`" }.joined(separator: " and ") ?? ""
       return "the text \(quoted(key)) has a brace; "

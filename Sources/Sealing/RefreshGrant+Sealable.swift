@@ -25,8 +25,8 @@ extension RefreshGrant: Sealable {
   /// `.refresh`, because the sealed value is the refresh token that the client receives.
   public static var purpose: Purpose { .refresh }
 
-  /// Appends the fields in format version 2. Omits absent fields, and an upstream client id that equals the client id
-  /// at the gateway.
+  /// Appends the fields in format version 2. Omits absent fields, an upstream client id that equals the client id at
+  /// the gateway, and the default lifetime, with which the token has the same bytes as in versions without a lifetime.
   public func write(to payload: inout PayloadWriter) {
     var flags: Flags = []
     if binding.scope != nil { flags.insert(.hasScope) }
@@ -36,7 +36,7 @@ extension RefreshGrant: Sealable {
     let document = binding.document.flatMap { document in document.redirectURIs.first.map { ($0, document) } }
     if document != nil { flags.insert(.hasDocument) }
     if binding.upstreamAddress != nil { flags.insert(.hasAddress) }
-    if idleLifetime != nil { flags.insert(.hasIdleLifetime) }
+    if idleLifetime != RefreshGrant.defaultIdleLifetime { flags.insert(.hasIdleLifetime) }
     payload.writeByte(RefreshGrant.formatVersion)
     payload.writeByte(flags.rawValue)
     payload.writeBytes(withoutLength: family.bytes)
@@ -50,7 +50,7 @@ extension RefreshGrant: Sealable {
     if let resource = binding.resource { payload.writeText(resource) }
     if let (redirectURI, metadata) = document { payload.writeDocument(metadata, redirectURI) }
     if let address = binding.upstreamAddress { payload.writeAddress(address) }
-    if let idleLifetime { payload.writeNumber(UInt64(clamping: idleLifetime.count)) }
+    if flags.contains(.hasIdleLifetime) { payload.writeNumber(UInt64(clamping: idleLifetime.count)) }
   }
 
   /// Reads format version 1 or 2. Throws `PayloadError` for any other form.
@@ -79,5 +79,7 @@ extension RefreshGrant: Sealable {
     guard let idleLifetime else { return }
     guard let seconds = Int32(exactly: idleLifetime) else { throw PayloadError() }
     self.idleLifetime = Seconds(Int(seconds))
+    // The default is omitted.
+    guard self.idleLifetime != RefreshGrant.defaultIdleLifetime else { throw PayloadError() }
   }
 }

@@ -99,6 +99,9 @@ struct BrandingFindings {
         consent.deny: " "
         consent.app: "a\\u202eb"
         consent.allow: \(String(repeating: "x", count: 1_001))
+        consent.self_named_app: a tool named {name}
+        app.self_named: "un outil « {name} »"
+        consent.self_named_program: "a tool “{name}"
         """
       ],
       expected: """
@@ -109,6 +112,8 @@ struct BrandingFindings {
         en.yaml:5:15: error: the text `consent.deny` is empty; write it, or remove the key
         en.yaml:6:14: error: the text `consent.app` has an invisible character or a line end; remove it
         en.yaml:7:16: error: the text `consent.allow` is longer than 1000 bytes; write it shorter
+        en.yaml:8:25: error: the text `consent.self_named_app` must have quotation marks around `{name}`, which is a name that the app chose; add them
+        en.yaml:10:29: error: the text `consent.self_named_program` must have quotation marks around `{name}`, which is a name that the app chose; add them
         """),
     FindingCase(
       .wrongType, "Texts that are no texts", edits: branding("texts: de.json"), files: ["de.json": "{ help: [a] }"],

@@ -344,10 +344,12 @@ struct PayloadTests {
       #expect(try DeviceCode(from: &readers[3]).upstream?.upstreamAddress == id)
       for reader in readers { try reader.finish() }
     }
-    for lifetime: Seconds in [0, 60, 315_360_000] {
+    grant.binding.upstreamAddress = nil
+    for lifetime: Seconds in [60, RefreshGrant.defaultIdleLifetime, 315_360_000] {
       grant.idleLifetime = lifetime
       var reader = PayloadReader(try bytes(grant))
       #expect(try RefreshGrant(from: &reader).idleLifetime == lifetime)
+      #expect((try bytes(grant) == without[2]) == (lifetime == RefreshGrant.defaultIdleLifetime))
       try reader.finish()
     }
     var readers = without.map { PayloadReader($0) }

@@ -77,8 +77,7 @@ extension Rule where Context == RefreshContext {
   /// The shorter time counts: that of the policy, or that of the token when it was issued.
   static var refreshTokenNotExpired: Rule {
     Rule(name: "the refresh token was used recently", source: "RFC 9700, section 4.14.2") { context in
-      let idle = context.request.client.refreshIdle
-      let end = context.grant.issuedAt + min(idle, context.grant.idleLifetime ?? idle)
+      let end = context.grant.issuedAt + min(context.request.client.refreshIdle, context.grant.idleLifetime)
       return context.now < end ? .pass : .refuse(.refreshTokenExpired)
     }
   }

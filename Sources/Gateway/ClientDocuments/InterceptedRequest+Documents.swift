@@ -134,24 +134,23 @@ extension InterceptedRequest {
     return settings.clientWithoutDocument(url)
   }
 
-  /// Returns the binding of the sealed value that the endpoint uses. A client may add any other sealed value to a request,
-  /// for example a code of another client, so the metadata must not come from there.
+  /// Returns the binding of the sealed value that the token endpoint uses; `nil` at other endpoints, which do not depend on
+  /// the metadata. A client may add any other sealed value to a request, for example a code of another client, so the
+  /// metadata must not come from there.
   private func sealedBinding(in request: TokenRequest) -> ClientBinding? {
     let parameters = request.parameters
-    var name = ParameterName.token
-    if request.definedParameters.contains(.grantType) {
-      switch parameters[.grantType].flatMap(GrantType.init) {
-      case .authorizationCode:
-        guard let text = parameters[.code], case .value(let code) = gateway.sealer.opened(text) as Opened<IssuedCode>
-        else { return nil }
-        return code.binding.client
-      case .refreshToken: name = .refreshToken
-      default: return nil
-      }
+    switch parameters[.grantType].flatMap(GrantType.init) {
+    case .authorizationCode:
+      guard let text = parameters[.code], case .value(let code) = gateway.sealer.opened(text) as Opened<IssuedCode>
+      else { return nil }
+      return code.binding.client
+    case .refreshToken:
+      guard let text = parameters[.refreshToken],
+        case .value(let grant) = gateway.sealer.opened(text) as Opened<RefreshGrant>
+      else { return nil }
+      return grant.binding
+    default: return nil
     }
-    guard let text = parameters[name], case .value(let grant) = gateway.sealer.opened(text) as Opened<RefreshGrant>
-    else { return nil }
-    return grant.binding
   }
 }
 

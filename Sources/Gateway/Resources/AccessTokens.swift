@@ -62,9 +62,11 @@ struct AccessTokens {
       guard let existing else { return true }
       let old = try open(existing, in: key)
       guard var merged = old.merged(with: record, now: now) else { return false }
-      // The login that the record drops for the new one may be the one that has ended the token.
-      let dropsLogin = now < old.expiry && old.holders.contains { !merged.holders.contains($0) }
-      if dropsLogin, !old.isRevoked, try await hasEndedLogin(old, now: now) { merged.isRevoked = true }
+      // The store may forget the end of a login before the token that is issued again expires, and the record may have no
+      // room for the login any more.
+      if merged != old, now < old.expiry, !old.isRevoked, try await hasEndedLogin(old, now: now) {
+        merged.isRevoked = true
+      }
       if merged == old { return true }
       guard let sealed = seal(merged, in: key) else { return false }
       let isReplaced = try await store.replace(key, existing, with: sealed, expiry: expiry(of: merged), now: now)

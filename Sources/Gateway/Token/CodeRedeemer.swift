@@ -203,7 +203,7 @@ struct CodeRedeemer {
     var grant = RefreshGrant(
       family: permit.family, generation: 0, epoch: epoch, binding: permit.binding,
       upstreamRefreshToken: Secret(token), issuedAt: intercepted.now)
-    grant.extendIdleLifetime(to: permit.client.refreshIdle)
+    grant.idleLifetime = permit.client.refreshIdle
     if let address = intercepted.upstream.answeringAddress { grant.binding.upstreamAddress = address }
     // The limits of a client that the policy does not list are scope tokens as the client requests them. The upstream may
     // have other names for them.

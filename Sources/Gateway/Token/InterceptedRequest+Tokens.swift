@@ -70,7 +70,7 @@ extension InterceptedRequest {
       family, revokingGenerations: revokedGenerations, holder: storeHolder(for: client),
       expiry: now
         + max(
-          client.refreshIdle, idleLifetime ?? EnforcementSettings.defaultRefreshIdle, longestAccessLifetime),
+          client.refreshIdle, idleLifetime ?? RefreshGrant.defaultIdleLifetime, longestAccessLifetime),
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     // Delete the response that `HeldResponses` keeps for the family.
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)

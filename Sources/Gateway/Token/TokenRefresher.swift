@@ -82,7 +82,7 @@ struct TokenRefresher {
     var use = RefreshUse(
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isListed: !permit.client.isUnlisted, isAdopted: permit.isAdopted)
-    use.idleLifetime = max(permit.client.refreshIdle, grant.idleLifetime ?? 0)
+    use.idleLifetime = max(permit.client.refreshIdle, grant.idleLifetime)
     use.accessLifetime = intercepted.longestAccessLifetime
     use.reuseWindow = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
@@ -227,7 +227,7 @@ struct TokenRefresher {
     grant.generation += 1
     grant.epoch = epoch
     grant.issuedAt = intercepted.now
-    grant.extendIdleLifetime(to: permit.client.refreshIdle)
+    grant.idleLifetime = max(grant.idleLifetime, permit.client.refreshIdle)
     if let address = intercepted.upstream.answeringAddress { grant.binding.upstreamAddress = address }
     if let token = members["refresh_token"]?.text, !token.isEmpty { grant.upstreamRefreshToken = Secret(token) }
     // An observed client gets the upstream token itself, so that it does not depend on the gateway (`I-observe`).
