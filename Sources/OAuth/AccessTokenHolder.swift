@@ -2,8 +2,7 @@
 public struct AccessTokenHolder: Sendable, Equatable {
   /// The client.
   public var clientID: ClientID
-  /// The login for which the client received the token; `nil` for a token of the client itself (RFC 6749, section 4.4),
-  /// and for a login whose token had expired when the upstream issued the same token again.
+  /// The login for which the client received the token; `nil` for a token of the client itself (RFC 6749, section 4.4).
   public var family: TransactionID?
   /// The outline of the client's metadata, if its id is the URL of a metadata document: with it, the current policy
   /// decides whether the client is still permitted. `nil` for every other client.

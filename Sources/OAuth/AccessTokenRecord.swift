@@ -62,19 +62,25 @@ public struct AccessTokenRecord: Sendable, Equatable {
   /// Returns the record after the upstream has issued the same token again. Returns `nil` if the new record names another
   /// resource, or if the token has too many clients: the new client must then not get the token.
   ///
-  /// While the token is active, it belongs to each login for which it was issued. A token that was inactive begins a new
-  /// life in the hands of its last client; the clients of its earlier lives may still have it, so they stay in the record,
-  /// without their logins. A token of several clients has only the scope that each of them has requested.
+  /// The token belongs to each login for which it was issued, also before it was last inactive, because their clients may
+  /// still have it. A revoked token stays inactive until the end of its record, which does not move then. A token of several
+  /// clients has only the scope that each of them has requested.
   public func merged(with new: AccessTokenRecord, now: UnixTime) -> AccessTokenRecord? {
     guard new.resource == resource else { return nil }
-    var merged = now < expiry ? self : revived(as: new)
+    var merged = self
+    if now >= expiry {
+      merged.scope = new.scope
+      merged.issuedAt = new.issuedAt
+    }
     guard let holders = AccessTokenRecord.adding(new.holder, to: merged.holders) else { return nil }
     merged.holder = holders[0]
     merged.otherHolders = Array(holders.dropFirst())
     if merged.holders.contains(where: { $0.clientID != new.holder.clientID }) { merged.isShared = true }
     if merged.isShared { merged.scope = AccessTokenRecord.intersection(scope, new.scope) }
-    merged.expiry = max(expiry, new.expiry)
-    merged.end = max(end, new.end)
+    if !isRevoked {
+      merged.expiry = max(expiry, new.expiry)
+      merged.end = max(end, new.end)
+    }
     return merged
   }
 
@@ -89,7 +95,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
     }
     if own.contains(where: { holders[$0].family == new.family }) { return holders }
     if holders[first].family == nil {
-      // The client, or an earlier life of the token, has no login that could end.
+      // So far, the client has the token without a login that could end.
       holders[first].family = new.family
       return holders
     }
@@ -106,21 +112,6 @@ public struct AccessTokenRecord: Sendable, Equatable {
     let excess = holders.indices.dropLast().first { holders[$0].hasSameClient(as: holders[$0 + 1]) }
     if let excess { holders.remove(at: excess) }
     return holders
-  }
-
-  /// Returns the record of the expired token as that of a new one, which belongs to no earlier login.
-  private func revived(as new: AccessTokenRecord) -> AccessTokenRecord {
-    var revived = self
-    revived.holder.family = nil
-    revived.otherHolders = []
-    for holder in otherHolders where !revived.holders.contains(where: { $0.hasSameClient(as: holder) }) {
-      revived.otherHolders.append(
-        AccessTokenHolder(clientID: holder.clientID, family: nil, document: holder.document))
-    }
-    revived.scope = new.scope
-    revived.issuedAt = new.issuedAt
-    revived.isRevoked = false
-    return revived
   }
 
   /// Returns the scope tokens that both scopes have; `nil` if there are none, or if a scope is not known.

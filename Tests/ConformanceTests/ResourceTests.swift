@@ -241,6 +241,40 @@ struct ResourceTests {
   }
 
   @Test(
+    "A token whose login has ended stays inactive for as long as the server may accept it, although it is issued again")
+  func endedAndIssuedAgain() async throws {
+    try await GatewayFixture.run(try Self.policy { $0.upstream.accessTokenValidity = 7_200 }) { gateway in
+      gateway.upstream.script { request in
+        if request.path == "/revoke" { return Response(status: 200) }
+        guard request.path == "/token" else { return nil }
+        let body = #"{"access_token":"same","token_type":"Bearer","refresh_token":"r"}"#
+        return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+      }
+      func signIn(_ client: String = "n1") async throws -> String {
+        let code = try await gateway.code(client) { $0.append("resource", Self.mail) }
+        let answer = try await gateway.redeem(code, client)
+        return try #require(NativeApp.tokens(in: answer)?.refreshToken?.reveal(), "\(answer.text)")
+      }
+      let refresh = try await signIn()
+      gateway.clock.advance(by: 601)
+      let other = try await signIn("n2")
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+      // The login is older than the last issue of the token.
+      try await expectStatus(200, of: gateway.post("/revoke", ["token": refresh, "client_id": "n1"]))
+      gateway.clock.advance(by: 601)
+      for client in ["n1", "n2"] {
+        _ = try await signIn(client)
+        #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+      }
+      try await expectStatus(200, of: gateway.post("/token", gateway.refreshForm(other, "n2")))
+      #expect(try await Self.introspect(gateway, "same").text == Self.inactive)
+      gateway.clock.advance(by: 7_200)
+      _ = try await signIn()
+      #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+    }
+  }
+
+  @Test(
     "A token whose server states a longer lifetime than the longest active one belongs to its resource all the time")
   func longLifetime() async throws {
     try await GatewayFixture.run(try Self.policy()) { gateway in

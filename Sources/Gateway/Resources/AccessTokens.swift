@@ -61,18 +61,27 @@ struct AccessTokens {
       let existing = try await store.put(key, sealed, holder: holder, expiry: expiry(of: record), now: now)
       guard let existing else { return true }
       let old = try open(existing, in: key)
-      guard var merged = old.merged(with: record, now: now) else { return false }
-      // The store may forget the end of a login before the token that is issued again expires, and the record may have no
-      // room for the login any more.
-      if merged != old, now < old.expiry, !old.isRevoked, try await hasEndedLogin(old, now: now) {
-        merged.isRevoked = true
-      }
+      guard let merged = try await merged(old, record, now: now) else { return false }
       if merged == old { return true }
       guard let sealed = seal(merged, in: key) else { return false }
       let isReplaced = try await store.replace(key, existing, with: sealed, expiry: expiry(of: merged), now: now)
       if isReplaced { return true }
     }
     throw .unavailable("the record of an access token keeps changing")
+  }
+
+  /// Returns the record of a token that the upstream has issued again; `nil` if the client must not get the token. If one
+  /// of the token's logins has ended, the token is revoked: the store may forget this end before the upstream stops
+  /// accepting the token, and the record may have no room for the login any more.
+  private func merged(
+    _ old: AccessTokenRecord, _ new: AccessTokenRecord, now: UnixTime
+  ) async throws(StoreError) -> AccessTokenRecord? {
+    guard let merged = old.merged(with: new, now: now) else { return nil }
+    if merged == old || old.isRevoked { return merged }
+    guard try await hasEndedLogin(old, now: now) else { return merged }
+    var revoked = old
+    revoked.isRevoked = true
+    return revoked.merged(with: new, now: now)
   }
 
   /// Returns the record of a token; `nil` if the gateway has none.
