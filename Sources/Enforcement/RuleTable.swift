@@ -27,13 +27,14 @@
 /// the challenge can match a verifier                          19
 /// scope is a list of scope tokens                             20          16  11
 /// the client may request the scope                            21          17
-/// the resource is listed                                      22          18  12
-/// the scope selects no other resource                         23          19  13
-/// prompt does not skip the consent page                       24
-/// state is present                                            25
-/// a scope that is not forwarded is noted                      26          21  15
-/// a resource that is not forwarded is noted                   27          22  16
-/// authorization details that are not forwarded are noted      28          23  17
+/// a scope limits the token of an unlisted client              22
+/// the resource is listed                                      23          18  12
+/// the scope selects no other resource                         24          19  13
+/// prompt does not skip the consent page                       25
+/// state is present                                            26
+/// a scope that is not forwarded is noted                      27          21  15
+/// a resource that is not forwarded is noted                   28          22  16
+/// authorization details that are not forwarded are noted      29          23  17
 /// the client uses one authentication method                        6       6   6
 /// a confidential client is authenticated                           8       9   8
 /// the client does not request a token bound to its key             9      10   9
@@ -99,6 +100,7 @@ enum RuleTable {
     .challengeWellFormed,
     .scopeWellFormed,
     .scopeAllowed,
+    .limitedScopeSent,
     .resourceListed,
     .scopeOfRequestedResource,
     .promptAllowed,

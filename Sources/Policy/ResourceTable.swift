@@ -93,7 +93,15 @@ extension Client {
   public func acting(for resource: Resource?) -> Client {
     guard var upstream = resource?.upstream.client else { return self }
     var settings = settings
-    upstream.scopes = upstream.scopes ?? settings.upstream.scopes
+    if isUnlisted {
+      // The default of such a client is a limit.
+      let own = settings.upstream.scopes
+      upstream.scopes = ScopeRules(
+        drop: upstream.scopes?.drop ?? own?.drop,
+        default: own?.defaultScope?.text.split(separator: " ").map(String.init) ?? [])
+    } else {
+      upstream.scopes = upstream.scopes ?? settings.upstream.scopes
+    }
     settings.upstream = upstream
     settings.consent = .gateway
     return Client(settings, allowedScopes: allowedScopes, allowedResources: allowedResources)

@@ -320,6 +320,39 @@ struct RegisteredClientTests {
     }
   }
 
+  @Test(
+    "A registered client whose scope tokens are all dropped gets no code, since the server would grant its default",
+    arguments: [nil, "openid"])
+  func droppedScope(_ scope: String?) async throws {
+    var resource = ResourceSettings(uri: try #require(ResourceURI(parsing: "https://mail.example.com/")))
+    // The rules of the resource's client do not replace the limit of the registered one.
+    resource.upstream.client = UpstreamClient(
+      clientID: ClientID("legacy-native"), clientSecret: Secret(FixturePolicy.nativeSecret), authentication: .basic,
+      redirectURI: .callback, scopes: ScopeRules(drop: ["openid"], default: ["admin"]))
+    let policy = try FixturePolicy.with { [resource] fixture in
+      fixture.registration = try? Self.policy { $0.rules.resources = ["https://mail.example.com/"] }.registration
+      fixture.resources = [resource]
+      fixture.upstream.scopes = ScopeRules(drop: ["openid"], default: ["admin"])
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await id(gateway, Self.uri, Self.refreshing + #","scope":"openid""#)
+      let other = try await self.id(gateway)
+      for resource in [nil, "https://mail.example.com/"] {
+        func adjust(_ form: inout Form) {
+          if let scope { form.append("scope", scope) }
+          if let resource { form.append("resource", resource) }
+        }
+        let target = gateway.authorizationTarget(id, Self.usedURI, adjusting: adjust)
+        try await gateway.expectRefused(get: target, status: 400)
+        // Of a client with further tokens, these go upstream.
+        _ = try await gateway.code(other, Self.usedURI, adjusting: adjust)
+      }
+      let queries = gateway.upstream.recorder.requests(to: "/authorize").compactMap(\.query)
+      let begun = queries.map { Form(decoding: $0) }.filter { $0["client_id"] != nil }
+      #expect(!begun.isEmpty && begun.allSatisfy { $0["scope"] == "mail" }, "\(begun)")
+    }
+  }
+
   @Test("All registered clients of a network share one limit in the store, and other networks still get tokens")
   func storeLimit() async throws {
     let store = MemoryStore(size: MemoryStore.minimumSize)

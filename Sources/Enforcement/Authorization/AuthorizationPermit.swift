@@ -187,7 +187,7 @@ public final class AuthorizationPermit: Sendable {
 extension ParameterNames {
   /// The parameters that a transaction contains, and those that only change what the user sees.
   fileprivate static let restorable: ParameterNames = [
-    authorization, pkce, ParameterNames(.responseMode, .display, .uiLocales, .claimsLocales, .loginHint),
+    authorization, pkce, ParameterNames(.responseMode, .display, .uiLocales, .claimsLocales),
   ]
 
   /// The parameters that `upstream.parameters` cannot forward from an authorization request: the gateway sets them

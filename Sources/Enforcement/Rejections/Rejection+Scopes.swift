@@ -21,7 +21,10 @@ extension Rejection {
   package static let scopeNotAllowed = Rejection(
     "scope-not-allowed", .invalidScope, 400, .mayRedirect, "the client may not request this scope",
     source: "RFC 6749, section 3.3",
-    refused: "A client that registered itself requested a scope token that it may not have.",
+    refused: """
+      A client that registered itself requested a scope token that it may not have, or only tokens that the policy does \
+      not send to the server (`scopes.drop`).
+      """,
     why: """
       All such clients share one client at the server, so the server cannot limit their scopes. The policy does, and \
       the metadata of the client may limit them further.

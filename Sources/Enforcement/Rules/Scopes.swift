@@ -91,6 +91,20 @@ extension Rule where Context == RefreshContext {
   }
 }
 
+extension Rule where Context == AuthorizationContext {
+  /// RFC 6749, section 3.3. Without a scope the upstream grants its default, which may be more than the policy permits to a
+  /// client that it does not list. So `scopes.drop` must leave a scope token of such a client for the upstream.
+  static var limitedScopeSent: Rule {
+    Rule(name: "a scope limits the token of an unlisted client", source: "RFC 6749, section 3.3") { context in
+      guard let client = context.client, let allowed = client.allowedScopes, !allowed.isEmpty else { return .pass }
+      let acting = client.acting(for: RequestedResource(context.parameters, context.policy).resource)
+      let sent = UpstreamScope(context.requestedScope, client: acting, policy: context.policy, appliesDefault: true)
+        .scope
+      return sent == nil ? .refuse(.scopeNotAllowed) : .pass
+    }
+  }
+}
+
 extension Rule where Context == ReentryContext {
   /// A consent form may omit scope tokens that the user did not select, but may not add any (invariant `I-reentry`). If
   /// no scope was sent upstream, any scope passes: the upstream chooses a default (RFC 6749, section 3.3), which the

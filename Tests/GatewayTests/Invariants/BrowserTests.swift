@@ -177,7 +177,6 @@ struct BrowserTests {
       let begun = try await gateway.begin { form in
         form.append("resource", mail.text)
         form.append("ui_locales", "de")
-        form.append("login_hint", "alice")
       }
       #expect(try gateway.transaction(of: begun).resource == mail.text)
       #expect(try await gateway.get(try link(try await gateway.get(begun.target))).status == 302)
@@ -189,7 +188,7 @@ struct BrowserTests {
     "I-browser: without a parameter that the gateway does not keep, the app must start again: the page has no link",
     arguments: [
       ("nonce", "n1"), ("prompt", "login"), ("max_age", "60"), ("acr_values", "high"), ("claims", "{}"),
-      ("id_token_hint", "x"), ("tenant", "acme"), ("resource", "https://mail.example.com/"),
+      ("id_token_hint", "x"), ("login_hint", "alice"), ("tenant", "acme"), ("resource", "https://mail.example.com/"),
     ])
   func noLink(name: String, value: String) async throws {
     let policy = try FixturePolicy.with { $0.upstream.parameters = ["tenant", "resource"] }
