@@ -59,6 +59,10 @@ public final class Policy: Sendable {
     case atUpstream
   }
 
+  /// The upstream clients that are not those of one client: of `registration`, `client_documents` and `resources`.
+  /// Enforced clients act with them, so they are protected as the upstream clients of these.
+  public let sharedUpstreamClients: [UpstreamClient]
+
   /// Creates a policy and derives the values that depend on all clients.
   ///
   /// - Parameter version: A hash of the files of the policy, for metrics and logs.
@@ -79,6 +83,7 @@ public final class Policy: Sendable {
     self.clientDocuments = clientDocuments
     self.routes = routes
     let unlisted = [registration?.upstream, clientDocuments?.upstream].compactMap(\.self)
+    sharedUpstreamClients = unlisted + self.resources.upstreamClients
     self.version = version
     callback = gateway.origin.description + GatewaySettings.ownPath + "callback"
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
@@ -86,7 +91,7 @@ public final class Policy: Sendable {
     devices = !hasDevices ? .off : upstream.endpoints.deviceAuthorization.isEmpty ? .atGateway : .atUpstream
     blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
-    let held = upstreams.map(\.self) + self.resources.upstreamClients + unlisted
+    let held = upstreams.map(\.self) + sharedUpstreamClients
     upstreamIDsWithHeldSecret = Set(held.filter { $0.clientSecret != nil }.map(\.clientID))
     let (mode, unknownClients) = (enforcement.defaults.mode, enforcement.unknownClients)
     let rejectsAll = clients.isEmpty && mode == .enforce && unknownClients == .reject
@@ -95,7 +100,7 @@ public final class Policy: Sendable {
     isObserving = mode == .observe || unknownClients == .observe || clients.values.contains { $0.mode == .observe }
     enforcedIDs =
       isEnforcing && isObserving
-      ? FoldedIDs(enforcedIn: clients, and: unlisted.map(\.clientID)) : FoldedIDs()
+      ? FoldedIDs(enforcedIn: clients, and: sharedUpstreamClients.map(\.clientID)) : FoldedIDs()
   }
 
   /// Creates a policy for tests and the demo: the rules for all clients have their defaults, except for the arguments.

@@ -45,6 +45,33 @@ struct LocationGuardTests {
     #expect(try !leaksAuthorizationResponse(field))
   }
 
+  @Test("I-path: the complete redirect URI of a shared upstream client is protected")
+  func sharedUpstreamClients() throws {
+    let upstream = UpstreamClient(
+      clientID: ClientID("shared"), clientSecret: Secret("s"), authentication: .basic,
+      redirectURI: .fixed("https://legacy.example/cb"))
+    let uri = try #require(ResourceURI(parsing: "https://mail.example.com/"))
+    for place in ["none", "registration", "client_documents", "resources"] {
+      let locations = LocationGuard(
+        try FixturePolicy.with { policy in
+          switch place {
+          case "registration":
+            policy.registration = RegistrationSettings()
+            policy.registration?.rules.upstream = upstream
+          case "client_documents":
+            policy.clientDocuments = ClientDocumentSettings()
+            policy.clientDocuments?.upstream = upstream
+          case "resources":
+            var resource = ResourceSettings(uri: uri)
+            resource.upstream.client = upstream
+            policy.resources = [resource]
+          default: break
+          }
+        })
+      #expect(locations.leaksAuthorizationResponse("https://legacy.example/cb?code=c") == (place != "none"), "\(place)")
+    }
+  }
+
   @Test("I-path: on a loopback origin, codes between pages of that origin pass")
   func loopbackOrigin() throws {
     let locations = LocationGuard(

@@ -144,9 +144,9 @@ public struct GuardedIdentifiers: Sendable {
     let withUpstreamSecret = policy.clients.values.lazy.filter { client in
       (asIfEnforced || client.mode == .enforce) && client.upstream.clientSecret != nil
     }
-    let ofResources = policy.isEnforcing || asIfEnforced ? policy.resources.upstreamClients : []
-    let ofUnlisted = [policy.registration?.upstream, policy.clientDocuments?.upstream].compactMap(\.self)
-    let others = (ofResources + ofUnlisted).filter { $0.clientSecret != nil }
+    // Unlisted clients are always enforced, so without an enforcing policy these are those of resources.
+    let shared = policy.isEnforcing || asIfEnforced ? policy.sharedUpstreamClients : []
+    let others = shared.filter { $0.clientSecret != nil }
     idsWithUpstreamSecret = IdentifierSet(
       withUpstreamSecret.map(\.settings.upstream.clientID) + others.map(\.clientID))
     idsWithGatewaySecret = IdentifierSet(policy.clients.values.lazy.filter { $0.secret != nil }.map(\.settings.id))

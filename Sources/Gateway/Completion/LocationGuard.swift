@@ -57,6 +57,11 @@ struct LocationGuard: Sendable {
         enforcedURIs.insert(ResolvedLocation(text, on: nil).hashValue)
       }
     }
+    if policy.isEnforcing {
+      for case .fixed(let text) in policy.sharedUpstreamClients.map(\.redirectURI) {
+        enforcedURIs.insert(ResolvedLocation(text, on: nil).hashValue)
+      }
+    }
     self.enforcedURIs = enforcedURIs
     self.enforcedLoopbackURIs = enforcedLoopbackURIs
     callbackPath = Array(LocationGuard.callback.utf8)

@@ -79,6 +79,26 @@ struct MixedObserveTests {
     }
   }
 
+  @Test("I-observe: the upstream id of a resource is not observed, and its complete redirect URI is protected")
+  func upstreamIDOfResource() async throws {
+    var resource = ResourceSettings(uri: try #require(ResourceURI(parsing: "https://mail.example.com/")))
+    resource.upstream.client = UpstreamClient(
+      clientID: ClientID("mail-app"), authentication: .none, redirectURI: .fixed("com.example.mail:/cb"))
+    let policy = try Self.mixed { [resource] in $0.resources = [resource] }
+    try await GatewayFixture.run(policy) { gateway in
+      Self.minting(gateway)
+      for (id, uri) in [("mail-app", "com.example.mail:/cb"), ("MAIL-APP", "https://x.example/cb")] {
+        try await gateway.expectRefused(get: gateway.authorizationTarget(id, uri), status: 400)
+      }
+      let form = gateway.tokenForm("rawcode0123456", "mail-app", "com.example.mail:/cb")
+      let token = try await gateway.post("/token", form)
+      #expect(token.status == 400, "\(token.text)")
+      #expect(gateway.upstream.recorder.requests(to: "/token").isEmpty)
+      let stranger = try await gateway.get(gateway.authorizationTarget("stranger", "https://x.example/cb"))
+      #expect(stranger.location?.hasPrefix("https://x.example/cb?code=") == true)
+    }
+  }
+
   @Test(
     "I-observe: a request with a redirect URI of an enforced client, or with the callback, is refused",
     arguments: [
