@@ -39,8 +39,10 @@ struct LineDelivery {
       _ = dropRest()
       return nil
     }
+    var lineEnd: Int?
     if mayEndWithPartialLine {
       mayEndWithPartialLine = false
+      lineEnd = position
       bytes.insert(.lineFeed, at: position)
     }
     var mayReconnect = output.syslog != nil
@@ -58,7 +60,9 @@ struct LineDelivery {
           continue
         }
         mayEndWithPartialLine = output.syslog == nil
-        return Loss(lines: dropRest(), error: error)
+        // The line end in front of the lines is not a line.
+        let added = lineEnd == position ? 1 : 0
+        return Loss(lines: dropRest() - added, error: error)
       }
     }
     _ = dropRest()
