@@ -106,8 +106,10 @@ conformance: deps
 mutation: deps
 	Tests/Conformance/mutate $(MUTATION_OPTIONS)
 
-## lint: checks the format and the rules of the code base that the compiler does not check
+## lint: checks the format, the rules of the code base that the compiler does not check, and the links of the documents
 lint:
+	$(call install,python3 python3-yaml)
+	Tests/Documents/run --links
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
 	@.ci/language || { echo "lint: write these sentences in plain English; .ci/language lists the words to avoid" >&2; exit 1; }
