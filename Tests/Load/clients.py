@@ -41,15 +41,19 @@ def is_readable(connection):
     return bool(poll.poll(0))
 
 
-def opened(port, tls=None, session=None, seconds=20, receive_buffer=None):
-    """Returns a connection after its handshake."""
+def opened(port, tls=None, session=None, seconds=20, receive_buffer=None, source=None, proxy_header=b""):
+    """Returns a connection after its handshake. `source` is its own address, and `proxy_header` precedes all other
+    bytes."""
     plain = socket.socket()
     try:
+        if source:
+            plain.bind((source, 0))
         if receive_buffer:
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         plain.settimeout(seconds)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.connect(("127.0.0.1", port))
+        plain.sendall(proxy_header)
         return tls.wrap_socket(plain, server_hostname="localhost", session=session) if tls else plain
     except BaseException:
         plain.close()
@@ -179,9 +183,9 @@ WINDOW = 1 << 24
 class HTTP2:
     """One HTTP/2 connection with one or a few requests at a time."""
 
-    def __init__(self, port, host, tls=None, session=None, seconds=20):
+    def __init__(self, port, host, tls=None, session=None, seconds=20, **options):
         self.host, self.scheme = host, "https" if tls else "http"
-        self.socket = opened(port, tls, session, seconds)
+        self.socket = opened(port, tls, session, seconds, **options)
         self.data, self.is_open = b"", True
         self.next, self.last, self.goodbye = 1, None, False
         self.status, self.counts, self.done, self.credit, self.windows = {}, {}, {}, 65535, {}
@@ -196,16 +200,23 @@ class HTTP2:
         except OSError:
             pass  # the bytes that the server sent before it closed are still to be read
 
-    def begin(self, target, body=None, fields=()):
-        """Sends a request and returns its stream."""
+    def begin(self, target, body=None, fields=(), length=None):
+        """Sends a request and returns its stream. With a `length` of more bytes than the body has, the request stays
+        incomplete until `send_body` sends the rest."""
         stream, self.next = self.next, self.next + 2
         block = b"".join(literal(name, value) for name, value in (
             (":method", "GET" if body is None else "POST"), (":scheme", self.scheme), (":authority", self.host),
             (":path", target), *fields))
         if body is not None:
-            block += literal("content-length", str(len(body)))
+            block += literal("content-length", str(length or len(body)))
         self.counts[stream], self.windows[stream] = 0, self.initial
         self.send(frame(1, 0x4 | (body is None), stream, block))
+        if body:
+            self.send_body(stream, body, length is None)
+        return stream
+
+    def send_body(self, stream, body, is_last=True):
+        """Sends bytes of a body as the windows permit."""
         while body:
             room = min(16384, self.credit, self.windows[stream], len(body))
             if room <= 0:
@@ -216,8 +227,7 @@ class HTTP2:
             piece, body = body[:room], body[room:]
             self.credit -= room
             self.windows[stream] -= room
-            self.send(frame(0, 0 if body else 1, stream, piece))
-        return stream
+            self.send(frame(0, int(is_last and not body), stream, piece))
 
     def request(self, target, body=None, fields=()):
         if self.goodbye:
