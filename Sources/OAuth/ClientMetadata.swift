@@ -18,14 +18,6 @@ public struct ClientMetadata: Hashable, Sendable {
   /// Characters without a glyph that Unicode counts as letters or symbols: the Braille blank, a musical null notehead,
   /// Egyptian blanks, and the place of an embedded object.
   private static let blanks: Set<Unicode.Scalar> = ["\u{2800}", "\u{1d159}", "\u{13441}", "\u{13442}", "\u{fffc}"]
-  /// Primes and ornaments that look like quotation marks.
-  private static let quoteLookalikes: [ClosedRange<Unicode.Scalar>] = [
-    "\u{2ba}"..."\u{2ba}", "\u{2dd}"..."\u{2dd}", "\u{2ee}"..."\u{2ee}", "\u{2f5}"..."\u{2f6}",
-    "\u{2033}"..."\u{2037}", "\u{2057}"..."\u{2057}", "\u{275b}"..."\u{2760}", "\u{3003}"..."\u{3003}",
-    "\u{1f676}"..."\u{1f678}",
-  ]
-  /// Apostrophes, which names may have. Two in a row look like a quotation mark.
-  private static let apostrophes: Set<Unicode.Scalar> = ["'", "\u{2019}", "\u{2bc}", "\u{2032}", "\u{ff07}"]
 
   /// The name by which the client calls itself; `nil` if it has none.
   public var name: String?
@@ -72,8 +64,8 @@ public struct ClientMetadata: Hashable, Sendable {
       default: marks = 0
       }
       guard marks <= maximumMarks else { return false }
-      let isApostrophe = apostrophes.contains(scalar)
-      if isApostrophe ? followsApostrophe : isQuotationMark(scalar) { return false }
+      let isApostrophe = QuotationMarks.isApostrophe(scalar)
+      if isApostrophe ? followsApostrophe : QuotationMarks.contains(scalar) { return false }
       followsApostrophe = isApostrophe
       guard !scalar.properties.isDefaultIgnorableCodePoint, !blanks.contains(scalar) else { return false }
       return switch scalar.properties.generalCategory {
@@ -84,7 +76,12 @@ public struct ClientMetadata: Hashable, Sendable {
     }
   }
 
-  private static func isQuotationMark(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.properties.isQuotationMark || quoteLookalikes.contains { $0.contains(scalar) }
+  /// Returns a name with one space in place of several, as browsers display it.
+  public static func singleSpaced(_ name: String) -> String {
+    var result = ""
+    for scalar in name.unicodeScalars where scalar != " " || result.unicodeScalars.last != " " {
+      result.unicodeScalars.append(scalar)
+    }
+    return result
   }
 }

@@ -14,7 +14,7 @@ public struct ClientDenyList: Sendable {
   public var schemes: [String] = []
   /// True to deny clients with a redirect URI on a loopback address or `localhost`.
   public var loopback = false
-  /// Patterns for names. `*` matches any characters; letter case, marks and width are ignored (`ComparableName`).
+  /// Patterns for names. `*` matches any characters; differences that readers overlook are ignored (`ComparableName`).
   public var names: [String] = []
 
   /// Creates an empty list.
@@ -34,6 +34,11 @@ public struct ClientDenyList: Sendable {
     case .privateUse(let scheme): schemes.contains(scheme)
     case .windowsBroker: schemes.contains("msapp")
     }
+  }
+
+  /// Returns true if the pattern is not `*`, but matches every name, because nothing else in it is compared.
+  public static func matchesEveryName(_ pattern: String) -> Bool {
+    pattern != "*" && ComparableName.scalars(of: pattern).allSatisfy { $0 == "*" }
   }
 
   /// Returns true if the pattern matches the complete name.

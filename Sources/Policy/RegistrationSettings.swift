@@ -126,8 +126,8 @@ extension ClientDenyList {
       .customReader(
         "names", .list(.text("names; `*` matches any characters"), allowsSingleValue: true),
         """
-        The names by which they call themselves; letter case, accents and other marks, and full-width forms make no \
-        difference
+        The names by which they call themselves; letter case, accents and other marks, full-width forms, quotation \
+        marks, and the kind and number of spaces and dashes make no difference
         """, default: "none"),
     ]
   ) { ClientDenyList() }

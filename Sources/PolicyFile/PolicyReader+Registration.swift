@@ -42,7 +42,7 @@ extension ClientDenyList: SectionDraft {
       "ids": { $2.ids = Set($0.texts($1)) },
       "hosts": { $2.hosts = $0.hosts($1) },
       "schemes": { $2.schemes = $0.privateSchemes($1, warns: false) },
-      "names": { $2.names = $0.texts($1) },
+      "names": { $2.names = $0.namePatterns($1) },
     ])
 }
 
@@ -160,6 +160,21 @@ extension PolicyReader {
     var list = ClientDenyList()
     read(field.node, ClientDenyList.section, named: field.name, into: &list)
     return list
+  /// Reads patterns for the names of clients.
+  func namePatterns(_ field: Field) -> [String] {
+    list(field, allowsSingleValue: true).compactMap { item in
+      guard let text = text(item) else { return nil }
+      guard !ClientDenyList.matchesEveryName(text) else {
+        error(
+          .invalidValue, item.node,
+          "`\(field.name)` cannot hold \(quoted(text)), because quotation marks and accents are not compared; use `*` to "
+            + "match every name")
+        return nil
+      }
+      return text
+    }
+  }
+
   }
 
   /// Reads the texts of a list.

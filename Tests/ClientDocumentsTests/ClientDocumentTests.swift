@@ -20,7 +20,7 @@ struct ClientDocumentTests {
   func members() throws {
     let metadata = try Self.parse(
       #"""
-      {"client_id": "https://app.example/oauth/client.json", "client_name": "Caf\u00e9 \ud83d\ude00",
+      {"client_id": "https://app.example/oauth/client.json", "client_name": "Caf\u00e9   \ud83d\ude00",
        "redirect_uris": ["http://localhost/callback", "http://127.0.0.1/callback", "javascript:alert(1)"],
        "grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
        "token_endpoint_auth_method": "none", "logo_uri": "https://app.example/logo.png", "jwks": {"keys": [1.5e3]}}

@@ -305,7 +305,7 @@ struct RegistrationTests {
       let response = try await gateway.register(
         [Self.native, "https://App.example.com:0/cb"],
         """
-        "client_name":"Mail","scope":"mail admin","grant_types":["authorization_code","refresh_token",\
+        "client_name":"My   Mail","scope":"mail admin","grant_types":["authorization_code","refresh_token",\
         "urn:ietf:params:oauth:grant-type:device_code"]
         """)
       #expect(response.status == 201)
@@ -316,7 +316,7 @@ struct RegistrationTests {
       #expect(client.clientID.hasPrefix("pg1."))
       #expect(client.redirectURIs == [Self.native])
       #expect(client.grants == ["authorization_code", "refresh_token"])
-      #expect(client.name == "Mail")
+      #expect(client.name == "My Mail")
       #expect(client.scope == "mail")
       #expect(client.method == "none")
     }

@@ -35,6 +35,27 @@ struct UnlistedClientTests {
     #expect(try !Self.isDenied(name, by: ["Evils", "vil*"]))
   }
 
+  @Test(
+    "A denied name is recognised with other kinds of spaces, dashes and quotation marks",
+    arguments: [
+      "Evil  App", "Evil-App", "Evil\u{2013}App", "Evil \u{2212} App", "Evil_App", "Evil\u{2d7}App", "Evil\u{30a0}App",
+      "Ev'il App", "Evil App\u{2019}", "\u{2bb}Evil App", "\u{2e0c}Evil App", "Ev`il\u{ff0d}App",
+    ])
+  func deniedSpacing(_ name: String) throws {
+    for pattern in ["Evil App", "evil\u{2014}app", "\"Evil\u{a0}App\"", "Evi\u{200b}l - App", "Evil *"] {
+      #expect(try Self.isDenied(name, by: [pattern]), "\(pattern)")
+    }
+    #expect(try !Self.isDenied(name, by: ["EvilApp", "Evil"]))
+  }
+
+  @Test("A pattern of which nothing but asterisks is compared matches every name, as one asterisk does")
+  func universalPatterns() {
+    for pattern in ["*'*", "*\u{301}", "\u{201c}*\u{201d}", "**"] {
+      #expect(ClientDenyList.matchesEveryName(pattern), "\(pattern)")
+    }
+    for pattern in ["*", "* *", "*a*", "-"] { #expect(!ClientDenyList.matchesEveryName(pattern), "\(pattern)") }
+  }
+
   @Test("Names with other letters than a denied one are not denied, and patterns match complete names")
   func otherNames() throws {
     for name in ["Devil", "Ewil", "\u{3b5}vil", "Evi"] { #expect(try !Self.isDenied(name, by: ["Evil*"]), "\(name)") }
@@ -139,7 +160,8 @@ struct UnlistedClientTests {
     arguments: [
       "\"", "\u{201c}", "\u{201d}", "\u{201e}", "\u{201f}", "\u{ab}", "\u{bb}", "\u{2039}", "\u{2018}", "\u{300d}",
       "\u{301e}", "\u{ff02}", "\u{2ba}", "\u{2033}", "\u{275e}", "\u{1f677}", "''", "\u{2019}\u{2019}",
-      "'\u{2032}", "\u{1d159}", "\u{13441}", "\u{13442}", "\u{2800}", "\u{fffc}",
+      "'\u{2032}", "``", "\u{b4}\u{b4}", "\u{2b9}\u{2b9}", "\u{2bb}'", "\u{2bd}\u{2bd}", "\u{5f4}", "\u{2e02}",
+      "\u{2e1d}", "\u{2e21}", "\u{ff40}\u{ff07}", "\u{1d159}", "\u{13441}", "\u{13442}", "\u{2800}", "\u{fffc}",
     ])
   func quotes(_ text: String) throws {
     for name in [text, "Mail\(text)", "Mail\(text) checked by Example Bank"] {
@@ -154,7 +176,7 @@ struct UnlistedClientTests {
 
   @Test(
     "A name may have apostrophes, and other letters and symbols",
-    arguments: ["Bob\u{2019}s Mail", "L'app d'Eve", "C++ (\u{3b2}) \u{2116}1 \u{1f600}"])
+    arguments: ["Bob\u{2019}s Mail", "Hawai\u{2bb}i Mail", "L'app d'Eve", "C++ (\u{3b2}) \u{2116}1 \u{1f600}"])
   func apostrophes(_ name: String) {
     #expect(ClientMetadata.isDisplayable(name))
   }

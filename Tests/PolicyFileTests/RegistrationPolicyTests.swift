@@ -70,6 +70,7 @@ struct RegistrationPolicyTests {
           path: /token
           redirects: { https: ["*.example.com", EXAMPLE.com, id.example.com], schemes: [cursor, http] }
           upstream: { redirect_uri: requested }
+          deny: { names: ["*'*", "*"] }
         clients:
           - id: pg1.abc
             type: public
@@ -80,7 +81,8 @@ struct RegistrationPolicyTests {
       "`registration` has no `scopes`", "`https` cannot hold `*.example.com`", "`https` cannot hold `EXAMPLE.com`",
       "`https` cannot hold `id.example.com`, a host of the gateway",
       "scheme `cursor` has no period", "`schemes` cannot hold `http`", "has no `client_id`",
-      "use `redirect_uri: callback`", "path `/token` is another endpoint", "`id` cannot be `pg1.abc`",
+      "`names` cannot hold `*'*`, because", "use `redirect_uri: callback`",
+      "path `/token` is another endpoint", "`id` cannot be `pg1.abc`",
     ] {
       #expect(text.contains(part), "\(part) is not in\n\(text)")
     }

@@ -136,7 +136,7 @@ extension ClientMetadata {
 
   private static func name(_ value: JSONValue?) throws(MetadataProblem) -> String? {
     guard let value else { return nil }
-    guard let text = value.text else { throw .metadata("client_name is not a string") }
+    guard let text = value.text.map(singleSpaced) else { throw .metadata("client_name is not a string") }
     if text.isEmpty { return nil }
     guard isDisplayable(text) else {
       throw .metadata(
