@@ -76,6 +76,7 @@ public enum DiagnosticID: String, Sendable, CaseIterable {
   case consentRemembered = "consent-remembered"
   case sharedUpstreamClient = "shared-upstream-client"
   case responseMode = "response-mode"
+  case droppedScope = "dropped-scope"
 
   // Redirect URIs.
   case invalidRedirectURI = "invalid-redirect-uri"
@@ -167,6 +168,7 @@ extension DiagnosticID {
     case .pkceProfile: "OAuth 2.1, section 7.5.1.1"
     case .grant: "RFC 9700, sections 2.1.2 and 2.4"
     case .noRedirectURI: "RFC 6749, section 3.1.2.2"
+    case .droppedScope: "RFC 6749, section 3.3"
     case .consentUpstream, .consentRemembered, .sharedUpstreamClient: "RFC 8252, section 8.6"
     case .responseMode: "OAuth 2.0 Form Post Response Mode, section 2"
     case .outOfBand, .redirectKindOff: "RFC 8252, section 7"

@@ -34,6 +34,7 @@ extension PolicyReader {
     // The server does not know the redirect URIs of these clients.
     if draft.upstream.redirectURI == nil { settings.rules.upstream.redirectURI = .callback }
     lint(settings, draft.upstream, fields)
+    lintDroppedScopes(settings.rules, fields["scopes"], of: "client_documents")
     if settings.authorities == nil, fields["ca"] == nil {
       settings.authorities = documentAuthorities()
       if settings.authorities == nil, sources.readsSecrets {

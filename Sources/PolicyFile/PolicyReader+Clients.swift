@@ -137,6 +137,7 @@ extension PolicyReader {
   func readClientUpstream(_ field: Field, _ draft: ClientDraft) {
     draft.upstream.fields =
       read(field.node, ClientUpstreamDraft.section, named: "upstream", into: &draft.upstream) ?? Fields()
+    recordDefaultScope(of: draft.upstream.settings.scopes, draft.upstream.fields["scopes"])
   }
 
   func upstreamRedirect(_ field: Field) -> UpstreamClient.RedirectURI? {

@@ -56,16 +56,8 @@ extension PolicyReader {
     return names
   }
 
-  /// Reports the names of resources for unlisted clients that `resources:` does not have, and the scope tokens for
-  /// these clients that belong to a resource.
+  /// Reports the names of resources for unlisted clients that `resources:` does not have.
   func checkResourceNames() {
-    let table = ResourceTable(resources)
-    for (scope, node) in unlistedScopes where table.reserves(scope: scope, inRequestFor: nil) {
-      error(
-        .conflict, node,
-        "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `scopes`, "
-          + "so that clients get it only with the resource")
-    }
     let known = Set(resources.map(\.uri.text))
     for (name, node) in resourceNames where !known.contains(name) {
       error(.invalidValue, node, "no entry of `resources` has the `uri` \(quoted(name)); add one or correct the name")
@@ -83,6 +75,7 @@ extension PolicyReader {
     // The server does not know the redirect URIs of registered clients.
     if draft.upstream.redirectURI == nil { settings.rules.upstream.redirectURI = .callback }
     lint(settings, draft.upstream, fields)
+    lintDroppedScopes(settings.rules, fields["scopes"], of: "registration")
     registration = settings
   }
 
@@ -119,7 +112,7 @@ extension PolicyReader {
     draft.fields = read(field.node, ClientUpstreamDraft.section, named: "upstream", into: &draft) ?? Fields()
   }
 
-  /// Reads the scope tokens that unlisted clients may request. `checkResourceNames` compares them with `resources:`.
+  /// Reads the scope tokens that unlisted clients may request. `checkResourceScopes` compares them with `resources:`.
   func scopeTexts(_ field: Field) -> [String] {
     let tokens = scopeTokens(field).map(\.text)
     unlistedScopes += tokens.map { ($0, field.node) }
@@ -160,6 +153,13 @@ extension PolicyReader {
     var list = ClientDenyList()
     read(field.node, ClientDenyList.section, named: field.name, into: &list)
     return list
+  }
+
+  /// Reads the texts of a list.
+  func texts(_ field: Field) -> [String] {
+    list(field, allowsSingleValue: true).compactMap { text($0) }
+  }
+
   /// Reads patterns for the names of clients.
   func namePatterns(_ field: Field) -> [String] {
     list(field, allowsSingleValue: true).compactMap { item in
@@ -173,13 +173,6 @@ extension PolicyReader {
       }
       return text
     }
-  }
-
-  }
-
-  /// Reads the texts of a list.
-  func texts(_ field: Field) -> [String] {
-    list(field, allowsSingleValue: true).compactMap { text($0) }
   }
 
   /// Reads host names, each with or without a period at its beginning. A name with characters outside ASCII must be

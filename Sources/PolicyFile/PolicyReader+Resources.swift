@@ -104,7 +104,11 @@ extension PolicyReader {
           "resource server \(quoted(id)) occurs twice, first in line \(first.mark.line); give each its own `id`")
       }
       lint(draft.settings, fields)
-      if draft.hasURI { resources.append(draft.settings) }
+      guard draft.hasURI else { continue }
+      resources.append(draft.settings)
+      let defaults = draft.settings.upstream.client?.scopes?.defaultScope?.text.split(separator: " ") ?? []
+      let node = fields["upstream"]?.node ?? item.node
+      resourceDefaultScopes += defaults.map { (String($0), draft.settings.uri, node) }
     }
     if let upstream, upstream.parameters.contains("audience"),
       resources.contains(where: { $0.upstream.audience != nil })

@@ -115,6 +115,7 @@ extension PolicyReader {
     if let field = root.clientDocuments { readClientDocuments(field) }
     if let field = root.clients { readClients(field) }
     if let field = root.resources { readResources(field) }
+    checkResourceScopes()
     checkResourceNames()
     if let field = root.routes { readRoutes(field) }
   }

@@ -70,6 +70,59 @@ extension PolicyReader {
     }
   }
 
+  /// Records the scope tokens of `default`. `checkResourceScopes` compares them with `resources:`, which is read later.
+  func recordDefaultScope(of rules: ScopeRules?, _ field: Field?) {
+    guard let field, let scope = rules?.defaultScope else { return }
+    for token in scope.tokens where defaultScopes[String(token)] == nil {
+      defaultScopes[String(token)] = SourceLocation(field.node)
+    }
+  }
+
+  /// Reports the scope tokens that belong to a resource, and that requests would get which do not name it: those of
+  /// clients that the policy does not list, and those of each `default`.
+  func checkResourceScopes() {
+    let table = ResourceTable(resources)
+    for (scope, node) in unlistedScopes where table.reserves(scope: scope, inRequestFor: nil) {
+      error(
+        .conflict, node,
+        "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `scopes`, "
+          + "so that clients get it only with the resource")
+    }
+    for (scope, location) in defaultScopes.sorted(by: { $0.key < $1.key })
+    where table.reserves(scope: scope, inRequestFor: nil) {
+      report(.conflict, .error, location, defaultMessage(scope))
+    }
+    for (scope, uri, node) in resourceDefaultScopes where table.reserves(scope: scope, inRequestFor: table[uri.text]) {
+      error(.conflict, node, defaultMessage(scope))
+    }
+  }
+
+  private func defaultMessage(_ scope: String) -> String {
+    "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `default`, so "
+      + "that other requests do not get it"
+  }
+
+  /// Reports the scope tokens of unlisted clients that are in `drop`, so that the server never gets them.
+  ///
+  /// - Parameter subject: The mapping with these rules.
+  func lintDroppedScopes(_ rules: UnlistedClientRules, _ field: Field?, of subject: String) {
+    guard let field, let drop = rules.upstream.scopes?.drop ?? upstream?.scopes?.drop else { return }
+    let dropped = rules.scopes.filter(drop.contains)
+    guard let first = dropped.first else { return }
+    // The upstream client of a resource may have a `drop` of its own.
+    if dropped.count == rules.scopes.count, rules.resources.isEmpty {
+      error(
+        .conflict, field.node,
+        "all `scopes` of `\(subject)` are in `drop`, so each authorization request of these clients is refused; add a "
+          + "scope that the server gets, or remove one from `drop`")
+    } else {
+      note(
+        .droppedScope, field.node,
+        "scope \(quoted(first)) is in `drop`, so no client of `\(subject)` gets it, and a request for it alone is "
+          + "refused; keep it only for apps that add it to other scopes")
+    }
+  }
+
   /// Reads a list of different scope tokens.
   func scopeTokens(_ field: Field) -> [ScopeLists.Token] {
     var tokens: [ScopeLists.Token] = []

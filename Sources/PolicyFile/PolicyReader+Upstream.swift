@@ -46,6 +46,7 @@ extension PolicyReader {
       }
     }
     var upstream = draft.settings
+    recordDefaultScope(of: upstream.scopes, fields["scopes"])
     lint(upstream, fields)
     guard let url = fields["url"] ?? fields["urls"], let server = draft.server ?? draft.servers?.first else { return }
     upstreamURLLocation = SourceLocation(url.node)

@@ -71,6 +71,10 @@ final class PolicyReader {
   var resourceNames: [(name: String, node: YAMLNode)] = []
   /// The scope tokens that unlisted clients may request, with their locations.
   var unlistedScopes: [(scope: String, node: YAMLNode)] = []
+  /// The scope tokens of each `scopes.default` that applies to requests without a resource, with the first location.
+  var defaultScopes: [String: SourceLocation] = [:]
+  /// The scope tokens of `scopes.default` in the upstream clients of resources.
+  var resourceDefaultScopes: [(scope: String, resource: ResourceURI, node: YAMLNode)] = []
   /// The secrets by the paths of their files; `nil` for a file that the reader has reported as unreadable.
   var secrets: [String: Secret?] = [:]
   /// The key file that `sealing_keys` names.

@@ -123,6 +123,58 @@ struct ResourceFindings {
         """),
     FindingCase(
       .conflict,
+      "Scopes of resources in defaults",
+      edits: [("token: /token }", "token: /token }\n  scopes: { default: [mail, legacy, openid] }")],
+      clients: """
+        clients:
+          - id: web
+            type: confidential
+            redirect_uris: [https://web.example.com/cb]
+            upstream: { scopes: { default: [other] } }
+        resources:
+          - uri: https://api.example.com/
+            upstream: { scopes: [legacy, openid], client: { client_id: a, scopes: { default: [legacy] } } }
+          - uri: https://other.example.com/
+            upstream: { scopes: [other], client: { client_id: b, scopes: { default: [legacy] } } }
+        """,
+      expected: """
+        policy.yaml:9:11: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove it \
+        from `default`, so that other requests do not get it
+        policy.yaml:17:25: error: `upstream.scopes` of a resource adds `other` to requests for the resource; remove it \
+        from `default`, so that other requests do not get it
+        policy.yaml:22:15: error: `upstream.scopes` of a resource adds `legacy` to requests for the resource; remove it \
+        from `default`, so that other requests do not get it
+        """),
+    FindingCase(
+      .droppedScope,
+      "A scope of registered clients that the server does not get",
+      edits: [("token: /token }", "token: /token }\n  scopes: { drop: [openid, mail] }")],
+      clients: """
+        registration:
+          scopes: [openid, calendar]
+          redirects: { loopback: true }
+          upstream: { client_id: legacy-app }
+        """,
+      expected: """
+        policy.yaml:14:11: note: scope `openid` is in `drop`, so no client of `registration` gets it, and a request for \
+        it alone is refused; keep it only for apps that add it to other scopes (RFC 6749, section 3.3) [dropped-scope]
+        """),
+    FindingCase(
+      .conflict,
+      "Only scopes for registered clients that the server does not get",
+      edits: [("token: /token }", "token: /token }\n  scopes: { drop: openid }")],
+      clients: """
+        registration:
+          scopes: [openid, mail]
+          redirects: { loopback: true }
+          upstream: { client_id: legacy-app, scopes: { drop: [openid, mail] } }
+        """,
+      expected: """
+        policy.yaml:14:11: error: all `scopes` of `registration` are in `drop`, so each authorization request of these \
+        clients is refused; add a scope that the server gets, or remove one from `drop`
+        """),
+    FindingCase(
+      .conflict,
       "A scope of a resource for registered clients",
       clients: """
         resources:
