@@ -119,9 +119,32 @@ struct DevicePageTests {
       _ = try await gateway.decide("approve", on: page, in: &browser)
       let repeated = try await gateway.decide("approve", on: page, in: &browser)
       #expect(repeated.status == 400)
+      #expect(repeated.text.contains("already allowed") && !repeated.text.contains("not connected"))
       let again = try await gateway.enter(started.userCode, in: &browser)
       #expect(again.status == 400)
       try await expectStatus(200, of: gateway.poll(started))
+      for decision in ["approve", "deny"] {
+        let late = try await gateway.decide(decision, on: page, in: &browser)
+        #expect(late.status == 400)
+        #expect(late.text.contains("sign out on the device") && !late.text.contains("not connected"), "\(late.text)")
+      }
+    }
+  }
+
+  @Test("A page about a flow that ended says that the device was not connected; without the flow, it does not say so")
+  func endedFlow() async throws {
+    try await GatewayFixture.run { gateway in
+      let started = try await gateway.startDevice()
+      var browser = gateway.browser()
+      let page = try await gateway.confirmation(of: started, in: &browser)
+      _ = try await gateway.decide("deny", on: page, in: &browser)
+      let late = try await gateway.decide("approve", on: page, in: &browser)
+      #expect(late.status == 400)
+      #expect(late.text.contains("The device was not connected"))
+      gateway.clock.advance(by: 3_600)
+      let expired = try await gateway.decide("approve", on: page, in: &browser)
+      #expect(expired.status == 400)
+      #expect(expired.text.contains("You cannot continue here") && !expired.text.contains("not connected"))
     }
   }
 
@@ -135,6 +158,7 @@ struct DevicePageTests {
       _ = try await gateway.decide("approve", on: first, in: &browser)
       let refused = try await gateway.decide("approve", on: second, in: &browser)
       #expect(refused.status == 400)
+      #expect(refused.text.contains("The device was not connected"))
       try await gateway.expectTokenRefusal(gateway.pollForm(started.deviceCode), "access_denied")
     }
   }

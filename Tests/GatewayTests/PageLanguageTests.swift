@@ -159,7 +159,8 @@ enum PageSamples {
       ("device-approved", pages.deviceDecided(isApproved: true, clientName: "TV")),
       ("device-denied", pages.deviceDecided(isApproved: false, clientName: "TV")),
       ("device-problem", pages.deviceProblem(ErrorPage(status: 409))),
-      ("device-ended", pages.deviceProblem(problem)),
+      ("device-ended", pages.deviceProblem(problem)), ("device-unknown", pages.deviceProblem(problem, .unknown)),
+      ("device-approved-before", pages.deviceProblem(problem, .approved)),
     ]
     if let code = UserCode(typed: "BCDF-GHJK") {
       samples.append(

@@ -68,16 +68,16 @@ struct DeviceVerificationEndpoint {
       types: request.headers.all("Content-Type"), encodings: request.headers.all("Content-Encoding"))
     guard isForm, isSameOrigin, let form = FormParameters(parsing: request.body), let session = intercepted.session(),
       let token = form[named: DevicePage.Field.token]
-    else { return refuse(.deviceFormForged) }
+    else { return refuse(.deviceFormForged, .unknown) }
     let sealer = intercepted.gateway.sealer
     if let approval = try? sealer.open(DeviceApprovalToken.self, from: token) {
-      guard session.isBound(to: approval.browserHash) else { return refuse(.deviceFormForged) }
+      guard session.isBound(to: approval.browserHash) else { return refuse(.deviceFormForged, .unknown) }
       return try await decide(
         approval.code, isApproved: form[named: DevicePage.Field.decision] == DevicePage.Field.approve)
     }
     guard let entry = try? sealer.open(DeviceEntryToken.self, from: token), session.isBound(to: entry.browserHash),
       now < entry.expiry
-    else { return refuse(.deviceFormForged) }
+    else { return refuse(.deviceFormForged, .unknown) }
     return try await enter(
       form[named: DevicePage.Field.userCode] ?? "", session,
       isDenied: form[named: DevicePage.Field.decision] == DevicePage.Field.deny)
@@ -120,7 +120,7 @@ struct DeviceVerificationEndpoint {
       return bound
     }
     guard let flow = update?.after ?? update?.before, case .bound(let owner) = flow.state else {
-      return refuse(.deviceDecided)
+      return refuseDecided(update?.before)
     }
     guard constantTimeEqual(owner, hash) else { return refuse(.userCodeInUse) }
     if isDenied { return try await end(entry.id) }
@@ -150,9 +150,9 @@ struct DeviceVerificationEndpoint {
   func confirmation(of permit: CompletionPermit) async throws(StoreError) -> Response {
     let id = permit.transaction.id
     let hash = permit.transaction.browserSecretHash
-    guard let flow = try await flows.find(id, now: now)?.flow, now < flow.expiry,
-      case .bound(let owner) = flow.state, constantTimeEqual(owner, hash)
-    else { return refuse(.deviceDecided) }
+    let found = try await flows.find(id, now: now)?.flow
+    guard let flow = found, now < flow.expiry, case .bound(let owner) = flow.state, constantTimeEqual(owner, hash)
+    else { return refuseDecided(found) }
     var code = permit.code
     code.expiry = flow.expiry
     let token = intercepted.gateway.sealer.seal(DeviceApprovalToken(browserHash: hash, code: code))
@@ -173,7 +173,7 @@ struct DeviceVerificationEndpoint {
     intercepted.trail.transaction = id
     intercepted.recordClient(id: code.clientID.rawValue)
     guard now < code.expiry, let client = intercepted.policy.clients[code.clientID] else {
-      return refuse(.deviceDecided)
+      return refuseDecided(try await flows.find(id, now: now)?.flow)
     }
     guard isApproved else { return try await end(id) }
     let digest = code.digest.bytes
@@ -194,14 +194,14 @@ struct DeviceVerificationEndpoint {
     }
     guard let flow = update?.after else {
       // The flow was decided before. The answer of an approved flow stays.
-      if case .approved = update?.before.state { return refuse(.deviceDecided) }
+      if case .approved = update?.before.state { return refuseDecided(update?.before) }
       try await flows.removeAnswer(of: id, now: now)
-      return refuse(.deviceDecided)
+      return refuseDecided(update?.before)
     }
     try await flows.removeCode(of: flow, now: now)
     guard case .approved = flow.state else {
       try await flows.removeAnswer(of: id, now: now)
-      return refuse(.deviceDecided)
+      return refuseDecided(flow)
     }
     return intercepted.pages.deviceDecided(isApproved: true, clientName: intercepted.pages.name(of: client))
   }
@@ -226,7 +226,7 @@ struct DeviceVerificationEndpoint {
       }
       return ended
     }
-    guard let flow = update?.after else { return refuse(.deviceDecided) }
+    guard let flow = update?.after else { return refuseDecided(update?.before) }
     try await flows.removeCode(of: flow, now: now)
     try await flows.removeAnswer(of: id, now: now)
     intercepted.trail.findings.append("device-denied")
@@ -234,9 +234,22 @@ struct DeviceVerificationEndpoint {
     return intercepted.pages.deviceDecided(isApproved: false, clientName: name ?? flow.clientID.rawValue)
   }
 
-  private func refuse(_ rejection: Rejection) -> Response {
+  /// Refuses a request because its flow can no longer be decided.
+  ///
+  /// - Parameter flow: The flow; `nil` if the store has none.
+  private func refuseDecided(_ flow: DeviceFlow?) -> Response {
+    let outcome: DevicePage.Outcome =
+      switch flow?.state {
+      case .approved, .redeemed: .approved
+      case .pending, .bound, .ended: .notConnected
+      case nil: .unknown
+      }
+    return refuse(.deviceDecided, outcome)
+  }
+
+  private func refuse(_ rejection: Rejection, _ outcome: DevicePage.Outcome = .notConnected) -> Response {
     intercepted.trail.recordRefusal(rejection)
-    return intercepted.pages.deviceProblem(ErrorPage(rejection, transaction: intercepted.trail.transaction))
+    return intercepted.pages.deviceProblem(ErrorPage(rejection, transaction: intercepted.trail.transaction), outcome)
   }
 }
 

@@ -18,6 +18,15 @@ struct DevicePage: Sendable {
     static let proceed = "continue"
   }
 
+  /// The state of a request that cannot be decided any more, as far as the gateway knows it.
+  enum Outcome {
+    /// The user allowed it. The device has its tokens, will fetch them, or the upstream has refused the code.
+    case approved
+    case notConnected
+    /// The form does not show its request, or the store no longer has it.
+    case unknown
+  }
+
   /// The name of the client.
   let clientName: String
   let clientID: String

@@ -101,15 +101,26 @@ extension Pages {
   }
 
   /// Returns the page for a device request that cannot continue.
-  func deviceProblem(_ page: ErrorPage) -> Response {
+  ///
+  /// - Parameter outcome: The present state of the request, as far as the gateway knows it.
+  func deviceProblem(_ page: ErrorPage, _ outcome: DevicePage.Outcome = .notConnected) -> Response {
     guard (400..<429).contains(page.status) else { return error(page) }
-    let happened = text(page.status == 409 ? .deviceProblemOtherBrowser : .deviceProblemEnded)
+    let (heading, happened, advice): (PageText, PageText, PageText) =
+      switch outcome {
+      case .approved: (.deviceApprovedBeforeTitle, .deviceApprovedBefore, .deviceApprovedBeforeAdvice)
+      case .notConnected:
+        (
+          .deviceProblemTitle, page.status == 409 ? .deviceProblemOtherBrowser : .deviceProblemEnded,
+          .deviceProblemAdvice
+        )
+      case .unknown: (.deviceProblemUnknownTitle, .deviceProblemEnded, .deviceProblemAdvice)
+      }
     return response(
-      status: page.status, title: title(.deviceProblemTitle),
+      status: page.status, title: title(heading),
       """
-      <h1>\(text(.deviceProblemTitle))</h1>
-      <p>\(happened)</p>
-      <p>\(text(.deviceProblemAdvice))</p>
+      <h1>\(text(heading))</h1>
+      <p>\(text(happened))</p>
+      <p>\(text(advice))</p>
       \(developerSection(page))
       """)
   }
