@@ -89,7 +89,11 @@ public final class Policy: Sendable {
     acceptsPushedRequests = clients.values.contains { $0.pushedAuthorization != .off }
     let hasDevices = clients.values.contains { $0.mode == .enforce && $0.grants.contains(.deviceCode) }
     devices = !hasDevices ? .off : upstream.endpoints.deviceAuthorization.isEmpty ? .atGateway : .atUpstream
-    blocksEmbeddedUserAgents = clients.values.contains { $0.blocksEmbeddedUserAgents }
+    // Unlisted clients are always enforced.
+    let unlistedRules = [registration?.rules, clientDocuments?.rules].compactMap(\.self)
+    blocksEmbeddedUserAgents =
+      unlistedRules.contains { $0.enforcement.embeddedUserAgents == .block }
+      || clients.values.contains { $0.blocksEmbeddedUserAgents }
     let upstreams = clients.values.lazy.map(\.settings.upstream)
     let held = upstreams.map(\.self) + sharedUpstreamClients
     upstreamIDsWithHeldSecret = Set(held.filter { $0.clientSecret != nil }.map(\.clientID))

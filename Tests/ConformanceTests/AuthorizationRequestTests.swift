@@ -323,6 +323,27 @@ struct AuthorizationRequestTests {
     }
   }
 
+  @Test("With `block` for clients that the policy does not list, the pages between the steps are checked too")
+  func everyStepOfUnlisted() async throws {
+    let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
+    let policy = try GatewayFixture.registering {
+      $0.rules.enforcement.embeddedUserAgents = .block
+    } policy: {
+      $0.clients = [:]
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let id = try await gateway.registeredID(["com.example.app:/cb"])
+      var browser = gateway.browser(for: "com.example.app:/cb")
+      let page = try await browser.page(at: gateway.front.at(gateway.authorizationTarget(id, "com.example.app:/cb")))
+      let consent = try #require(page.forms.first)
+      let allow = consent.buttons.first { $0.value == "approve" }
+      _ = try await browser.submit(consent, on: page, button: allow)
+      let cookie = try #require(browser.cookies.field(for: gateway.front))
+      try await gateway.expectErrorPage("/login", status: 403, ["Cookie": cookie, "User-Agent": agent])
+      try await expectStatus(200, of: gateway.get("/login", ["Cookie": cookie, "User-Agent": "FooBrowser/1.0"]))
+    }
+  }
+
   @Test("8252-8.12-every-step: without `block` an embedded user agent gets the pages between the steps")
   func everyStepReported() async throws {
     let agent = Vectors.all.userAgents.vectors.first { $0.expectedEmbedded }?.userAgent ?? ""
