@@ -59,7 +59,10 @@ public struct ResourceSettings: Sendable {
         default: "nothing"),
       .seconds(
         "access_token_lifetime", \.accessTokenLifetime, 1...86_400,
-        "The lifetime of an access token if the server sends no `expires_in`; never shorter than the server's"),
+        """
+        The lifetime of an access token if the server sends no `expires_in`, or one that is not positive, by which some \
+        servers mean that the token does not expire; never shorter than the server's
+        """),
       .customReader(
         "introspection", .section("resource_server"),
         "The resource server that may ask at `/.proofgate/introspect` for its tokens (RFC 7662)", default: "none"),

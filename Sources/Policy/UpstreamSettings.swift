@@ -188,8 +188,8 @@ public struct UpstreamSettings: Sendable {
       .seconds(
         "access_token_validity", \.accessTokenValidity, 600...maximumTokenValidity,
         """
-        The longest time for which the server accepts an access token that it issues without `expires_in`; meanwhile \
-        the token belongs to the resource of its first request
+        The longest time for which the server accepts an access token that it issues without a positive `expires_in`; \
+        meanwhile the token belongs to the resource of its first request
         """
       ),
       .flag(

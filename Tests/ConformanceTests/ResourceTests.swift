@@ -211,12 +211,14 @@ struct ResourceTests {
     }
   }
 
-  @Test("Without expires_in, a token is active for access_token_lifetime, and belongs to its resource for much longer")
-  func unknownLifetime() async throws {
+  @Test(
+    "Without a positive expires_in, a token is active for access_token_lifetime, and longer belongs to its resource",
+    arguments: ["", #","expires_in":0"#, #","expires_in":"-1""#])
+  func unknownLifetime(member: String) async throws {
     try await GatewayFixture.run(try Self.policy { $0.upstream.accessTokenValidity = 7_200 }) { gateway in
       gateway.upstream.script { request in
         guard request.path == "/token" else { return nil }
-        let body = #"{"access_token":"same","token_type":"Bearer"}"#
+        let body = #"{"access_token":"same","token_type":"Bearer"\#(member)}"#
         return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
       }
       func redeem(for resource: String) async throws -> Response {

@@ -49,6 +49,7 @@ extension InterceptedRequest {
   }
 
   /// Returns the time for which the upstream says that it accepts the token of a response; `nil` if it does not say it.
+  /// Zero or less says nothing: some servers mean a token that does not expire.
   private static func statedLifetime(of members: [String: JSONValue]) -> Seconds? {
     guard case .integer(let seconds) = members["expires_in"], seconds > 0 else { return nil }
     return Seconds(Int(min(seconds, Int64(UpstreamSettings.maximumTokenValidity.count))))
