@@ -578,6 +578,32 @@ struct ResourceTests {
     }
   }
 
+  @Test("A resource server that asks at the path of the upstream gets the gateway's answer, and its secret stays here")
+  func introspectionAtUpstreamPath() async throws {
+    let policy = try Self.policy { policy in
+      policy.upstream.endpoints.introspection = ["/introspect"]
+      // The other one has the same credentials at the upstream and at the gateway.
+      policy.resources[1].introspection?.upstream = UpstreamClient(
+        clientID: ClientID("files-api"), clientSecret: Secret("files-secret"), authentication: .basic,
+        redirectURI: .requested)
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let tokens = try await Self.tokens(gateway, for: Self.mail)
+      func ask(_ server: String, _ secret: String) async throws -> Response {
+        try await gateway.post(
+          "/introspect", ["token": tokens.access],
+          ["Authorization": BasicCredentials(user: "\(server)-api", password: Secret(secret)).header.reveal()])
+      }
+      let answer = try await ask("mail", "mail-secret")
+      #expect(answer.text.contains(#""active":true"#) && answer.text.contains(Self.mail), "\(answer.text)")
+      #expect(gateway.upstream.recorder.requests(to: "/introspect").isEmpty)
+      // Other secrets are for the upstream.
+      _ = try await ask("mail", "upstream-secret")
+      _ = try await ask("files", "files-secret")
+      #expect(gateway.upstream.recorder.requests(to: "/introspect").count == 2)
+    }
+  }
+
   @Test("If the record of a token cannot be stored, the token is revoked and the client gets 503")
   func notRecorded() async throws {
     let store = MemoryStore(size: MemoryStore.minimumSize, entries: [.access: 1])

@@ -100,6 +100,15 @@ extension Enforcement {
       decision: .forward(IntrospectionPermit(resource: resource, token: Secret(token))), findings: run.findings)
   }
 
+  /// Returns true if the request has the secret of a resource server for the gateway, which the upstream must not learn.
+  /// False if the resource server has the same credentials at the upstream.
+  public static func hasSecretForGateway(introspection request: TokenRequest, policy: Policy) -> Bool {
+    let context = IntrospectionContext(request: request, policy: policy)
+    guard context.secretIsRight, let server = context.resource?.introspection else { return false }
+    guard let upstream = server.upstream, upstream.clientID.rawValue == server.id else { return true }
+    return !constantTimeEqual(upstream.clientSecret?.reveal() ?? "", server.secret.reveal())
+  }
+
   /// Returns the request with which the gateway asks the upstream about a token; `nil` if the policy has no credentials
   /// of the resource server at the upstream (invariant `I-credentials`: those of a client are never used here).
   public static func upstreamIntrospection(of token: Secret, for resource: Resource) -> UpstreamTokenRequest? {

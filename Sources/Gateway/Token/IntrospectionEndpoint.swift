@@ -6,7 +6,9 @@ import Proxy
 
 /// The introspection endpoint (RFC 7662). Requests pass with the parameters and credentials of the resource server. If
 /// a request names a client that has a separate secret for the gateway, the gateway removes the credentials, unless the
-/// request is only observed. A request with an upstream client id whose secret the gateway holds is refused.
+/// request is only observed. A request with an upstream client id whose secret the gateway holds is refused. A request
+/// with the secret by which a resource server authenticates to the gateway gets the response of the gateway's own
+/// endpoint, because the upstream must not learn this secret.
 ///
 /// The gateway reads the requests because a program could use this endpoint to guess such a secret. Failed attempts are
 /// therefore limited as at the token endpoint. The number of requests is not limited, because a resource server may
@@ -20,6 +22,12 @@ struct IntrospectionEndpoint {
 
   func respond() async -> Reply {
     let request = intercepted.clientRequest()
+    // The resource server means the gateway's own endpoint.
+    if intercepted.policy.isEnforcing,
+      Enforcement.hasSecretForGateway(introspection: request, policy: intercepted.policy)
+    {
+      return .response(await ResourceIntrospectionEndpoint(intercepted).respond())
+    }
     let authentication = intercepted.authentication(of: request)
     // If the policy enforces no client, the request is observed, even if the policy refuses unknown clients.
     let isObserved =
