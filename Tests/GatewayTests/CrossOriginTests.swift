@@ -103,6 +103,11 @@ struct CrossOriginTests {
       }
       let enforced = try await gateway.post("/introspect", ["token": "t", "client_id": "n1"])
       #expect(Self.names(enforced).isEmpty)
+      for path in ["/introspect", "/revoke"] {
+        let nameless = try await gateway.post(path, ["token": "t"], ["Origin": "https://app.example.com"])
+        #expect(nameless.status == 200)
+        #expect(Self.names(nameless).isEmpty, "\(path)")
+      }
       let observed = try await gateway.post("/introspect", ["token": "t", "client_id": "w3"])
       #expect(observed.headers["Access-Control-Allow-Origin"] == "*")
     }

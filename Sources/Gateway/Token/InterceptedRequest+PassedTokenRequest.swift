@@ -23,6 +23,8 @@ extension InterceptedRequest {
       trail.upstreamStatus = answer.head.status
       var response = answer.head
       response.body = try await answer.collect()
+      // The upstream does not know which scripts may read this. `Gateway` adds the fields of a known client.
+      if policy.isEnforcing { gateway.snapshot.crossOrigin.edit(&response, to: self.request, from: nil) }
       if refusesCredentials(response) { countFailedCredentials(authentication) }
       response.headers.set("Cache-Control", "no-store")
       response.headers.set("Pragma", "no-cache")
