@@ -190,7 +190,9 @@ extension Buffer {
     /// longer-lived allocations after each burst, and each later burst would make other parts of these holes resident.
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
       guard capacity == Buffer.capacity else { return unsafe allocateFitted(capacity) }
-      guard let block = unsafe cl_map_pages(capacity) else { fatalError("no memory for a buffer") }
+      // `BufferPool.limit` bounds the number of blocks, so only a system that has no memory left, or permits the process
+      // less than the limit, refuses one. As with every other allocation, the process then ends.
+      guard let block = unsafe cl_map_pages(capacity) else { preconditionFailure("no memory for a buffer") }
       return unsafe block
     }
 
