@@ -69,10 +69,15 @@ public final class HTTP2Stream {
   private var body: [Buffer] = []
   /// The buffered bytes of the response.
   let outbound = Buffer()
-  /// The trailers of the request, as lines of HTTP/1.1; empty without trailers.
-  var requestTrailers: [UInt8] = []
+  /// The trailers of the request, as lines of HTTP/1.1; empty without trailers. They count as memory in use.
+  var requestTrailers: [UInt8] = [] {
+    didSet { buffers.charge(requestTrailers.count - oldValue.count) }
+  }
   /// The trailers of the response, as lines of HTTP/1.1; empty without trailers, and after they were given to nghttp2.
-  var responseTrailers: [UInt8] = []
+  /// They count as memory in use.
+  var responseTrailers: [UInt8] = [] {
+    didSet { buffers.charge(responseTrailers.count - oldValue.count) }
+  }
 
   init(_ id: Int32, _ buffers: BufferPool) {
     self.id = id

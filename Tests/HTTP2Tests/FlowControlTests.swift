@@ -104,6 +104,39 @@ struct FlowControlTests {
     #expect(fixture.buffers.bytes == 0)
   }
 
+  @Test("Trailers count as memory in use until they are forwarded or their stream ends")
+  func trailerMemory() throws {
+    let fixture = try SessionFixture()
+    let value = String(repeating: "a", count: 4_000)
+    let size = "x: \(value)\r\n".utf8.count
+    for stream in [1, 3] {
+      post(fixture, stream)
+      fixture.receive(.data(stream, "hello"))
+      let before = fixture.buffers.bytes
+      fixture.receive(.headers(stream, [("x", value)]))
+      #expect(fixture.buffers.bytes == before + size)
+    }
+    fixture.receive(.reset(1, 8))
+    _ = fixture.text(3)
+    #expect(fixture.buffers.bytes == 0)
+
+    // SETTINGS_INITIAL_WINDOW_SIZE: the trailers of the response wait behind its body.
+    fixture.receive(.settings([(4, 0)]), .get(5))
+    _ = fixture.text(5)
+    let block = FieldBlock(fixture.buffers)
+    block.append(":status", decimal: 200)
+    let response = try #require(fixture.streams[5])
+    fixture.session.respond(response, block, isFinal: true, endsStream: false)
+    block.clear()
+    fixture.write(5, "hello")
+    let before = fixture.buffers.bytes
+    fixture.session.finish(response, trailers: Array("x: \(value)\r\n".utf8))
+    #expect(fixture.buffers.bytes == before + size)
+    fixture.receive(.window(5, 100))
+    #expect(fixture.frames().contains { $0.kind == .data })
+    #expect(fixture.buffers.bytes == 0)
+  }
+
   @Test("A stream whose response has ended still reports progress while the rest is sent")
   func progress() throws {
     let fixture = try SessionFixture()
