@@ -15,6 +15,8 @@ public struct RouteSettings: Sendable, Equatable {
   public var requestBuffer: Int?
   /// The value for the route of ``LimitSettings/bodyTimeout``; `nil` for that of `limits`.
   public var bodyTimeout: Milliseconds?
+  /// The value for the route of ``LimitSettings/tunnelTimeout``; `nil` for that of `limits`.
+  public var tunnelTimeout: Milliseconds?
   /// The value for the route of ``LimitSettings/requestTimeout``; `nil` for that of `limits`.
   public var requestTimeout: Milliseconds?
   /// The value for the route of ``UpstreamSettings/responseTimeout``; `nil` for that of `upstream`.
@@ -45,6 +47,8 @@ public struct RouteSettings: Sendable, Equatable {
       .customReader(
         "request_buffer", .word("off", or: .size(1_024...1_048_576)), "As in `limits`", default: "that of `limits`"),
       .duration("body_timeout", \.bodyTimeout, 100...3_600_000, "As in `limits`", default: "that of `limits`"),
+      .duration(
+        "tunnel_timeout", \.tunnelTimeout, 1_000...604_800_000, "As in `limits`", default: "that of `limits`"),
       .duration(
         "request_timeout", \.requestTimeout, 1_000...604_800_000, "As in `limits`", default: "that of `limits`"),
       .duration(

@@ -34,6 +34,8 @@ public struct PassingRoute: Sendable {
   public var requestTimeout: Milliseconds?
   /// The value of `ProxyConfiguration.bodyTimeout`.
   public var bodyTimeout: Milliseconds?
+  /// The value of `ProxyConfiguration.tunnelTimeout`.
+  public var tunnelTimeout: Milliseconds?
   /// The value of `ProxyConfiguration.responseTimeout`.
   public var responseTimeout: Milliseconds?
   /// The changes to the fields of requests for the upstream.
@@ -108,7 +110,7 @@ final class CompiledRoute: Sendable {
     timeouts = ExchangeDeadlines.Settings(
       progress: ProgressMeter.Limits(
         timeout: route.bodyTimeout ?? configuration.bodyTimeout, rate: limits.minimumRate, window: limits.rateWindow),
-      tunnelTimeout: configuration.tunnelTimeout,
+      tunnelTimeout: route.tunnelTimeout ?? configuration.tunnelTimeout,
       responseTimeout: route.responseTimeout ?? configuration.responseTimeout)
     requestFields = Fields(route.requestFields)
     responseFields = Fields(route.responseFields)

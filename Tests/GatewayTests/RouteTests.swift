@@ -151,7 +151,7 @@ struct RouteTests {
     let policy = try Self.policy(
       """
         - { prefix: /a, body: 7, request_buffer: 2KiB, request_timeout: 11s, body_timeout: 12s, response_timeout: 13s }
-        - { prefix: /b }
+        - { prefix: /b, tunnel_timeout: 14s }
         - { prefix: /c, request_buffer: off }
       """)
     let snapshot = GatewaySnapshot(policy: policy, keyRing: KeyRing.ephemeral(now: 1_700_000_000))
@@ -161,6 +161,7 @@ struct RouteTests {
     #expect(routes.map(\.requestTimeout) == [11_000, nil, nil])
     #expect(routes.map(\.bodyTimeout) == [12_000, nil, nil])
     #expect(routes.map(\.responseTimeout) == [13_000, nil, nil])
+    #expect(routes.map(\.tunnelTimeout) == [nil, 14_000, nil])
   }
 
   @Test("A route cannot make a form that the gateway has not inspected pass as an OAuth request")

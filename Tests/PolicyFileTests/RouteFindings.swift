@@ -18,6 +18,7 @@ struct RouteFindings {
         body: 10MiB
         request_buffer: off
         body_timeout: 5m
+        tunnel_timeout: 3h
         request_timeout: 2h
         response_timeout: 90s
         request_headers: { set: { X-Zone: "a, b: c", X-Hop: d }, remove: [Accept-Encoding, Range] }
@@ -35,6 +36,7 @@ struct RouteFindings {
     first.bodyLimit = 10 << 20
     first.requestBuffer = 0
     first.bodyTimeout = 300_000
+    first.tunnelTimeout = 10_800_000
     first.requestTimeout = 7_200_000
     first.responseTimeout = 90_000
     first.requestHeaders.set = [.init(name: "X-Zone", value: "a, b: c"), .init(name: "X-Hop", value: "d")]

@@ -161,6 +161,39 @@ extension ProxyTests {
       }
     }
 
+    private static func openTunnel(_ path: String, _ bench: Bench) async throws -> Peer {
+      let client = try await bench.connect()
+      try await client.send("GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+      let head = try await client.readHead()
+      #expect(head.status == 101)
+      return client
+    }
+
+    @Test("A tunnel has the time of its route")
+    func tunnelTime() async throws {
+      let echo: ScriptedUpstream.Script = { upstream, peer in
+        _ = try await upstream.read(peer)
+        try await peer.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+        while let byte = try? await peer.take(count: 1) { try await peer.send(byte) }
+      }
+      try await Bench.Setup(
+        upstream: echo,
+        configure: {
+          $0.routes = Self.routes { $0.tunnelTimeout = 40 }
+          $0.upgrades = ["websocket"]
+        }
+      ).run { _, bench in
+        let other = try await Self.openTunnel("/", bench)
+        let ending = try await Self.openTunnel("/route", bench).waitForEnd()
+        #expect(ending == .end)
+        let count = await bench.count(.tunnelTimeout)
+        #expect(count == 1)
+        try await other.send("x")
+        let answer = try await other.take(count: 1)
+        #expect(answer == Array("x".utf8))
+      }
+    }
+
     // MARK: Fields
 
     private static func changes(_ set: [(String, String)], _ removed: [String]) -> FieldChanges {

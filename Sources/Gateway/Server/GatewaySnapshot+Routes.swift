@@ -24,6 +24,7 @@ extension RouteSettings {
     route.requestBuffer = requestBuffer
     route.requestTimeout = requestTimeout
     route.bodyTimeout = bodyTimeout
+    route.tunnelTimeout = tunnelTimeout
     route.responseTimeout = responseTimeout
     route.requestFields = requestHeaders.fieldChanges
     route.responseFields = responseHeaders.fieldChanges
