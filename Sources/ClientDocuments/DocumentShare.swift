@@ -10,6 +10,10 @@ struct DocumentShare {
   static let maximumFailures = 64
   /// The time for which a failure is kept: 60 seconds.
   static let failureLifetime: Milliseconds = 60_000
+  /// The time between two fetches of a document after an outage, while half of the host's limit is used: 15 seconds.
+  /// Requests during the outage would otherwise use up the limit, and the document could not be fetched for up to a minute
+  /// after the end of the outage. Four fetches in a minute leave room for other documents.
+  static let outagePause: Milliseconds = 15_000
   /// The time for which a document is used after its lifetime while fetches fail: 24 hours.
   static let staleLifetime: Milliseconds = 86_400_000
 
@@ -23,6 +27,8 @@ struct DocumentShare {
 
   private var documents: [String: Document] = [:]
   private var failures: [String: (failure: DocumentFailure, until: MonotonicTime)] = [:]
+  /// The times of the last outages, by URL. The limit of fetches also limits their number.
+  private var outages: [String: MonotonicTime] = [:]
   /// The URLs that are being fetched, with the requests that wait for them.
   private var fetches: [String: [AwaitedValue<DocumentCache.Outcome>]] = [:]
   private var recentFetches = FetchWindow()
@@ -50,7 +56,8 @@ struct DocumentShare {
     guard isKnown || mayFetchUnknown() else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents were requested from this network")))
     }
-    guard recentFetches.take(isKnown: isKnown, now: now) else {
+    let isPaused = outages[url.text].map { now < $0 + DocumentShare.outagePause } ?? false
+    guard !isPaused || !recentFetches.isHalfUsed(now: now), recentFetches.take(isKnown: isKnown, now: now) else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []
@@ -77,9 +84,15 @@ struct DocumentShare {
         metadata: fetched.metadata, freshUntil: now + Milliseconds(fetched.lifetime), lastUse: now,
         ledToSignIn: ledToSignIn)
       failures[url.text] = nil
+      outages[url.text] = nil
       return (.success(fetched.metadata), waiting)
     case .failure(let failure):
-      if failure.isLasting { record(failure, url, now: now) }
+      if failure.isLasting {
+        record(failure, url, now: now)
+      } else {
+        outages = outages.filter { now < $0.value + DocumentShare.outagePause }
+        outages[url.text] = now
+      }
       return (staleDocument(url, now: now) ?? .failure(failure), waiting)
     }
   }

@@ -15,6 +15,11 @@ struct FetchWindow {
 
   private var fetches: [(time: MonotonicTime, isKnown: Bool)] = []
 
+  /// Returns true if half of the limit is used, so that repeated fetches of one document could use up the rest.
+  func isHalfUsed(now: MonotonicTime) -> Bool {
+    fetches.count { now < $0.time + FetchWindow.period } >= FetchWindow.maximumUnknown
+  }
+
   /// Counts a fetch. Returns false, and counts nothing, if the limit is reached.
   ///
   /// - Parameter isKnown: True if the policy lists the URL itself, or if its document has led to a sign-in.

@@ -123,6 +123,27 @@ struct DocumentShareTests {
     }
   }
 
+  @Test("Requests during an outage leave fetches for the time after it, and do not delay other documents")
+  func outage() throws {
+    // The pause begins once half of the limit is used.
+    for (unknownCount, expected) in [(0, [0, 1, 2, 3, 4, 19, 34, 49, 63]), (5, [0, 15, 30, 45, 60])] {
+      var share = DocumentShare()
+      for number in 0..<unknownCount { _ = try result(&share, "unknown\(number)", at: Self.start) }
+      // A request each second, and each fetch fails.
+      var fetches: [Int] = []
+      for second in 0..<180 {
+        let now = Self.start + Milliseconds(second * 1_000)
+        guard try result(&share, "a", isListed: true, at: now) == "fetch" else { continue }
+        fetches.append(second)
+        _ = share.finish(try Self.url("a"), .failure(.unavailable(.response, "down")), now: now)
+      }
+      #expect(fetches.starts(with: expected), "\(fetches)")
+      for (fetch, next) in zip(fetches, fetches.dropFirst()) { #expect(next - fetch <= 15, "\(fetches)") }
+      let other = try result(&share, "b", isListed: true, at: Self.start + 179_000)
+      #expect(other == "fetch")
+    }
+  }
+
   @Test("In any minute, at most ten documents of a host are fetched, of which at most five are unknown")
   func rate() throws {
     for unknownCount in [0, 3, 5] {
