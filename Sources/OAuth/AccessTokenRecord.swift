@@ -25,7 +25,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
   /// The scope of the token; `nil` if it is not known, is too long for a record, or if clients that share the token
   /// have no scope token in common.
   public var scope: Scope?
-  /// The time at which the gateway first saw the token.
+  /// The time of the last issue of the token that changed the record. No login of the token had ended then.
   public var issuedAt: UnixTime
   /// The time until which the token is active.
   public var expiry: UnixTime
@@ -68,10 +68,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
   public func merged(with new: AccessTokenRecord, now: UnixTime) -> AccessTokenRecord? {
     guard new.resource == resource else { return nil }
     var merged = self
-    if now >= expiry {
-      merged.scope = new.scope
-      merged.issuedAt = new.issuedAt
-    }
+    if now >= expiry { merged.scope = new.scope }
     guard let holders = AccessTokenRecord.adding(new.holder, to: merged.holders) else { return nil }
     merged.holder = holders[0]
     merged.otherHolders = Array(holders.dropFirst())
@@ -81,6 +78,7 @@ public struct AccessTokenRecord: Sendable, Equatable {
       merged.expiry = max(expiry, new.expiry)
       merged.end = max(end, new.end)
     }
+    if merged != self { merged.issuedAt = max(issuedAt, new.issuedAt) }
     return merged
   }
 

@@ -88,6 +88,13 @@ public struct ResourceSettings: Sendable {
   }
 }
 
+extension Policy {
+  /// The shortest time for which the gateway remembers the end of a login: the longest time for which an access token of
+  /// the login can then still be active, or can have a record without a stated lifetime. It is the same without resources,
+  /// because a later policy may list them again.
+  public var endRetention: Seconds { max(ResourceSettings.maximumTokenLifetime, upstream.accessTokenValidity) }
+}
+
 /// The values that the upstream gets in a request for a resource (`resources[].upstream:`).
 public struct ResourceUpstream: Sendable {
   /// The value of `audience`; `nil` if the parameter is not sent.

@@ -18,7 +18,7 @@ public struct RefreshUse: Sendable {
   let network: NetworkPrefix
   /// The longest time for which a token of the family is valid without use.
   public var idleLifetime: Seconds = 0
-  /// The longest time for which an access token of the family is active.
+  /// The shortest time for which the end of the family is remembered, because of its access tokens.
   public var accessLifetime: Seconds = 0
   /// The time after the first use in which a repeat of the request gets the same response (`refresh_reuse_window`).
   public var reuseWindow: Seconds = 0

@@ -387,6 +387,65 @@ struct ResourceTests {
     }
   }
 
+  @Test("The end of a login is remembered for the time in which its tokens are issued again, or they stay inactive")
+  func reissuedLater() async throws {
+    let day = 86_400
+    for (validity, ends, isActive) in [
+      (day, true, false), (day, false, false), (60 * day, true, false), (60 * day, false, true),
+    ] as [(Int, Bool, Bool)] {
+      let policy = try Self.policy {
+        $0.editAll { $0.refreshIdle = 60 }
+        $0.upstream.accessTokenValidity = Seconds(validity)
+      }
+      try await GatewayFixture.run(policy) { gateway in
+        gateway.upstream.script { request in
+          guard request.path == "/token" else { return nil }
+          let body =
+            #"{"access_token":"same","token_type":"Bearer","refresh_token":"r1","expires_in":5184000,"scope":"read"}"#
+          return Response(status: 200, headers: ["Content-Type": "application/json"], body: Array(body.utf8))
+        }
+        func signIn() async throws -> String {
+          let answer = try await gateway.redeem(try await gateway.code { $0.append("resource", Self.mail) })
+          return try #require(NativeApp.tokens(in: answer)?.refreshToken?.reveal(), "\(answer.text)")
+        }
+        let refresh = try await signIn()
+        gateway.clock.advance(by: 29 * day)
+        // No end can be forgotten yet.
+        if !ends {
+          _ = try await signIn()
+          #expect(try await Self.introspect(gateway, "same").text.contains(#""active":true"#))
+        } else {
+          try await expectStatus(200, of: gateway.post("/revoke", ["token": refresh, "client_id": "n1"]))
+        }
+        gateway.clock.advance(by: 31 * day)
+        _ = try await signIn()
+        let answer = try await Self.introspect(gateway, "same").text
+        #expect(answer.contains(#""active":true"#) == isActive, "\(validity) \(ends) \(answer)")
+      }
+    }
+  }
+
+  @Test("Logouts and revocations count for resources that the policy does not list at that time")
+  func endsWithoutResources() async throws {
+    let policy = try Self.policy { $0.editAll { $0.refreshIdle = 60 } }
+    try await GatewayFixture.run(policy) { gateway in
+      let ended = try await Self.tokens(gateway, for: Self.mail)
+      let revoked = try await Self.tokens(gateway, for: Self.mail)
+      let kept = try await Self.tokens(gateway, for: Self.mail)
+      let resources = FixturePolicy(gateway.policy).resources
+      await gateway.reload { $0.resources = [] }
+      for token in [ended.refresh, revoked.access] {
+        try await expectStatus(200, of: gateway.post("/revoke", ["token": token, "client_id": "n1"]))
+      }
+      gateway.clock.advance(by: 300)
+      await gateway.reload { $0.resources = resources }
+      for token in [ended.access, revoked.access] {
+        #expect(try await Self.introspect(gateway, token).text == Self.inactive)
+      }
+      #expect(try await Self.introspect(gateway, kept.access).text.contains(#""active":true"#))
+    }
+  }
+
   @Test(
     "A token that two logins of one client have got is inactive as soon as either of them has ended",
     arguments: [0, 1], ["logout", "reuse", "code"])

@@ -20,6 +20,8 @@ struct AccessTokens {
   let sealer: Sealer
   let store: any EphemeralStore
   let families: RefreshLedger
+  /// The shortest time for which `families` remembers the end of a login.
+  let endRetention: Seconds
 
   private func key(_ token: Secret) -> StoreKey { StoreKey(.access, hashing: Array(token.reveal().utf8)) }
 
@@ -71,8 +73,8 @@ struct AccessTokens {
   }
 
   /// Returns the record of a token that the upstream has issued again; `nil` if the client must not get the token. If one
-  /// of the token's logins has ended, the token is revoked: the store may forget this end before the upstream stops
-  /// accepting the token, and the record may have no room for the login any more.
+  /// of the token's logins has or may have ended, the token is revoked: the store may forget this end before the upstream
+  /// stops accepting the token, and the record may have no room for the login any more.
   private func merged(
     _ old: AccessTokenRecord, _ new: AccessTokenRecord, now: UnixTime
   ) async throws(StoreError) -> AccessTokenRecord? {
@@ -135,9 +137,13 @@ struct AccessTokens {
     return FoundToken(record: permitted, outcome: .active)
   }
 
+  /// Returns true if one of the token's logins has ended, or if the store may have forgotten an end since the logins were
+  /// last checked.
   private func hasEndedLogin(_ record: AccessTokenRecord, now: UnixTime) async throws(StoreError) -> Bool {
     for holder in record.holders {
-      if let family = holder.family, try await families.hasEnded(family, now: now) { return true }
+      guard let family = holder.family else { continue }
+      if now >= record.issuedAt + endRetention { return true }
+      if try await families.hasEnded(family, now: now) { return true }
     }
     return false
   }
@@ -146,6 +152,7 @@ struct AccessTokens {
 extension Gateway {
   /// The records of access tokens.
   var accessTokens: AccessTokens {
-    AccessTokens(sealer: sealer, store: resources.store, families: resources.refreshFamilies)
+    AccessTokens(
+      sealer: sealer, store: resources.store, families: resources.refreshFamilies, endRetention: policy.endRetention)
   }
 }

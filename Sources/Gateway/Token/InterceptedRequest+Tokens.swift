@@ -70,16 +70,12 @@ extension InterceptedRequest {
       family, revokingGenerations: revokedGenerations, holder: storeHolder(for: client),
       expiry: now
         + max(
-          client.refreshIdle, idleLifetime ?? RefreshGrant.defaultIdleLifetime, longestAccessLifetime),
+          client.refreshIdle, idleLifetime ?? RefreshGrant.defaultIdleLifetime, policy.endRetention),
       adoptedUntil: client.rawRefreshUntil ?? 0, now: now)
     // Delete the response that `HeldResponses` keeps for the family.
     _ = try await gateway.resources.store.take(StoreKey(.answer, id: family), now: now)
     return wasActive
   }
-
-  /// The longest time for which an access token of a family is active after the end of the family, if the end were not
-  /// known any more.
-  var longestAccessLifetime: Seconds { policy.resources.isEmpty ? 0 : ResourceSettings.maximumTokenLifetime }
 
   /// Returns the tokens in a token response.
   func upstreamTokens(in members: [String: JSONValue]) -> [UpstreamToken] {

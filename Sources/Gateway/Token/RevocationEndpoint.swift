@@ -82,10 +82,16 @@ struct RevocationEndpoint {
     return await send(form)
   }
 
-  /// Returns the record of an access token; `nil` if the policy lists no resources, or if the request is observed.
+  /// Returns the record of an access token; `nil` if there is none, or if the request is observed.
   private func record(of token: Secret?, isObserved: Bool) async throws(StoreError) -> AccessTokenRecord? {
-    guard !intercepted.policy.resources.isEmpty, !isObserved, let token else { return nil }
-    return try await intercepted.gateway.accessTokens.find(token, now: intercepted.now)
+    guard !isObserved, let token else { return nil }
+    do throws(StoreError) {
+      return try await intercepted.gateway.accessTokens.find(token, now: intercepted.now)
+    } catch {
+      // Without resources, there is a record only if an earlier policy listed some.
+      guard intercepted.policy.resources.isEmpty else { throw error }
+      return nil
+    }
   }
 
   /// Records that the client has revoked its access token, and revokes it upstream.

@@ -83,7 +83,7 @@ struct TokenRefresher {
       grant, token: presented, address: peer.address, isLoopback: peer.isLoopback,
       isListed: !permit.client.isUnlisted, isAdopted: permit.isAdopted)
     use.idleLifetime = max(permit.client.refreshIdle, grant.idleLifetime)
-    use.accessLifetime = intercepted.longestAccessLifetime
+    use.accessLifetime = intercepted.policy.endRetention
     use.reuseWindow = permit.client.refreshReuseWindow
     use.acceptsAnyNetwork = permit.client.refreshReuseNetworks == .any
     use.adoptedUntil = permit.client.rawRefreshUntil ?? 0
