@@ -6,6 +6,7 @@ import OAuth
 import Policy
 import Stores
 import Testing
+import Time
 
 /// RFC 8252, section 8.6, and RFC 6749, section 10.12: the gateway's own consent page.
 @Suite("Consent")
@@ -96,6 +97,47 @@ struct ConsentTests {
       }
       let approved = try await gateway.post("/.proofgate/consent", whole, ["Cookie": cookie])
       #expect(approved.status == 303)
+    }
+  }
+
+  @Test(
+    "8252-8.6-no-auto-approve: an approval is for what the page showed; if the policy has changed that, it is shown again",
+    arguments: ["scope", "upstream client", "name", "nothing"])
+  func changedMeanwhile(_ part: String) async throws {
+    try await GatewayFixture.run { gateway in
+      var browser = gateway.browser()
+      let target = gateway.authorizationTarget("n2") { $0.append("scope", "read") }
+      guard case .page(let page) = try await browser.open(gateway.front.at(target)), let form = page.forms.first,
+        let approve = form.buttons.first(where: { $0.value == "approve" })
+      else {
+        Issue.record("no consent page")
+        return
+      }
+      let headers: Headers = ["Cookie": try #require(browser.cookies.field(for: gateway.front))]
+      await gateway.reload { policy in
+        policy.edit("n2") { client in
+          switch part {
+          case "scope": client.upstream.scopes = ScopeRules(drop: ["read"], default: ["mail.send"])
+          case "upstream client": client.upstream.clientID = ClientID("other")
+          case "name": client.name = "Another app"
+          default: client.codeLifetime = 30
+          }
+        }
+      }
+      let answer = try await gateway.post("/.proofgate/consent", form.submission(button: approve), headers)
+      guard part != "nothing" else {
+        #expect(answer.status == 303)
+        return
+      }
+      #expect(answer.status == 200 && answer.location == nil, "\(answer.status)")
+      if part == "scope" { #expect(answer.text.contains("mail.send")) }
+      #expect(gateway.logLines.last?.contains(#""consent-outdated""#) == true)
+      let again = try #require(HTMLForm.forms(in: answer.text).first)
+      let approval = try #require(again.buttons.first { $0.value == "approve" })
+      let approved = try await gateway.post(
+        "/.proofgate/consent", again.submission(button: approval), Headers.cookies([try #require(answer.ownCookie)]))
+      #expect(approved.status == 303)
+      #expect(approved.location?.contains("/authorize?") == true)
     }
   }
 

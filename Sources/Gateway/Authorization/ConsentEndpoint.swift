@@ -1,3 +1,4 @@
+import Cryptography
 import Enforcement
 import HTTP
 import OAuth
@@ -11,7 +12,8 @@ import Time
 ///
 /// The gateway shows the page before it sends a request upstream, unless it remembers the consent (`RememberedConsents`).
 /// The form on the page contains the authorization request, sealed (encrypted and authenticated) and bound to the browser,
-/// so the gateway need not store the request. When the user has decided, all rules run again.
+/// so the gateway need not store the request. When the user has decided, all rules run again. If the policy has changed so
+/// that the approval would be for something else than the page showed, the page is shown again.
 struct ConsentEndpoint {
   private static let path = GatewaySettings.ownPath + "consent"
 
@@ -28,8 +30,10 @@ struct ConsentEndpoint {
   ///   - request: The authorization request, which the page's form contains sealed.
   ///   - known: The session of the browser; `nil` for a new browser.
   ///   - isPushed: True if the client pushed the request (RFC 9126).
+  ///   - path: The path of the authorization endpoint that received the request; `nil` if it is that of this request.
   func page(
-    for permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool
+    for permit: AuthorizationPermit, _ request: AuthorizationRequest, _ known: BrowserSession?, isPushed: Bool,
+    path: String? = nil
   ) -> Response {
     let expiry = intercepted.now + AuthorizationEndpoint.transactionLifetime
     let session = BrowserSession.continuing(
@@ -37,10 +41,10 @@ struct ConsentEndpoint {
     let browserHash = session.hash
     intercepted.recordReuseAcrossBrowsers(of: permit.challenge, browserHash: browserHash)
     let ticket = ConsentTicket(
-      transaction: intercepted.ensureTransactionID(), path: intercepted.authorizationPath,
+      transaction: intercepted.ensureTransactionID(), path: path ?? intercepted.authorizationPath,
       query: request.parameters.serialised,
       browserHash: browserHash, expiry: expiry, isPushed: isPushed, isRestarted: permit.isRestarted,
-      document: intercepted.documentToSeal(for: permit))
+      document: intercepted.documentToSeal(for: permit), subject: permit.consentDigest)
     intercepted.trail.step = .consentPage
     var response = intercepted.pages.consent(
       ConsentPage(
@@ -90,6 +94,10 @@ struct ConsentEndpoint {
     intercepted.trail.recordRedirectKind(of: permit.redirectURI)
     guard form[named: ConsentPage.Field.decision] == ConsentPage.Field.approve else {
       return deny(permit, session)
+    }
+    guard permit.consentDigest == ticket.subject else {
+      intercepted.trail.findings.append("consent-outdated")
+      return page(for: permit, original, session, isPushed: ticket.isPushed, path: ticket.path)
     }
     var approving = session
     if let subject = ConsentSubject(permit, intercepted.gateway.snapshot.cookie, intercepted.policy) {
@@ -151,7 +159,7 @@ struct ConsentEndpoint {
 struct ConsentTicket: Sealable {
   static var purpose: Purpose { .consent }
   /// The version of the format.
-  private static let formatVersion: UInt8 = 3
+  private static let formatVersion: UInt8 = 4
   private static let hashLength = 32
 
   /// The id of the transaction that begins when the user approves. The log line of the consent page has the same id.
@@ -171,6 +179,8 @@ struct ConsentTicket: Sealable {
   /// The metadata in the document of the client with the redirect URI of the request, if the id of the client is the URL
   /// of such a document.
   let document: ClientMetadata?
+  /// The digest of what the user decides on (`AuthorizationPermit.consentDigest`).
+  let subject: [UInt8]
 
   private struct Flags: OptionSet {
     let rawValue: UInt8
@@ -182,12 +192,13 @@ struct ConsentTicket: Sealable {
 
   init(
     transaction: TransactionID, path: String, query: String, browserHash: [UInt8], expiry: UnixTime, isPushed: Bool,
-    isRestarted: Bool, document: ClientMetadata? = nil
+    isRestarted: Bool, document: ClientMetadata? = nil, subject: [UInt8]
   ) {
     self.transaction = transaction
     self.isPushed = isPushed
     self.isRestarted = isRestarted
     self.document = document
+    self.subject = subject
     self.path = path
     self.query = query
     self.browserHash = browserHash
@@ -206,6 +217,7 @@ struct ConsentTicket: Sealable {
     transaction = id
     expiry = UnixTime(seconds: Int64(clamping: try payload.readNumber()))
     browserHash = try payload.readBytes(count: ConsentTicket.hashLength)
+    subject = try payload.readBytes(count: ConsentTicket.hashLength)
     path = try payload.readText()
     query = try payload.readText()
     document = flags.contains(.document) ? try payload.readDocument() : nil
@@ -222,6 +234,7 @@ struct ConsentTicket: Sealable {
     payload.writeBytes(withoutLength: transaction.bytes)
     payload.writeNumber(UInt64(clamping: expiry.seconds))
     payload.writeBytes(withoutLength: browserHash)
+    payload.writeBytes(withoutLength: subject)
     payload.writeText(path)
     payload.writeText(query)
     if let document, let redirectURI { payload.writeDocument(document, redirectURI) }
@@ -245,4 +258,16 @@ extension AuthorizationPermit {
   /// True if the consent page may show the client's name without a warning. `Client.identityIsProven(by:)` describes
   /// the conditions.
   var identityIsProven: Bool { client.identityIsProven(by: redirectURI) }
+
+  /// The SHA-256 digest of what the user approves on the consent page: all that the page shows, and the request that the
+  /// upstream gets.
+  var consentDigest: [UInt8] {
+    let parts = [
+      client.name ?? "", identityIsProven ? "proven" : "", redirectURI.text, resource?.uri.text ?? "",
+      resource?.name ?? "",
+    ]
+    // Each part follows its length, so that no two lists have the same bytes.
+    return sha256(
+      (parts + parameters.flatMap { [$0.name, $0.value] }).flatMap { Array("\($0.utf8.count):\($0)".utf8) })
+  }
 }
