@@ -156,6 +156,44 @@ struct DeniedClientTests {
     }
   }
 
+  @Test(
+    "A client whose entry or section the policy lacks can still end its own sign-in, and no other",
+    arguments: ["registration", "public", "confidential"])
+  func revocationAfterRemoval(of kind: String) async throws {
+    try await GatewayFixture.run(try RegisteredClientTests.policy()) { gateway in
+      var id = kind == "public" ? "n2" : "w1"
+      var uri = kind == "public" ? "com.example.app2:/cb" : "https://web.example.com/cb?x=1"
+      if kind == "registration" {
+        id = try await RegisteredClientTests().id(gateway, RegisteredClientTests.uri, RegisteredClientTests.refreshing)
+        uri = RegisteredClientTests.usedURI
+      }
+      let answer = try await gateway.redeem(try await gateway.code(id, uri), id, uri) {
+        if kind == "confidential" { $0.append("client_secret", "w1secret") }
+      }
+      let refresh = try #require(NativeApp.tokens(in: answer)?.refreshToken?.reveal(), "\(answer.text)")
+      let other = try await gateway.sealedRefreshToken()
+      let policy = FixturePolicy(gateway.policy)
+      await gateway.reload {
+        $0.registration = nil
+        $0.remove(id)
+      }
+      let foreign = try await gateway.post("/revoke", ["token": other, "client_id": id])
+      #expect(foreign.status == 400 && foreign.text.contains("the client is not known"), "\(foreign.text)")
+      #expect(gateway.upstream.recorder.requests(to: "/revoke").isEmpty)
+      _ = try await gateway.post("/revoke", ["token": refresh, "client_id": id])
+      let sent = try #require(gateway.upstream.recorder.requests(to: "/revoke").first)
+      let body = String(decoding: sent.body, as: UTF8.self)
+      // The policy has no secret of the client any more, and the server knows neither its id nor the sealed token.
+      #expect(sent.headers["Authorization"] == nil && !body.contains("client_secret"))
+      #expect(!body.contains(refresh))
+      await gateway.reload { $0 = policy }
+      var form: Form = ["grant_type": "refresh_token", "refresh_token": refresh, "client_id": id]
+      if kind == "confidential" { form.append("client_secret", "w1secret") }
+      try await gateway.post("/token", form).expectTokenError(400, "invalid_grant")
+      #expect(gateway.logLines.last?.contains("refresh-token-reused") == true, "\(gateway.logLines.last ?? "")")
+    }
+  }
+
   @Test("A denied client with a secret needs it to end its sign-in")
   func revocationWithSecret() async throws {
     try await GatewayFixture.run(try RegisteredClientTests.policy { $0.issuesSecrets = true }) { gateway in
@@ -189,9 +227,9 @@ struct DeniedClientTests {
     try await GatewayFixture.run(try Self.policyWithResource()) { gateway in
       let id = try await RegisteredClientTests().id(gateway)
       let token = try await tokens(gateway, id).refresh
-      await gateway.reload { $0.registration = nil }
       for (form, message) in [
-        (["token": token, "client_id": id], "the client is not known"), (["token": token], "client_id is missing"),
+        (["token": token, "client_id": "nobody"], "the client is not known"),
+        (["token": token], "client_id is missing"),
       ] as [(Form, String)] {
         let response = try await gateway.post("/revoke", form)
         #expect(response.status == 400 && response.text.contains(message), "\(response.text)")

@@ -107,11 +107,20 @@ extension Gateway {
 extension InterceptedRequest {
   /// Returns the client of a sealed refresh token if the policy does not list the client and no longer permits it;
   /// otherwise `nil`. The caller has verified that the request names this client.
+  ///
+  /// If its entry or section was removed from the policy, so was its secret, and only the sealed token is left as a proof.
   func endedClient(of grant: RefreshGrant) -> Client? {
     let id = grant.clientID
     guard listedClient(id.rawValue) == nil, unlistedClient(id.rawValue) == nil else { return nil }
-    guard grant.document == nil else { return policy.clientDocuments?.rules.undescribedClient(id) }
-    return gateway.registrations?.endedClient(id)
+    if grant.document != nil {
+      if let rules = policy.clientDocuments?.rules { return rules.undescribedClient(id) }
+    } else if let registrations = gateway.registrations, ClientID.isIssued(id.rawValue) {
+      return registrations.endedClient(id)
+    }
+    var rules = UnlistedClientRules()
+    rules.upstream = UpstreamClient(
+      clientID: grant.upstreamClientID, authentication: .none, redirectURI: .requested)
+    return rules.undescribedClient(id)
   }
 
   /// Returns the outline to seal for a permitted request of a registered client; `nil` for any other client.
