@@ -44,8 +44,12 @@ public struct SealedLifetime: Hashable, Sendable {
         longest = SealedLifetime(duration, "`\(setting)` of client `\(client.id)`")
       }
     }
-    if let rules = policy.registration?.enforcement, rules.refreshIdle > longest.duration {
-      longest = SealedLifetime(rules.refreshIdle, "`refresh_idle` of registered clients")
+    let unlisted = [
+      (policy.registration?.enforcement, "registered clients"),
+      (policy.clientDocuments?.enforcement, "clients with a metadata document"),
+    ]
+    for case (let rules?, let clients) in unlisted where rules.refreshIdle > longest.duration {
+      longest = SealedLifetime(rules.refreshIdle, "`refresh_idle` of \(clients)")
     }
     return longest
   }
