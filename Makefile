@@ -127,7 +127,7 @@ lint:
 build: deps
 	swift build $(STATIC) --product proofgate
 	@mkdir -p $(dir $(BINARY))
-	strip --strip-all -o $(BINARY) .build/static/release/proofgate
+	deploy/strip .build/static/release/proofgate $(BINARY)
 	@ls -l $(BINARY)
 
 ## check: checks the example policies, runs their cases, and checks that the binary needs only a kernel
