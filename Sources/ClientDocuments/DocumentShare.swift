@@ -27,7 +27,7 @@ struct DocumentShare {
 
   private var documents: [String: Document] = [:]
   private var failures: [String: (failure: DocumentFailure, until: MonotonicTime)] = [:]
-  /// The times of the last outages, by URL. The limit of fetches also limits their number.
+  /// The times of the last outages, by URL.
   private var outages: [String: MonotonicTime] = [:]
   /// The URLs that are being fetched, with the requests that wait for them.
   private var fetches: [String: [AwaitedValue<DocumentCache.Outcome>]] = [:]
@@ -90,7 +90,7 @@ struct DocumentShare {
       if failure.isLasting {
         record(failure, url, now: now)
       } else {
-        outages = outages.filter { now < $0.value + DocumentShare.outagePause }
+        if outages.count >= DocumentShare.maximumFailures { outages.removeAll() }
         outages[url.text] = now
       }
       return (staleDocument(url, now: now) ?? .failure(failure), waiting)

@@ -88,9 +88,13 @@ extension PolicyReader {
         "`upstream.scopes` of a resource adds \(quoted(scope)) to requests for the resource; remove it from `scopes`, "
           + "so that clients get it only with the resource")
     }
-    for (scope, location) in defaultScopes.sorted(by: { $0.key < $1.key })
-    where table.reserves(scope: scope, inRequestFor: nil) {
-      report(.conflict, .error, location, defaultMessage(scope))
+    for resource in resources {
+      for token in resource.upstream.scope?.text.split(separator: " ") ?? [] {
+        let scope = String(token)
+        guard table.reserves(scope: scope, inRequestFor: nil), let location = defaultScopes.removeValue(forKey: scope)
+        else { continue }
+        report(.conflict, .error, location, defaultMessage(scope))
+      }
     }
     for (scope, uri, node) in resourceDefaultScopes where table.reserves(scope: scope, inRequestFor: table[uri.text]) {
       error(.conflict, node, defaultMessage(scope))
