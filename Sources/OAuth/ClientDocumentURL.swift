@@ -67,6 +67,17 @@ public struct ClientDocumentURL: Hashable, Sendable {
       default: break
       }
     }
-    return true
+    return bytes.split(separator: UInt8(ascii: "/")).allSatisfy(isName)
+  }
+
+  /// Returns true if no server can take the segment for a dot segment: it has more than dots, spaces and characters that
+  /// look like them. Some file systems ignore spaces at the end of a name, or read a full-width dot as a dot.
+  private static func isName(_ segment: ArraySlice<UInt8>) -> Bool {
+    guard let text = FormEncoding.decode(Array(segment).span) else { return false }
+    return text.unicodeScalars.contains { scalar in
+      scalar.isASCII
+        ? scalar != "." && scalar != " "
+        : scalar.properties.isAlphabetic || scalar.properties.numericType != nil
+    }
   }
 }

@@ -108,6 +108,8 @@ struct ClientDocumentURLTests {
       "http://app.example/c", "https://app.example", "https://App.example/c", "HTTPS://app.example/c",
       "https://user@app.example/c", "https://user:pw@app.example/c", "https://app.example/c#f",
       "https://app.example/c?x=1", "https://app.example/a/../c", "https://app.example/./c",
+      "https://app.example/a/..%20/c", "https://app.example/a/.%20./c", "https://app.example/a/%EF%BC%8E%EF%BC%8E/c",
+      "https://app.example/a/%E2%80%A4./c", "https://app.example/a/%C0%AE%C0%AE/c", "https://app.example/a/..+/c",
       "https://app.example/%2e%2e/c", "https://app.example/a%2fc", "https://app.example:443/c",
       "https://app.example:/c", "https://app.example:0/c", "https://127.0.0.1/c", "https://[::1]/c",
       "https://2130706433/c", "https://0x7f.1/c", "https://1.0x1/c", "https://app.example\\c", "https://app.exámple/c",
@@ -127,5 +129,9 @@ struct ClientDocumentURLTests {
     #expect(url.path == "/oauth/client.json")
     #expect(url.authority == "app.example:8443")
     #expect(ClientDocumentURL(parsing: "https://app.example/c")?.authority == "app.example")
+    // Names that contain more than dots.
+    for path in ["..a", "a%20b", "%E3%82%A2%E3%83%97%E3%83%AA", "-", "_.", "c.json"] {
+      #expect(ClientDocumentURL(parsing: "https://app.example/\(path)/c") != nil, "\(path)")
+    }
   }
 }
