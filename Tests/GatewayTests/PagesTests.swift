@@ -50,6 +50,7 @@ struct PagesTests {
       #expect(directives.contains("frame-ancestors 'none'"))
       #expect(!policy.contains("form-action"))
       #expect(!policy.contains("unsafe"))
+      #expect(response.headers.onlyValue(of: "Document-Policy") == "force-load-at-top")
       #expect(response.headers.onlyValue(of: "X-Frame-Options") == "DENY")
       #expect(response.headers.onlyValue(of: "X-Content-Type-Options") == "nosniff")
       #expect(response.headers.onlyValue(of: "Referrer-Policy") == "no-referrer")
@@ -237,6 +238,8 @@ struct PagesTests {
     #expect(!html.contains("row-reverse") && !html.contains("column-reverse"))
     #expect(html.contains("button.deliberate { animation: deliberate 1s"))
     #expect(html.contains("@keyframes deliberate { from { pointer-events: none"))
+    // The second begins again when the pointer comes onto the page, for example from a window of another site above it.
+    #expect(html.contains("html:not(:hover) button.deliberate { animation: none; pointer-events: none; }"))
   }
 }
 

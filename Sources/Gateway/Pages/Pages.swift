@@ -77,6 +77,8 @@ public struct Pages: Sendable {
       "Content-Language": catalogue.language,
       "Vary": "Accept-Language",
       "Content-Security-Policy": script ? frame.contentSecurityPolicyWithScript : frame.contentSecurityPolicy,
+      // A link of another site cannot open a page scrolled to its buttons, below what they decide.
+      "Document-Policy": "force-load-at-top",
       "X-Frame-Options": "DENY",
       "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",

@@ -79,6 +79,7 @@ enum Stylesheet {
     .button:hover, button:hover { background: var(--accent-hover); border-color: var(--accent-hover); }
     @keyframes deliberate { from { pointer-events: none; opacity: .55; } }
     button.deliberate { animation: deliberate 1s step-end; }
+    @media (hover: hover) { html:not(:hover) button.deliberate { animation: none; pointer-events: none; } }
     button.unseen { position: absolute; width: 1px; height: 1px; padding: 0; border: 0; overflow: hidden; clip-path: inset(50%); }
     button.second { color: var(--ink); background: transparent; border-color: var(--soft); }
     button.second:hover { background: var(--quiet); border-color: var(--ink); }
