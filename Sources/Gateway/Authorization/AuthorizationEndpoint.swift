@@ -95,6 +95,7 @@ struct AuthorizationEndpoint {
     case .pass: return await observe()
     case .forward(let permit):
       intercepted.trail.details = RequestDetails(authorization: request.parameters, redirectURI: permit.redirectURI)
+      if let response = respondToCrossSiteForm() { return .response(response) }
       return await begin(permit, request, isPushed: false)
     }
   }
@@ -115,6 +116,21 @@ struct AuthorizationEndpoint {
       return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.transactionNoLongerValid)))
     }
     return await begin(permit, original, isPushed: false)
+  }
+
+  /// Returns a redirect to the same request as a link if another site posted it as a form; `nil` for other requests.
+  ///
+  /// Browsers attach the cookie of the gateway to links of other sites, but not to their forms. Without its cookie, a
+  /// browser would get a new session, and its running sign-ins would fail (`I-browser`).
+  private func respondToCrossSiteForm() -> Response? {
+    guard !intercepted.gateway.snapshot.cookie.isCrossSite, intercepted.isCrossSitePost else { return nil }
+    let target = intercepted.authorizationPath + "?" + request.parameters.serialised
+    guard target.utf8.count <= intercepted.policy.gateway.limits.targetLength else {
+      intercepted.trail.recordRefusal(.parameterMalformed)
+      let detail = "the form of another site is longer than `target_length`, so it cannot be repeated as a link"
+      return intercepted.pages.error(ErrorPage(.parameterMalformed, detail: detail))
+    }
+    return intercepted.redirect(to: target)
   }
 
   /// Continues after the decision to permit `request`: shows the consent page, or starts the transaction.
@@ -171,6 +187,7 @@ struct AuthorizationEndpoint {
       guard let permit = outcome.permit else {
         return .response(intercepted.respond(with: outcome.refusal ?? .withoutRedirect(.pushedRequestUnknown)))
       }
+      if let response = respondToCrossSiteForm() { return .response(response) }
       // Remove the stored request only after the decision, so that a refusal does not use up the reference.
       guard try await requests.take(reference, now: intercepted.now) else {
         return .response(intercepted.respond(with: .withoutRedirect(.pushedRequestUnknown)))

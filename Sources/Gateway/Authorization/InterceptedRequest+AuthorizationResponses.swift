@@ -193,7 +193,7 @@ extension InterceptedRequest {
   /// True if another site posted the request as a form, and the cookie of the gateway is missing. Browsers do not
   /// attach a `SameSite=Lax` cookie to such a form post. If a federated sign-in ends with a form post from another
   /// site, the operator has to set `upstream.cross_site_login`.
-  private var isCrossSitePost: Bool {
+  var isCrossSitePost: Bool {
     request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
       && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
   }

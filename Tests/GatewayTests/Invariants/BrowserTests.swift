@@ -41,6 +41,34 @@ struct BrowserTests {
     }
   }
 
+  @Test("I-browser: a form of another site gets no new cookie, and is repeated as a link, which carries the cookie")
+  func crossSiteForm() async throws {
+    try await GatewayFixture.run { gateway in
+      let running = try await gateway.begin()
+      let target = gateway.authorizationTarget("p1")
+      let form = Form(decoding: target.split(separator: "?", maxSplits: 1).last ?? "")
+      // Browsers attach no `SameSite=Lax` cookie to this form.
+      let answer = try await gateway.post("/authorize", form, ["Sec-Fetch-Site": "cross-site"])
+      #expect(answer.status == 303 && answer.ownCookie == nil)
+      let link = try #require(answer.location)
+      #expect(link == target)
+      let repeated = try await gateway.get(link, ["Cookie": running.cookie, "Sec-Fetch-Site": "cross-site"])
+      let cookie = try #require(repeated.ownCookie)
+      // The sign-in that was running ends in this browser.
+      let done = try await gateway.allow(running, cookies: [cookie, try await gateway.legacySession()])
+      #expect(done.location?.hasPrefix("com.example.p1:/cb?code=") == true)
+      // A form that is too long for a link is refused, and changes no cookie either.
+      var long = form
+      long.append("login_hint", String(repeating: "a", count: gateway.policy.gateway.limits.targetLength))
+      let refused = try await gateway.post("/authorize", long, ["Sec-Fetch-Site": "cross-site"])
+      #expect(refused.status == 400 && refused.ownCookie == nil && refused.text.contains("target_length"))
+      // Other forms begin a sign-in directly.
+      for headers: Headers in [["Sec-Fetch-Site": "same-origin"], [:]] {
+        #expect(try await gateway.post("/authorize", form, headers).ownCookie != nil)
+      }
+    }
+  }
+
   @Test("I-browser: the cookie never goes upstream, on any path and in any spelling")
   func strippedUpstream() async throws {
     try await GatewayFixture.run { gateway in
