@@ -191,8 +191,9 @@ extension Buffer {
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
       guard capacity == Buffer.capacity else { return unsafe allocateFitted(capacity) }
       // `BufferPool.limit` bounds the number of blocks, so only a system that has no memory left, or permits the process
-      // less than the limit, refuses one. As with every other allocation, the process then ends.
-      guard let block = unsafe cl_map_pages(capacity) else { preconditionFailure("no memory for a buffer") }
+      // less than the limit, refuses one. As with every other allocation, the process then ends. `fatalError` tells
+      // the reason in a release build too, and keeps `ensureBlock` small enough to be inlined, unlike a precondition.
+      guard let block = unsafe cl_map_pages(capacity) else { fatalError("no memory for a buffer") }
       return unsafe block
     }
 
