@@ -52,12 +52,13 @@ struct DocumentShare {
       fetches[url.text]?.append(value)
       return .wait(value)
     }
-    let isKnown = isListed || documents[url.text]?.ledToSignIn == true
-    guard isKnown || mayFetchUnknown() else {
+    let documentClass: FetchWindow.DocumentClass =
+      isListed ? .listed : documents[url.text]?.ledToSignIn == true ? .known : .unknown
+    guard documentClass != .unknown || mayFetchUnknown() else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents were requested from this network")))
     }
     let isPaused = outages[url.text].map { now < $0 + DocumentShare.outagePause } ?? false
-    guard !isPaused || !recentFetches.isHalfUsed(now: now), recentFetches.take(isKnown: isKnown, now: now) else {
+    guard !isPaused || !recentFetches.isHalfUsed(now: now), recentFetches.take(documentClass, now: now) else {
       return .found(stale ?? .failure(.unavailable(.rate, "too many documents of its host were requested")))
     }
     fetches[url.text] = []

@@ -2,33 +2,38 @@ import Time
 
 /// The fetches from one server in the last minute.
 ///
-/// All fetches together are limited, because their server must not be flooded. Unknown documents, whose URLs programs may
-/// have invented, have at most half of this limit, so that invented URLs do not keep the other clients of the server from
-/// signing in.
+/// All fetches together are limited, because their server must not be flooded. A part of the limit is reserved for
+/// documents that the policy lists, and another one for those that have led to a sign-in: anyone can invent the URLs of
+/// unknown documents, and everyone with an account at the upstream can sign in with many documents.
 struct FetchWindow {
   /// The maximum number of fetches in any 60 seconds.
   static let maximum = 10
-  /// The maximum number of these for unknown documents.
-  static let maximumUnknown = 5
+  /// The classes of documents. The value of each is the maximum number of fetches for documents of its class and of lower
+  /// classes in any 60 seconds.
+  enum DocumentClass: Int {
+    case unknown = 5
+    /// The document has led to a sign-in.
+    case known = 8
+    /// The policy lists the URL itself, and not only a prefix of it.
+    case listed = 10
+  }
   /// The time for which a fetch counts: 60 seconds.
   static let period: Milliseconds = 60_000
 
-  private var fetches: [(time: MonotonicTime, isKnown: Bool)] = []
+  private var fetches: [(time: MonotonicTime, documentClass: DocumentClass)] = []
 
   /// Returns true if half of the limit is used, so that repeated fetches of one document could use up the rest.
   func isHalfUsed(now: MonotonicTime) -> Bool {
-    fetches.count { now < $0.time + FetchWindow.period } >= FetchWindow.maximumUnknown
+    fetches.count { now < $0.time + FetchWindow.period } >= FetchWindow.maximum / 2
   }
 
   /// Counts a fetch. Returns false, and counts nothing, if the limit is reached.
-  ///
-  /// - Parameter isKnown: True if the policy lists the URL itself, or if its document has led to a sign-in.
-  mutating func take(isKnown: Bool, now: MonotonicTime) -> Bool {
+  mutating func take(_ documentClass: DocumentClass, now: MonotonicTime) -> Bool {
     fetches.removeAll { $0.time + FetchWindow.period <= now }
     guard fetches.count < FetchWindow.maximum,
-      isKnown || fetches.count(where: { !$0.isKnown }) < FetchWindow.maximumUnknown
+      fetches.count(where: { $0.documentClass.rawValue <= documentClass.rawValue }) < documentClass.rawValue
     else { return false }
-    fetches.append((now, isKnown))
+    fetches.append((now, documentClass))
     return true
   }
 }

@@ -72,7 +72,7 @@ struct DocumentShareTests {
     _ = share.finish(try Self.url("used"), .success(try Self.fetched("U")), now: Self.start)
     share.recordSignIn(try Self.url("used"))
     let later = Self.start + 300_000
-    for number in 0..<FetchWindow.maximumUnknown {
+    for number in 0..<FetchWindow.DocumentClass.unknown.rawValue {
       let invented = try result(&share, "invented\(number)", at: later)
       #expect(invented == "fetch")
     }
@@ -168,6 +168,27 @@ struct DocumentShareTests {
       }
       let last = try result(&share, "last", isListed: true, at: Self.start + 60_000)
       #expect(last.hasPrefix("too many"))
+    }
+  }
+
+  @Test("Documents that led to a sign-in leave two fetches for listed URLs, also while they are fetched again")
+  func reservedForListed() throws {
+    var share = DocumentShare()
+    // Ten documents of one user, who signs in with each of them.
+    for number in 0..<10 {
+      let now = Self.start + Milliseconds(number * 60_000)
+      let found = try result(&share, "d\(number)", at: now)
+      #expect(found == "fetch")
+      _ = share.finish(try Self.url("d\(number)"), .success(try Self.fetched("d\(number)", lifetime: 300)), now: now)
+      share.recordSignIn(try Self.url("d\(number)"))
+    }
+    let later = Self.start + 3_600_000
+    let found = try (0..<10).map { try result(&share, "d\($0)", at: later) }
+    // Without a fetch, the last good document is used.
+    #expect(found.count { $0 == "fetch" } == 8)
+    for path in ["listed", "also-listed"] {
+      let listed = try result(&share, path, isListed: true, at: later)
+      #expect(listed == "fetch")
     }
   }
 
