@@ -8,9 +8,10 @@ SHELL := /bin/bash
 
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(ROOT) apt-get
-# The linker keeps one of several functions with the same code, and leaves out the index of the unwinding tables, which only
-# C++ exceptions need.
-STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr --scratch-path .build/static
+# Each function has a section of its own, so that the linker leaves out the unused ones and keeps one of several functions
+# with the same code. It also leaves out the index of the unwinding tables, which only C++ exceptions need.
+STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable \
+  -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr --scratch-path .build/static
 BINARY := .build/dist/proofgate
 
 # $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing. Services of the packages
