@@ -26,7 +26,7 @@ extension Exchange {
       return try beginResponse(upstream, head)
     }
     if parsed.status >= 500 || upstream.target.address.hasFailures { pool.noteStatus(parsed.status, upstream) }
-    let duration = SystemClock.monotonicNanoseconds() - began
+    let duration = poller.turnBegan - began
     metrics.upstreamAnswered(nanoseconds: duration)
     if let entry = clientConnection.accessEntry { entry.upstreamFirstByte = duration }
     let input = upstream.input
@@ -76,11 +76,10 @@ extension Exchange {
     let replacements =
       fields.hasLocationOrLink
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
-    var added = replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings, requestID: requestIDLine)
-    for cookie in cookies { added += cookie.count + "Set-Cookie: \r\n".utf8.count }
-    let lines = route?.responseFields.lines ?? []
-    for line in lines { added += line.count }
-    // 256 bytes are enough for the `Date`, framing and `Connection` fields.
+    let additions = additions(to: fields, cookies)
+    let added =
+      replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings) + (additions?.byteCount ?? 0)
+    // 256 bytes are enough for the framing and `Connection` fields.
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
     }
@@ -89,15 +88,11 @@ extension Exchange {
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = recordStart(framing)
     let (settings, framingField, minorVersion) = (worker.settings, framing.field, head.minorVersion)
-    let date = fields.has(.date) ? [] : worker.dateLine
-    let strictTransport = clientConnection.strictTransport
-    let requestID = requestIDLine
     func write(to sink: some ResponseHeadSink) {
       input.withSpan { bytes in
         ResponseRewriter.write(
           parsed, bytes, fields, framingField, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-          date: date, strictTransport: strictTransport, requestID: requestID, cookies: cookies, lines: lines, settings,
-          to: sink)
+          additions, settings, to: sink)
       }
     }
     if let stream = clientConnection.stream {
@@ -113,6 +108,17 @@ extension Exchange {
     download.keepsTrailers = keepsTrailers(framing, parsed)
     keepHead(head)
     return .began(upstreamKeepsAlive: parsed.keepsAlive)
+  }
+
+  /// Returns the fields to add to a response with these `fields`; `nil` if there are none.
+  private func additions(to fields: HeadIndex, _ cookies: [[UInt8]]) -> ResponseRewriter.Additions? {
+    let hasDate = fields.has(.date)
+    if hasDate, cookies.isEmpty, requestIDLine.isEmpty, route == nil, !clientConnection.addsStrictTransport {
+      return nil
+    }
+    return ResponseRewriter.Additions(
+      date: hasDate ? [] : worker.dateLine, strictTransport: clientConnection.strictTransport,
+      requestID: requestIDLine, cookies: cookies, lines: route?.responseFields.lines ?? [])
   }
 
   /// Checks the location and `Link` fields of a passing response. Returns the new values of the fields to replace.

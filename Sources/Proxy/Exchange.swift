@@ -202,7 +202,8 @@ final class Exchange {
     }
     return fromClient.withSpan { bytes in
       let written = RequestRewriter.write(
-        head, bytes, requestFields, clientConnection.identity, settings, requestID: requestIDLine, to: toUpstream)
+        head, bytes, requestFields, clientConnection.identity, settings, to: toUpstream)
+      if !requestIDLine.isEmpty { toUpstream.append(requestIDLine) }
       requestHasHandlerCookie = written.requestHasHandlerCookie
       acceptsTrailers = written.acceptsTrailers
       dropsTrailers = requestFields.hasRemovingOption

@@ -56,7 +56,7 @@ extension HTTP2Connection {
     streamTasks += 1
     requests += 1
     worker.metrics.http2StreamOpened()
-    worker.memoryWatch.checkMemory()
+    worker.checkMemory()
     transports[stream.callerIndex].begin(
       refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)
   }

@@ -57,16 +57,18 @@ final class HTTP2StreamTransport: StreamTransport {
     outboundBytesAtDeadline = 0
     awaitsRequestEnd = false
     isAbandoned = false
-    if let server {
-      socket = server.begin(refusal, for: self)
-    } else {
-      let server = HTTP2StreamServer(connection)
-      self.server = server
-      socket = server.begin(refusal, for: self)
-      connection.poller.start(server)
-    }
-    socket?.open(self)
-    socket?.signal([.readable, .writable])
+    let server = server ?? startServer()
+    let socket = server.begin(refusal, for: self)
+    self.socket = socket
+    socket.open(self)
+    socket.signal([.readable, .writable])
+  }
+
+  private func startServer() -> HTTP2StreamServer {
+    let server = HTTP2StreamServer(connection)
+    self.server = server
+    connection.poller.start(server)
+    return server
   }
 
   /// Ends the task once it does not serve the stream any more.

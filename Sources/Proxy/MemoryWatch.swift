@@ -15,12 +15,10 @@ final class MemoryWatch: TimerEntry {
     self.worker = worker
   }
 
-  private var isMemoryShort: Bool { worker.poller.buffers.bytes > worker.poller.buffers.limit / 2 }
-
   /// Starts to measure the connections if memory is short and no measurement runs. The measurement ends after
   /// `creditWindow`.
   func checkMemory() {
-    guard !isRunning, isMemoryShort else { return }
+    guard !isRunning, worker.isMemoryShort else { return }
     isRunning = true
     worker.forEachHTTP2Connection { $0.beginMemoryCheck() }
     worker.poller.arm(self, after: worker.settings.configuration.limits.creditWindow)
@@ -28,7 +26,7 @@ final class MemoryWatch: TimerEntry {
 
   override func expired() {
     isRunning = false
-    if isMemoryShort {
+    if worker.isMemoryShort {
       let limits = worker.settings.configuration.limits
       let least = max(1, limits.creditWindow.amount(perSecond: limits.minimumRate))
       worker.forEachHTTP2Connection { $0.endMemoryCheck(minimum: least) }

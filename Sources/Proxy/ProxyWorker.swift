@@ -40,7 +40,7 @@ public final class ProxyWorker {
   /// True if this worker performs the active checks of the upstream's addresses.
   private let checksHealth: Bool
   private var healthChecks: HealthChecks?
-  private(set) lazy var memoryWatch = MemoryWatch(self)
+  private lazy var memoryWatch = MemoryWatch(self)
   /// Limits the TLS handshake steps of clients and of upstream connections in one turn of the loop.
   let handshakes: HandshakeGate
   /// Counts a client that has sent too many KeyUpdate messages (TLS 1.3). One closure for all connections, to avoid an
@@ -179,6 +179,14 @@ public final class ProxyWorker {
 
   func forget(_ connection: HTTP2Connection) {
     http2Connections[ObjectIdentifier(connection)] = nil
+  }
+
+  /// True if more than half of the memory for buffers is in use.
+  var isMemoryShort: Bool { poller.buffers.bytes > poller.buffers.limit / 2 }
+
+  /// Starts to measure the HTTP/2 connections if memory is short (`MemoryWatch`). Called for each request.
+  func checkMemory() {
+    if isMemoryShort { memoryWatch.checkMemory() }
   }
 
   /// Returns the parsed response head at the front of `input` as a `Response`; `responseFields` contains its fields.

@@ -16,13 +16,14 @@ enum RequestRewriter {
 
   /// Writes `head` into the empty `buffer`, without the framing field and the empty line. `writeEnd` adds both.
   ///
-  /// - Parameter requestID: The `X-Request-ID` line that replaces those of the request; empty to forward them.
+  /// The `X-Request-ID` fields of the request are left out if the configuration adds such lines; the caller then appends
+  /// the line.
   ///
   /// The result fits: a head is at most `Buffer.readSize` bytes long, and the added fields take less than
   /// `Buffer.slack`.
   static func write(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ identity: ClientIdentity,
-    _ settings: CompiledProxyConfiguration, requestID: [UInt8] = [], to buffer: Buffer
+    _ settings: CompiledProxyConfiguration, to buffer: Buffer
   ) -> Written {
     buffer.append(bytes, in: head.methodRange)
     buffer.append(0x20)
@@ -51,7 +52,7 @@ enum RequestRewriter {
         }
       // Nearly all fields of nearly all requests take this branch.
       case .common where settings.passesCommonFields: break
-      case .requestID where !requestID.isEmpty: continue
+      case .requestID where settings.configuration.addsRequestIDs: continue
       default:
         guard settings.identityFields.mayForward(field, of: fields, bytes, isTrusted: identity.isTrusted) else {
           written.dropsFields = true
@@ -67,7 +68,6 @@ enum RequestRewriter {
       buffer.append(head.minorVersion == 1 ? settings.viaLineOfHTTP11 : settings.viaLineOfHTTP10)
     }
     identity.appendFields(to: buffer, bytes, head, fields)
-    if !requestID.isEmpty { buffer.append(requestID) }
     if let upgrade = allowedUpgrade(head, bytes, settings) {
       buffer.append("Connection: upgrade\r\nUpgrade: ")
       buffer.append(bytes, in: upgrade)

@@ -73,12 +73,40 @@ enum ResponseRewriter {
     }
   }
 
+  /// Fields that the gateway adds to those of the upstream. Most responses get none.
+  struct Additions {
+    /// The `Date` line, for a response without this field (RFC 9110, section 6.6.1).
+    var date: [UInt8] = []
+    /// The `Strict-Transport-Security` line, which replaces the upstream's; if empty, the upstream's is kept.
+    var strictTransport: [UInt8] = []
+    /// The `X-Request-ID` line, which replaces the upstream's; if empty, the upstream's is kept.
+    var requestID: [UInt8] = []
+    /// Values of `Set-Cookie` fields.
+    var cookies: [[UInt8]] = []
+    /// Further lines, in HTTP/1.1 form.
+    var lines: [[UInt8]] = []
+
+    /// An upper bound of the number of bytes of the fields.
+    var byteCount: Int {
+      let cookieBytes = cookies.reduce(0) { $0 + $1.count + "Set-Cookie: \r\n".utf8.count }
+      return date.count + strictTransport.count + requestID.count + cookieBytes + lines.reduce(0) { $0 + $1.count }
+    }
+
+    fileprivate func append(to sink: some ResponseHeadSink) {
+      for cookie in cookies { sink.appendField("Set-Cookie", cookie) }
+      for line in lines { sink.appendLine(line) }
+      if !date.isEmpty { sink.appendLine(date) }
+      if !strictTransport.isEmpty { sink.appendLine(strictTransport) }
+      if !requestID.isEmpty { sink.appendLine(requestID) }
+    }
+  }
+
   private static let secureAttribute: StaticString = "; Secure"
 
   /// Returns the maximum number of bytes that `write` adds to the fields of the upstream, not counting replacements,
-  /// `Date` and the end of the head (`appendEnd`).
-  static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration, requestID: [UInt8] = []) -> Int {
-    var growth = settings.strictTransportLine.count + requestID.count
+  /// additions and the end of the head (`appendEnd`).
+  static func growth(of fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Int {
+    var growth = 0
     guard settings.configuration.securesCookies, fields.has(.setCookie) else { return growth }
     for field in fields where field.known == .setCookie { growth += secureAttribute.utf8CodeUnitCount }
     return growth
@@ -86,18 +114,11 @@ enum ResponseRewriter {
 
   /// Writes the head of a passing response.
   ///
-  /// - Parameters:
-  ///   - date: the `Date` field to add; empty if the upstream sent one (RFC 9110, section 6.6.1).
-  ///   - strictTransport: the gateway's `Strict-Transport-Security` line, which replaces the upstream's; if empty, the
-  ///     upstream's is kept.
-  ///   - requestID: the `X-Request-ID` line that replaces the upstream's; empty to keep the upstream's.
-  ///   - cookies: values of `Set-Cookie` fields to add.
-  ///   - lines: further fields to add, in HTTP/1.1 form.
+  /// - Parameter additions: the fields to add; `nil` for none, so that nearly all responses need no array.
   static func write(
     _ head: ResponseHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ framing: Framing.Field, keepsAlive: Bool,
-    minorVersion: Int, _ replacements: borrowing Replacements, date: [UInt8], strictTransport: [UInt8],
-    requestID: [UInt8] = [], cookies: [[UInt8]] = [], lines: [[UInt8]] = [], _ settings: CompiledProxyConfiguration,
-    to sink: some ResponseHeadSink
+    minorVersion: Int, _ replacements: borrowing Replacements, _ additions: Additions?,
+    _ settings: CompiledProxyConfiguration, to sink: some ResponseHeadSink
   ) {
     sink.appendStart(status: head.status, bytes, reason: head.reason)
     for index in 0..<fields.count where !fields[index].isNamedByConnection {
@@ -109,8 +130,8 @@ enum ResponseRewriter {
       case .setCookie where CookieFilter.sets(settings.configuration.handlerCookie, bytes, field.value): continue
       case .setCookie where settings.configuration.securesCookies && !CookieFilter.isSecure(bytes, field.value):
         sink.appendField(bytes, name: field.name, value: field.value, suffix: secureAttribute)
-      case .strictTransportSecurity where !strictTransport.isEmpty: continue
-      case .requestID where !requestID.isEmpty: continue
+      case .strictTransportSecurity where additions?.strictTransport.isEmpty == false: continue
+      case .requestID where additions?.requestID.isEmpty == false: continue
       case .location where replacements.location != nil: continue
       case .contentLocation where replacements.contentLocation != nil: continue
       case .refresh where replacements.refresh != nil: continue
@@ -120,11 +141,7 @@ enum ResponseRewriter {
     if let location = replacements.location { sink.appendField("Location", FieldText.encode(location)) }
     if let location = replacements.contentLocation { sink.appendField("Content-Location", FieldText.encode(location)) }
     if let refresh = replacements.refresh { sink.appendField("Refresh", FieldText.encode(refresh)) }
-    for cookie in cookies { sink.appendField("Set-Cookie", cookie) }
-    for line in lines { sink.appendLine(line) }
-    sink.appendLine(date)
-    sink.appendLine(strictTransport)
-    if !requestID.isEmpty { sink.appendLine(requestID) }
+    additions?.append(to: sink)
     sink.appendEnd(framing, status: head.status, keepsAlive: keepsAlive, minorVersion: minorVersion)
   }
 

@@ -59,7 +59,7 @@ extension ServerConnection {
 
   /// True if there is enough memory for an idle connection to begin a request. Otherwise parks all idle connections.
   var hasMemory: Bool {
-    worker.memoryWatch.checkMemory()
+    worker.checkMemory()
     if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
     poller.parkIdle()
     return false

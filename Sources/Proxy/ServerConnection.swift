@@ -221,7 +221,9 @@ final class ServerConnection: Activity {
   /// The version of TLS between the client and the gateway; `nil` without TLS.
   var tlsVersion: String? { carrier.layer?.version }
   /// The `Strict-Transport-Security` line for responses over TLS, which replaces the upstream's; otherwise empty.
-  var strictTransport: [UInt8] { carrier.layer == nil ? [] : settings.strictTransportLine }
+  var strictTransport: [UInt8] { addsStrictTransport ? settings.strictTransportLine : [] }
+  /// True if `strictTransport` is not empty.
+  var addsStrictTransport: Bool { carrier.layer != nil && !settings.strictTransportLine.isEmpty }
 
   func run() async {
     if case .accepted(let speaksProxyProtocol) = stage {
@@ -237,7 +239,7 @@ final class ServerConnection: Activity {
     while true {
       switch await nextHead() {
       case .head(let head):
-        let began = SystemClock.monotonicNanoseconds()
+        let began = poller.turnBegan
         var route = route(head, began)
         if case .inspect = route { route = await inspect(head) }
         switch route {

@@ -23,7 +23,9 @@ import Time
   /// The readiness that `Socket.holdBackReading` has removed from sockets. It is delivered after the next poll for
   /// events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
-  /// The time of this turn, read once per turn.
+  /// The time at which this turn began, in monotonic nanoseconds, read once per turn.
+  public private(set) var turnBegan: UInt64
+  /// The same time in milliseconds, for deadlines.
   public private(set) var now: MonotonicTime
   /// The number of turns of the loop so far.
   public private(set) var turn: UInt64 = 0
@@ -39,7 +41,8 @@ import Time
     epoll = loop.descriptor
     self.loop = loop
     suspension = Suspension(loop)
-    now = SystemClock.monotonicTime()
+    turnBegan = SystemClock.monotonicNanoseconds()
+    now = MonotonicTime(nanoseconds: turnBegan)
     wheel = TimerWheel(now: now)
   }
 
@@ -178,7 +181,8 @@ import Time
 
   func updateNow() {
     turn &+= 1
-    now = SystemClock.monotonicTime()
+    turnBegan = SystemClock.monotonicNanoseconds()
+    now = MonotonicTime(nanoseconds: turnBegan)
   }
 
   /// Returns how long the loop may wait for events: -1 without a limit, 0 if activities or held-back events wait.

@@ -10,6 +10,11 @@ extension Deadline {
   public static var never: Deadline { Deadline(milliseconds: .max) }
 }
 
+extension MonotonicTime {
+  /// The time in whole milliseconds.
+  init(nanoseconds: UInt64) { self.init(milliseconds: nanoseconds / 1_000_000) }
+}
+
 /// The two system clocks: deadlines use the monotonic clock; times in sealed values and in the log use the real-time
 /// clock.
 public enum SystemClock {
@@ -17,7 +22,7 @@ public enum SystemClock {
   public static func monotonicNanoseconds() -> UInt64 { cl_monotonic() }
 
   /// The monotonic time in milliseconds since the same point.
-  public static func monotonicTime() -> MonotonicTime { MonotonicTime(milliseconds: cl_monotonic() / 1_000_000) }
+  public static func monotonicTime() -> MonotonicTime { MonotonicTime(nanoseconds: cl_monotonic()) }
 
   /// The real time in milliseconds, for logs.
   public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }

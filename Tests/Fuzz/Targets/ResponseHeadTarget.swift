@@ -74,7 +74,7 @@ enum ResponseHeadTarget {
     let buffer = BufferPool().take()
     ResponseRewriter.write(
       head, bytes.span, index, framing.field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
-      date: [], strictTransport: [], CompiledProxyConfiguration(configuration), to: buffer)
+      nil, CompiledProxyConfiguration(configuration), to: buffer)
     let sent = buffer.bytes(from: 0, count: buffer.count)
     var scanner = HeadScanner()
     let second = HeadIndex()
