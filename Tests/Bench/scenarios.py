@@ -318,7 +318,7 @@ SCENARIOS = [
     Scenario("tls-large", "TLS 1.3, keep-alive, answers of 1 MiB", tls_large, without=NOT_PLAIN),
     Scenario("tls-upload", "TLS 1.3, keep-alive, requests of 1 MiB", tls_upload, without=NOT_PLAIN),
     Scenario("h2", "HTTP/2 over TLS 1.3, 16 connections of 4 requests, 200 bytes", h2_small, 0.85, without=NOT_PLAIN),
-    Scenario("h2c", "HTTP/2 without TLS, 16 connections of 4 requests, 200 bytes", h2c_small, 0.7, ceiling=0.84, without=NOT_PLAIN),
+    Scenario("h2c", "HTTP/2 without TLS, 16 connections of 4 requests, 200 bytes", h2c_small, 0.7, without=NOT_PLAIN),
     Scenario("h2c-single", "HTTP/2 without TLS, 64 connections of one request, 200 bytes", h2c_single, without=NOT_PLAIN),
     Scenario("h2-large", "HTTP/2 over TLS 1.3, answers of 1 MiB", h2_large, without=NOT_PLAIN),
     Scenario("h2-upload", "HTTP/2 over TLS 1.3, requests of 1 MiB", h2_upload, without=NOT_PLAIN),
