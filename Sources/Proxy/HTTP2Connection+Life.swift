@@ -37,10 +37,12 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     if life == .parked { unpark() } else { waiter.resume(.ready) }
   }
 
-  /// Wakes the task because a stream has data to send.
+  /// Wakes the task because a stream has data to send. The task continues after the other tasks of the next turn, so that
+  /// it sends the data of all streams at once.
   func wakeToSend() {
     // A task that does not wait sends the data before its next wait.
-    if life == .parked || waiter.isWaiting, session?.wantsToSend ?? false { wake() }
+    guard life == .parked || waiter.isWaiting, session?.wantsToSend ?? false else { return }
+    if life == .parked { unpark() } else { waiter.resumeLast() }
   }
 
   func workerIsDraining() { wake() }

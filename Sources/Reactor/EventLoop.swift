@@ -16,6 +16,9 @@ import Time
 /// A task that is about to send the result of long work joins the send batch (`Waiter.joinSendBatch`): it waits until
 /// the other jobs of the turn, at most `sendBatchJobLimit`, have run. Then all tasks of the batch send, one right after
 /// the other. A peer that receives several of these sends wakes up once instead of once per send (docs/adr/0014).
+///
+/// A task that sends for several others (an HTTP/2 connection with its streams) continues after the other jobs of the
+/// next turn (`Waiter.resumeLast`), so that one send takes the bytes that all of them produce until then.
 @safe public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
@@ -25,6 +28,8 @@ import Time
   private let turnBegan = Atomic<UInt64>(0)
   /// The jobs of the next turn. Only the loop's own thread touches this array: `queue` checks `isCurrent` first.
   nonisolated(unsafe) private var ready: [UnownedJob] = []
+  /// The jobs of the next turn that run after those in `ready`. Only the loop's own thread touches this array.
+  nonisolated(unsafe) private var readyLast: [UnownedJob] = []
   /// The jobs of tasks that called `yieldShare`, in this order. Only the loop's own thread touches this array.
   nonisolated(unsafe) private var postponed: [UnownedJob] = []
 
@@ -84,6 +89,12 @@ import Time
     unsafe ready.append(job)
   }
 
+  /// Queues a job whose wait has ended, and that runs after the other jobs of the next turn. Called on the loop's own
+  /// thread.
+  func resumeLast(_ job: UnownedJob) {
+    unsafe readyLast.append(job)
+  }
+
   /// Queues a job that continues after the other jobs of this turn or of a later one, because only `postponedPerTurn`
   /// of these jobs continue in each turn. Called on the loop's own thread.
   func postpone(_ job: UnownedJob) {
@@ -140,11 +151,13 @@ import Time
 
     while true {
       unsafe swap(&turnJobs, &ready)
+      unsafe turnJobs.append(contentsOf: readyLast)
+      unsafe readyLast.removeAll(keepingCapacity: true)
       unsafe runReady(turnJobs, serial)
       turnJobs.removeAll(keepingCapacity: true)
       if unsafe !postponed.isEmpty { unsafe runPostponed(serial) }
 
-      let isIdle = unsafe ready.isEmpty && postponed.isEmpty
+      let isIdle = unsafe ready.isEmpty && readyLast.isEmpty && postponed.isEmpty
       if isIdle, poller.isStopped { return }
       let timeout = isIdle ? poller.millisecondsToNextDeadline() : 0
       if timeout != 0 { turnBegan.store(0, ordering: .relaxed) }

@@ -153,10 +153,20 @@ public enum Wake: Equatable, Sendable {
   /// Ends the wait. Does nothing if the task does not wait any more, e.g. for the second event of a turn, or for a
   /// deadline that passes after an event has ended the wait.
   public func resume(_ wake: Wake) {
-    guard let job = suspendedJob else { return }
+    if let job = takeJob(wake) { loop.resume(job) }
+  }
+
+  /// Ends the wait like `resume(.ready)`, but the task continues after the other tasks of the next turn. For a task that
+  /// sends what other tasks produce: it then sends the bytes of all of them at once.
+  public func resumeLast() {
+    if let job = takeJob(.ready) { loop.resumeLast(job) }
+  }
+
+  private func takeJob(_ wake: Wake) -> UnownedJob? {
+    guard let job = suspendedJob else { return nil }
     suspendedJob = nil
     self.wake = wake
-    loop.resume(job)
+    return job
   }
 
   /// Ends the wait with `timedOut`.

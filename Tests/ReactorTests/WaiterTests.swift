@@ -191,6 +191,48 @@ struct WaiterTests {
     }
   }
 
+  @Test("A task that sends for others continues after the other tasks of the next turn")
+  func sendingForOthers() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let sender = Waiter(poller)
+      var steps: [String] = []
+      poller.start(
+        Script {
+          await sender.waitForResume()
+          steps.append("sends")
+        })
+      for index in 0..<2 {
+        poller.start(
+          Script {
+            let waiter = Waiter(poller)
+            steps.append("produces \(index)")
+            sender.resumeLast()
+            await waiter.yield()
+            steps.append("produces more \(index)")
+          })
+      }
+      await poller.turn()
+      #expect(steps == ["produces 0", "produces 1", "produces more 0", "produces more 1", "sends"])
+    }
+  }
+
+  @Test("A task that sends for others continues at once if there are no other tasks")
+  func sendingAlone() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let (sender, waiter) = (Waiter(poller), Waiter(poller))
+      poller.start(
+        Script {
+          await sender.waitForResume()
+          waiter.resume(.ready)
+        })
+      poller.start(Script { sender.resumeLast() })
+      #expect(await waiter.sleep(until: poller.patience) == .ready)
+      waiter.cancelDeadline()
+    }
+  }
+
   @Test("Tasks of one turn that join a batch first work and then send, up to 32 at a time, in their order")
   func gathering() async throws {
     try await OnWorker.run { worker in
