@@ -165,7 +165,7 @@ extension HTTP2Session {
   public var wantsToSend: Bool { unsafe nghttp2_session_want_write(session) != 0 }
 
   /// True if nothing remains to be sent or received. The connection can then be closed.
-  public var hasEnded: Bool { unsafe !wantsToSend && nghttp2_session_want_read(session) == 0 }
+  public var hasEnded: Bool { unsafe nghttp2_session_want_read(session) == 0 && !wantsToSend }
 
   /// Appends pending frames to `buffer` while it has room for the largest frame. Throws if the connection must be ended
   /// because nghttp2 failed or the sent resets exceed the budget.

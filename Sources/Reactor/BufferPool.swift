@@ -183,23 +183,42 @@ import CLinux
 extension Buffer {
   /// The allocation of blocks.
   enum Block {
-    // The address in a buffer without a block. Never read or written, because the bounds of such a buffer are empty.
-    nonisolated(unsafe) static let none = UnsafeMutableRawPointer.allocate(byteCount: 16, alignment: 16)
+    /// The address in a buffer without a block. Never read or written, because the bounds of such a buffer are empty. Not
+    /// nil, because the number is not zero.
+    static var none: UnsafeMutableRawPointer { unsafe UnsafeMutableRawPointer(bitPattern: 16).unsafelyUnwrapped }
+
+    private static let pageSize = 4096
+    /// The size of a line of the processor's cache in bytes.
+    private static let cacheLine = 64
+    /// The number of different offsets at which normal blocks begin in their first page.
+    private static let offsets = 32
 
     /// Normal blocks are pages of the system. If the allocator had them, they would leave holes between smaller,
     /// longer-lived allocations after each burst, and each later burst would make other parts of these holes resident.
+    ///
+    /// Blocks begin at different offsets in their first page. The first-level cache of a processor has only a few places
+    /// for lines with the same offset, and the first lines of a block are those that every message uses.
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
       guard capacity == Buffer.capacity else { return unsafe allocateFitted(capacity) }
       // `BufferPool.limit` bounds the number of blocks, so only a system that has no memory left, or permits the process
       // less than the limit, refuses one. As with every other allocation, the process then ends. `fatalError` tells
       // the reason in a release build too, and keeps `ensureBlock` small enough to be inlined, unlike a precondition.
-      guard let block = unsafe cl_map_pages(capacity) else { fatalError("no memory for a buffer") }
-      return unsafe block
+      guard let pages = unsafe cl_map_pages(mappingSize) else { fatalError("no memory for a buffer") }
+      let number = Int(bitPattern: pages) / pageSize
+      return unsafe pages + number % offsets * cacheLine
     }
 
+    /// The size of the pages of a normal block in bytes: as many as the block alone would need.
+    private static var mappingSize: Int { Buffer.capacity + offsets * cacheLine }
+
     static func deallocate(_ block: UnsafeMutableRawPointer, _ capacity: Int) {
-      // Sound: only `allocate` makes blocks of this size.
-      if capacity == Buffer.capacity { unsafe cl_unmap_pages(block, capacity) } else { unsafe block.deallocate() }
+      // Sound: only `allocate` makes blocks of this size, and it places them into the first page of their mapping.
+      if capacity == Buffer.capacity {
+        let offset = Int(bitPattern: block) % pageSize
+        unsafe cl_unmap_pages(block - offset, mappingSize)
+      } else {
+        unsafe block.deallocate()
+      }
     }
 
     static func allocateFitted(_ capacity: Int) -> UnsafeMutableRawPointer {

@@ -1,3 +1,4 @@
+import Glibc
 import Reactor
 import Testing
 
@@ -80,6 +81,23 @@ struct BufferTests {
     #expect(BufferTests.block(of: b) == last)
     pool.ensureBlock(in: b)  // already has a block
     #expect(pool.inUse == 2)
+  }
+
+  @Test("Blocks begin at different offsets in their first page, and their pages are returned to the system")
+  func offsets() {
+    let (page, count) = (UInt(4_096), 32)
+    let pool = BufferPool(keep: 0)
+    let buffers = (0..<count).map { _ in pool.take() }
+    let blocks = buffers.map { BufferTests.block(of: $0) }
+    #expect(Set(blocks.map { $0 % page }).count > 4)
+    for buffer in buffers { buffer.append([UInt8](repeating: 1, count: Buffer.capacity)) }
+    for buffer in buffers { pool.giveBack(buffer) }
+    // The system may already use some of the addresses for something else.
+    let returned = blocks.count { block in
+      var residency: UInt8 = 0
+      return unsafe mincore(UnsafeMutableRawPointer(bitPattern: block / page * page), Int(page), &residency) == -1
+    }
+    #expect(returned > count / 2)
   }
 
   @Test("A shrunk buffer keeps its content in a small block, or has no block without content, until it is restored")
