@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
-  bench-report bench-instructions gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
+  bench-report bench-instructions profile gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
   sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -11,7 +11,9 @@ APT := $(ROOT) apt-get
 # Each function has a section of its own, so that the linker leaves out the unused ones and keeps one of several functions
 # with the same code. It also leaves out the index of the unwinding tables, which only C++ exceptions need.
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable \
-  -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr --scratch-path .build/static
+  -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr
+# The counts with which the compiler arranges the code that serves requests (docs/adr/0049).
+PROFILE := deploy/proofgate.profdata
 BINARY := .build/dist/proofgate
 
 # $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing. Services of the packages
@@ -126,7 +128,10 @@ lint:
 
 ## build: builds the static binary for release, in .build/dist
 build: deps
-	swift build $(STATIC) --product proofgate
+	@# The package manager does not notice that the profile has changed.
+	@if [ $(PROFILE) -nt .build/static ]; then rm -rf .build/static; fi
+	swift build $(STATIC) --scratch-path .build/static --product proofgate \
+	  -Xswiftc -Xfrontend -Xswiftc -ir-profile-use=$(CURDIR)/$(PROFILE)
 	@mkdir -p $(dir $(BINARY))
 	deploy/strip .build/static/release/proofgate $(BINARY)
 	@ls -l $(BINARY)
@@ -219,6 +224,13 @@ bench-report: deps-bench build
 bench-instructions: deps-bench build
 	$(call install,valgrind binutils)
 	Tests/Bench/instructions $(BENCH_OPTIONS)
+
+## profile: counts how often each part of the code runs in the scenarios of the benchmark; writes deploy/proofgate.profdata
+profile: deps-bench
+	swift build $(STATIC) --scratch-path .build/profile --product proofgate \
+	  -Xswiftc -Xfrontend -Xswiftc -ir-profile-generate -Xlinker -u__llvm_profile_runtime \
+	  -Xlinker $$(dirname $$(realpath $$(command -v swiftc)))/../lib/clang/*/lib/linux/libclang_rt.profile-$$(uname -m).a
+	Tests/Bench/profile --proofgate .build/profile/release/proofgate --output $(PROFILE)
 
 ## gates: checks the exact budgets: system calls of a request, threads, wake-ups of an idle process
 gates: deps-bench build
