@@ -74,13 +74,13 @@ struct FrameMeter {
         if bytesToSkip == 0 { endPayload() }
         continue
       }
-      if frameHeaderBytes < 5 {
-        lengthTypeFlags = lengthTypeFlags << 8 | UInt64(bytes[position])
+      if frameHeaderBytes == 0, bytes.count - position >= FrameMeter.frameHeaderLength {
+        readFrameHeader(bytes.extracting(position..<position + FrameMeter.frameHeaderLength))
+        position += FrameMeter.frameHeaderLength
       } else {
-        stream = stream << 8 | UInt32(bytes[position])
+        readFrameHeaderByte(bytes[position])
+        position += 1
       }
-      frameHeaderBytes += 1
-      position += 1
       if frameHeaderBytes == FrameMeter.frameHeaderLength {
         // The first bit of the stream number is reserved.
         stream &= 0x7fff_ffff
@@ -92,6 +92,24 @@ struct FrameMeter {
         if bytesToSkip == 0 { endPayload() }
       }
     }
+  }
+
+  /// Reads a whole frame header at once.
+  private mutating func readFrameHeader(_ bytes: Span<UInt8>) {
+    let length = UInt64(bytes[0]) << 16 | UInt64(bytes[1]) << 8 | UInt64(bytes[2])
+    lengthTypeFlags = length << 16 | UInt64(bytes[3]) << 8 | UInt64(bytes[4])
+    stream = UInt32(bytes[5]) << 24 | UInt32(bytes[6]) << 16 | UInt32(bytes[7]) << 8 | UInt32(bytes[8])
+    frameHeaderBytes = FrameMeter.frameHeaderLength
+  }
+
+  /// Reads the next byte of a frame header that arrives in parts.
+  private mutating func readFrameHeaderByte(_ byte: UInt8) {
+    if frameHeaderBytes < 5 {
+      lengthTypeFlags = lengthTypeFlags << 8 | UInt64(byte)
+    } else {
+      stream = stream << 8 | UInt32(byte)
+    }
+    frameHeaderBytes += 1
   }
 
   private mutating func endPayload() {

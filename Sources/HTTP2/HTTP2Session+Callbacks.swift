@@ -107,11 +107,10 @@ extension HTTP2Session {
       // The gateway sends only one PING, with the notice of its shutdown.
       if UInt32(head.flags) & NGHTTP2_FLAG_ACK.rawValue != 0 { isNoticeAcknowledged = true }
     case NGHTTP2_HEADERS.rawValue:
-      guard let stream = stream(head.stream_id) else { break }
       let isRequest = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-      fieldsReceived(stream, isRequest: isRequest, endsStream: endsStream)
+      withStream(head.stream_id) { fieldsReceived($0, isRequest: isRequest, endsStream: endsStream) }
     case NGHTTP2_DATA.rawValue:
-      if endsStream, let stream = stream(head.stream_id) { requestEnded(stream) }
+      if endsStream { withStream(head.stream_id) { requestEnded($0) } }
     default: break
     }
   }
@@ -121,7 +120,8 @@ extension HTTP2Session {
     do throws(RequestTranslation.Refusal) {
       if isRequest {
         buffers.ensureBlock(in: stream.head)
-        let translation = try RequestTranslation(fields, to: stream.head)
+        var translation = RequestTranslation()
+        try translation.translate(fields, to: stream.head)
         stream.state.isHeadRequest = translation.isHeadRequest
         stream.state.contentLength = translation.contentLength
       } else {
@@ -188,9 +188,7 @@ extension HTTP2Session {
       resetSent(head.stream_id)
     case NGHTTP2_DATA.rawValue, NGHTTP2_HEADERS.rawValue:
       budget.allowMoreControlFrames()
-      if endsStream, let stream = stream(head.stream_id), !stream.state.requestEnded {
-        responseSent(stream)
-      }
+      if endsStream { withStream(head.stream_id) { if !$0.state.requestEnded { responseSent($0) } } }
     default: break
     }
   }
@@ -220,19 +218,21 @@ extension HTTP2Session {
     unsafe provider.read_callback = { _, id, destination, limit, flags, _, data in
       var result = Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
       _ = unsafe HTTP2Session.withSession(data) { session in
-        guard let destination = unsafe destination, let stream = session.stream(id) else { return }
-        guard let count = unsafe session.copyResponse(to: destination, limit: limit, of: stream) else {
-          result = Int(NGHTTP2_ERR_DEFERRED.rawValue)
-          return
-        }
-        if stream.state.responseEnded, stream.outboundBytes == 0 {
-          unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
-          if !stream.responseTrailers.isEmpty {
-            unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
-            session.submitTrailers(of: stream)
+        guard let destination = unsafe destination else { return }
+        session.withStream(id) { stream in
+          guard let count = unsafe session.copyResponse(to: destination, limit: limit, of: stream) else {
+            result = Int(NGHTTP2_ERR_DEFERRED.rawValue)
+            return
           }
+          if stream.state.responseEnded, stream.outboundBytes == 0 {
+            unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue
+            if !stream.responseTrailers.isEmpty {
+              unsafe flags?.pointee |= NGHTTP2_DATA_FLAG_NO_END_STREAM.rawValue
+              session.submitTrailers(of: stream)
+            }
+          }
+          result = count
         }
-        result = count
       }
       return result
     }

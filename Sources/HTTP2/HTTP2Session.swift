@@ -108,14 +108,23 @@ public import Time
       stream = HTTP2Stream(id, buffers)
     }
     stream.state.openIndex = openStreams.count
-    openStreams.append(stream)
     // `openStreams` retains the stream until nghttp2 has closed it.
     _ = unsafe nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
+    openStreams.append(stream)
   }
 
   func stream(_ id: Int32) -> HTTP2Stream? {
     guard let data = unsafe nghttp2_session_get_stream_user_data(session, id) else { return nil }
     return unsafe Unmanaged<HTTP2Stream>.fromOpaque(data).takeUnretainedValue()
+  }
+
+  /// Calls `body` with the open stream `id`, if there is one, without counting references. `body` must not close the
+  /// stream (`handleClose`).
+  @inline(__always)
+  func withStream(_ id: Int32, _ body: (HTTP2Stream) -> Void) {
+    guard let data = unsafe nghttp2_session_get_stream_user_data(session, id) else { return }
+    // Sound: `openStreams` retains the stream.
+    unsafe Unmanaged<HTTP2Stream>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
   }
 
   private func removeFromOpenStreams(_ stream: HTTP2Stream) {

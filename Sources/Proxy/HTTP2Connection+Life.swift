@@ -49,7 +49,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
 
   func timerExpired() {
     guard life == .parked, let session else { return }
-    worker.metrics.recordLimit(.idleTimeout)
+    metrics.recordLimit(.idleTimeout)
     session.shutDown()
     shutdown = .final
     unpark()
@@ -67,7 +67,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     switch shutdown {
     case .none:
       session.sendShutdownNotice()
-      if isFull { worker.metrics.recordLimit(.requestsPerConnection) }
+      if isFull { metrics.recordLimit(.requestsPerConnection) }
     case .announced(let deadline): until = deadline
     case .final: return
     }

@@ -19,12 +19,12 @@ extension HTTP2Connection {
       let transport = stream.callerIndex >= 0 ? transports[stream.callerIndex] : nil
       if let transport, transport.isInUse {
         transport.update()
-        if stream.isClosed, transport.socket == nil {
+        if stream.isClosed, transport.hasNoTask {
           end(transport)
           streamsWithoutTask -= 1
         }
       } else if stream.isClosed || stream.isRefused {
-        if stream.isRefused { worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0) }
+        if stream.isRefused { metrics.requestFinished(.refused, status: 0, nanoseconds: 0) }
         if let transport { remove(transport) }
       } else {
         begin(stream, session)
@@ -44,7 +44,7 @@ extension HTTP2Connection {
     // The session limits the open streams. The streams with a task are limited here, because a task can still serve a
     // stream that the client has already closed.
     guard streamTasks < session.limits.concurrentStreams else {
-      worker.metrics.recordLimit(.concurrentStreams)
+      metrics.recordLimit(.concurrentStreams)
       if stream.callerIndex >= 0 { remove(transports[stream.callerIndex]) }
       return session.reset(stream, .refusedStream)
     }
@@ -55,7 +55,7 @@ extension HTTP2Connection {
     streams += 1
     streamTasks += 1
     requests += 1
-    worker.metrics.http2StreamOpened()
+    metrics.http2StreamOpened()
     worker.checkMemory()
     transports[stream.callerIndex].begin(
       refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)

@@ -46,6 +46,8 @@ final class HTTP2Connection: Activity {
   }
 
   let worker: ProxyWorker
+  // Cached to avoid a retain and release per use.
+  let metrics: any ProxyMetrics
   /// The field section of the response that is being sent.
   let block: FieldBlock
   let socket: Socket
@@ -87,6 +89,7 @@ final class HTTP2Connection: Activity {
     self.acceptedConnection = acceptedConnection
     socket = acceptedConnection.socket
     worker = acceptedConnection.worker
+    metrics = acceptedConnection.worker.metrics
     input = acceptedConnection.input
     waiter = Waiter(worker.poller)
     block = FieldBlock(worker.poller.buffers)
@@ -94,7 +97,7 @@ final class HTTP2Connection: Activity {
     // The same time limit as for the first request of an HTTP/1.1 connection.
     deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headerTimeout)
     socket.observer = self
-    worker.metrics.http2ConnectionOpened()
+    metrics.http2ConnectionOpened()
   }
 
   var poller: Poller { worker.poller }
@@ -115,7 +118,7 @@ final class HTTP2Connection: Activity {
       }
     } catch {
       if case .flood(let flood) = error {
-        worker.metrics.recordLimit(limit(flood))
+        metrics.recordLimit(limit(flood))
         // Try once to send the GOAWAY with the reason.
         breakStreams()
         _ = try? flush(session)
@@ -224,7 +227,7 @@ final class HTTP2Connection: Activity {
       meter.hasStalled(
         progressLimits, now: poller.now, count: clientBytes, unit: { self.socket.acknowledgementUnit })
     else { return }
-    worker.metrics.recordLimit(.bodyTimeout)
+    metrics.recordLimit(.bodyTimeout)
     throw .broken
   }
 
@@ -262,7 +265,7 @@ final class HTTP2Connection: Activity {
       if meter.isTooSlow(
         progressLimits, now: poller.now, count: clientBytes, unit: { self.socket.acknowledgementUnit })
       {
-        worker.metrics.recordLimit(.minimumRate)
+        metrics.recordLimit(.minimumRate)
         throw .broken
       }
     }
@@ -281,18 +284,18 @@ final class HTTP2Connection: Activity {
   private func expire(_ session: HTTP2Session) throws(HTTP2Failure) {
     try checkStall()
     if deadlines.fieldsTimedOut(at: poller.now) {
-      worker.metrics.recordLimit(.headerTimeout)
+      metrics.recordLimit(.headerTimeout)
       session.endConnection(.enhanceYourCalm)
     }
     if deadlines.idle.hasPassed(at: poller.now) {
-      worker.metrics.recordLimit(.idleTimeout)
+      metrics.recordLimit(.idleTimeout)
       deadlines.idle = nil
       session.shutDown()
       shutdown = .final
     }
     for transport in transports where transport.hasNoTask && transport.deadline.hasPassed(at: poller.now) {
       transport.clearDeadline()
-      if !transport.stream.responseSentEarly { worker.metrics.recordLimit(.bodyTimeout) }
+      if !transport.stream.responseSentEarly { metrics.recordLimit(.bodyTimeout) }
       // A server may end its reading of a request with NO_ERROR after the complete response (RFC 9113, section 8.1).
       session.reset(transport.stream, transport.stream.responseSentEarly ? .noError : .cancel)
     }

@@ -6,8 +6,11 @@ import Reactor
 /// So after each stream, the task waits until the object of its stream is reused. The task serves no other client, and
 /// its state is reset for each stream.
 final class HTTP2StreamServer: Activity {
-  private let connection: HTTP2Connection
+  private let connection: ServerConnection
   private let server: ServerConnection
+  private let waiter: Waiter
+  /// The socket of the task: closed unless it serves a stream.
+  let socket: Socket
   private var stage = Stage.spare
 
   private enum Stage {
@@ -21,22 +24,25 @@ final class HTTP2StreamServer: Activity {
   }
 
   init(_ connection: HTTP2Connection) {
-    self.connection = connection
+    self.connection = connection.acceptedConnection
     server = ServerConnection(streamsOf: connection.acceptedConnection)
+    waiter = server.waiter
+    socket = server.socket
   }
 
-  /// Sets the stream of `transport` as the next to serve, and continues the task. Returns the closed socket of the task.
-  func begin(_ refusal: ProxyFailure?, for transport: HTTP2StreamTransport) -> Socket {
+  /// Sets the stream of `transport` as the next to serve, opens the socket for it, and continues the task.
+  func begin(_ refusal: ProxyFailure?, for transport: HTTP2StreamTransport) {
     stage = .assigned(refusal)
-    server.begin(transport, of: connection.acceptedConnection)
-    server.waiter.resume(.ready)
-    return server.socket
+    server.begin(transport, of: connection)
+    waiter.resume(.ready)
+    socket.open(transport)
+    socket.signal([.readable, .writable])
   }
 
   /// Ends the task when it has served its stream.
   func dismiss() {
     stage = .ended
-    server.waiter.resume(.ready)
+    waiter.resume(.ready)
   }
 
   func run() async {
@@ -47,7 +53,7 @@ final class HTTP2StreamServer: Activity {
         if let refusal { await server.refuse(refusal) } else { await server.run() }
         if case .serving = stage { stage = .spare }
       // The wait may end early, because a deadline of the last request is still armed.
-      case .spare, .serving: await server.waiter.waitForResume()
+      case .spare, .serving: await waiter.waitForResume()
       case .ended: return server.releaseAfterLastStream()
       }
     }

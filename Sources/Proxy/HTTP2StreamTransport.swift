@@ -14,8 +14,8 @@ final class HTTP2StreamTransport: StreamTransport {
   private let session: HTTP2Session
   /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`.
   private var server: HTTP2StreamServer?
-  /// The socket of the task while it serves the stream.
-  private(set) var socket: Socket?
+  /// True while the task serves the stream.
+  private var isServed = false
   /// True from the start of a stream to its end.
   var isInUse = false
   /// Removes the framing of the response body; `nil` until the head is sent.
@@ -44,7 +44,7 @@ final class HTTP2StreamTransport: StreamTransport {
   }
 
   /// True if the stream is open although no task serves it any more.
-  var hasNoTask: Bool { isInUse && socket == nil }
+  var hasNoTask: Bool { isInUse && !isServed }
 
   /// Begins to serve the stream.
   ///
@@ -58,10 +58,8 @@ final class HTTP2StreamTransport: StreamTransport {
     awaitsRequestEnd = false
     isAbandoned = false
     let server = server ?? startServer()
-    let socket = server.begin(refusal, for: self)
-    self.socket = socket
-    socket.open(self)
-    socket.signal([.readable, .writable])
+    isServed = true
+    server.begin(refusal, for: self)
   }
 
   private func startServer() -> HTTP2StreamServer {
@@ -76,6 +74,9 @@ final class HTTP2StreamTransport: StreamTransport {
     server?.dismiss()
     server = nil
   }
+
+  /// The socket of the task while it serves the stream.
+  var socket: Socket? { isServed ? server?.socket : nil }
 
   private var isBroken: Bool { isAbandoned || stream.isClosed || stream.isRefused }
 
@@ -114,7 +115,8 @@ final class HTTP2StreamTransport: StreamTransport {
   func receive(into buffer: Buffer) -> Transfer {
     if isBroken { return .failed(.reset) }
     let count = session.read(stream, into: buffer)
-    connection.wakeToSend()
+    // Reading a body may return credit to the client.
+    if stream.hasBody { connection.wakeToSend() }
     guard let count else { return .ended }
     return count > 0 ? .moved(count) : .wouldBlock
   }
@@ -231,7 +233,7 @@ final class HTTP2StreamTransport: StreamTransport {
   }
 
   func close(isReset: Bool) {
-    socket = nil
+    isServed = false
     if !stream.isClosed {
       session.stopReading(stream)
       if isReset || !stream.isResponseComplete { session.reset(stream, .internalError) }

@@ -151,8 +151,10 @@ import Time
 
     while true {
       unsafe swap(&turnJobs, &ready)
-      unsafe turnJobs.append(contentsOf: readyLast)
-      unsafe readyLast.removeAll(keepingCapacity: true)
+      if unsafe !readyLast.isEmpty {
+        unsafe turnJobs.append(contentsOf: readyLast)
+        unsafe readyLast.removeAll(keepingCapacity: true)
+      }
       unsafe runReady(turnJobs, serial)
       turnJobs.removeAll(keepingCapacity: true)
       if unsafe !postponed.isEmpty { unsafe runPostponed(serial) }
