@@ -103,7 +103,7 @@ public final class HTTP2Stream {
   public var isClosed: Bool { state.isClosed }
   /// True if the client has sent the whole request.
   public var requestEnded: Bool { state.requestEnded }
-  /// True if the client has sent bytes of a body.
+  /// True if the client has sent bytes of a body that were not discarded.
   public var hasBody: Bool { state.receivedBodyBytes > 0 }
   /// The index under which the caller of the session keeps its own data about the stream; -1 if the caller has none.
   /// The session does not use this index. It is kept when the object is reused, so that the caller reuses its data, too.

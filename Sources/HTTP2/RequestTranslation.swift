@@ -30,8 +30,8 @@ struct RequestTranslation {
   private var host: Range<Int>?
   private var hasCookies = false
 
-  /// Validates the fields in `block`, for a new value. Writes the HTTP/1.1 head, without framing field and empty line, into
-  /// the empty buffer `head`.
+  /// Validates the fields in `block`. Writes the HTTP/1.1 head, without framing field and empty line, into the empty
+  /// buffer `head`. Called once for each value.
   // Not an initializer, because the parameters of initializers are retained for each call.
   mutating func translate(_ block: FieldBlock, to head: Buffer) throws(Refusal) {
     guard !block.isTooLarge else { throw .tooLarge }

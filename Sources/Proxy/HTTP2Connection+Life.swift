@@ -38,7 +38,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
   }
 
   /// Wakes the task because a stream has data to send. The task continues after the other tasks of the next turn, so that
-  /// it sends the data of all streams at once.
+  /// it sends the data of several streams at once.
   func wakeToSend() {
     // A task that does not wait sends the data before its next wait.
     guard life == .parked || waiter.isWaiting, session?.wantsToSend ?? false else { return }

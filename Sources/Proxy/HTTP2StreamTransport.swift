@@ -12,6 +12,8 @@ final class HTTP2StreamTransport: StreamTransport {
   let stream: HTTP2Stream
   private let connection: HTTP2Connection
   private let session: HTTP2Session
+  /// The block of the connection (`HTTP2Connection.block`), cached to avoid a retain and release per use.
+  private let block: FieldBlock
   /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`.
   private var server: HTTP2StreamServer?
   /// True while the task serves the stream.
@@ -41,6 +43,7 @@ final class HTTP2StreamTransport: StreamTransport {
     self.stream = stream
     self.connection = connection
     self.session = session
+    block = connection.block
   }
 
   /// True if the stream is open although no task serves it any more.
@@ -145,14 +148,13 @@ final class HTTP2StreamTransport: StreamTransport {
   /// a wait in between.
   func emptyBlock() -> FieldBlock {
     // All streams of the connection share the block, and it may still hold fields of a response that failed.
-    connection.block.clear()
-    return connection.block
+    block.clear()
+    return block
   }
 
   /// Starts a response whose fields are in the block that `emptyBlock` has returned, and whose body follows in this
   /// framing. Returns false if the client has gone or the fields are too large.
   func respond(_ framing: BodyFraming) -> Bool {
-    let block = connection.block
     defer { block.clear() }
     if isBroken { return false }
     guard !block.isTooLarge else {
@@ -171,7 +173,6 @@ final class HTTP2StreamTransport: StreamTransport {
     let worker = connection.worker
     // `worker.responseFields` may contain the fields of an upstream response that is still in use.
     let fields = worker.scratchHeadIndex
-    let block = connection.block
     defer { block.clear() }
     let head = buffer.withSpan { bytes -> ResponseHead? in
       var scanner = HeadScanner()

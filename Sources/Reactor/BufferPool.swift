@@ -197,7 +197,8 @@ extension Buffer {
     /// longer-lived allocations after each burst, and each later burst would make other parts of these holes resident.
     ///
     /// Blocks begin at different offsets in their first page. The first-level cache of a processor has only a few places
-    /// for lines with the same offset, and the first lines of a block are those that every message uses.
+    /// for lines with the same offset, and the first lines of a block are those that every message uses. A block into
+    /// which 16 KiB are received therefore occupies five pages instead of four.
     static func allocate(_ capacity: Int) -> UnsafeMutableRawPointer {
       guard capacity == Buffer.capacity else { return unsafe allocateFitted(capacity) }
       // `BufferPool.limit` bounds the number of blocks, so only a system that has no memory left, or permits the process
@@ -208,7 +209,7 @@ extension Buffer {
       return unsafe pages + number % offsets * cacheLine
     }
 
-    /// The size of the pages of a normal block in bytes: as many as the block alone would need.
+    /// The number of bytes to map for a normal block: five pages of 4 KiB, which the block alone would need, too.
     private static var mappingSize: Int { Buffer.capacity + offsets * cacheLine }
 
     static func deallocate(_ block: UnsafeMutableRawPointer, _ capacity: Int) {

@@ -18,7 +18,8 @@ import Time
 /// the other. A peer that receives several of these sends wakes up once instead of once per send (docs/adr/0014).
 ///
 /// A task that sends for several others (an HTTP/2 connection with its streams) continues after the other jobs of the
-/// next turn (`Waiter.resumeLast`), so that one send takes the bytes that all of them produce until then.
+/// next turn, at most `jobsBeforeLast` (`Waiter.resumeLast`), so that one send takes the bytes that they produce until
+/// then.
 @safe public final class EventLoop: SerialExecutor {
   private let inbox = Mutex<[UnownedJob]>([])
   private let epoll: Int32
@@ -28,7 +29,8 @@ import Time
   private let turnBegan = Atomic<UInt64>(0)
   /// The jobs of the next turn. Only the loop's own thread touches this array: `queue` checks `isCurrent` first.
   nonisolated(unsafe) private var ready: [UnownedJob] = []
-  /// The jobs of the next turn that run after those in `ready`. Only the loop's own thread touches this array.
+  /// The jobs of the next turn that run after those in `ready`, at the latest after `jobsBeforeLast` of them. Only the
+  /// loop's own thread touches this array.
   nonisolated(unsafe) private var readyLast: [UnownedJob] = []
   /// The jobs of tasks that called `yieldShare`, in this order. Only the loop's own thread touches this array.
   nonisolated(unsafe) private var postponed: [UnownedJob] = []
@@ -43,6 +45,10 @@ import Time
   /// With this limit, enough tasks join a batch to share one wake-up of the peer, and the first of them does not wait
   /// long.
   static let sendBatchJobLimit = 32
+
+  /// The maximum number of jobs of a turn that run before those in `readyLast`. A turn has so many only while very many
+  /// streams begin at once; the output of others must not wait for all of them.
+  static let jobsBeforeLast = 256
 
   /// The maximum number of postponed jobs that continue in a turn. If each moves 64 KiB, they take about a millisecond.
   /// A smaller number would need more turns for the same bytes, and each turn costs a system call.
@@ -89,8 +95,8 @@ import Time
     unsafe ready.append(job)
   }
 
-  /// Queues a job whose wait has ended, and that runs after the other jobs of the next turn. Called on the loop's own
-  /// thread.
+  /// Queues a job whose wait has ended, and that runs after the other jobs of the next turn, at the latest after
+  /// `jobsBeforeLast` of them. Called on the loop's own thread.
   func resumeLast(_ job: UnownedJob) {
     unsafe readyLast.append(job)
   }
@@ -152,7 +158,8 @@ import Time
     while true {
       unsafe swap(&turnJobs, &ready)
       if unsafe !readyLast.isEmpty {
-        unsafe turnJobs.append(contentsOf: readyLast)
+        let position = min(turnJobs.count, EventLoop.jobsBeforeLast)
+        unsafe turnJobs.insert(contentsOf: readyLast, at: position)
         unsafe readyLast.removeAll(keepingCapacity: true)
       }
       unsafe runReady(turnJobs, serial)

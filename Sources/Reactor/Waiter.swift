@@ -156,8 +156,9 @@ public enum Wake: Equatable, Sendable {
     if let job = takeJob(wake) { loop.resume(job) }
   }
 
-  /// Ends the wait like `resume(.ready)`, but the task continues after the other tasks of the next turn. For a task that
-  /// sends what other tasks produce: it then sends the bytes of all of them at once.
+  /// Ends the wait like `resume(.ready)`, but the task continues after the other tasks of the next turn, at the latest
+  /// after `EventLoop.jobsBeforeLast` of them. For a task that sends what other tasks produce, so that it sends the bytes
+  /// of many at once. Tasks of the send batch, and those that have yielded their share, may run even later.
   public func resumeLast() {
     if let job = takeJob(.ready) { loop.resumeLast(job) }
   }
