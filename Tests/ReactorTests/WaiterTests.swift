@@ -217,6 +217,34 @@ struct WaiterTests {
     }
   }
 
+  @Test("A task that sends for others waits for at most 256 of them")
+  func sendingForMany() async throws {
+    try await OnWorker.run { worker in
+      let poller = worker.poller
+      let sender = Waiter(poller)
+      var others = 0
+      var waitedFor: Int?
+      poller.start(
+        Script {
+          await sender.waitForResume()
+          waitedFor = others
+        })
+      for _ in 0..<300 {
+        poller.start(
+          Script {
+            let waiter = Waiter(poller)
+            sender.resumeLast()
+            await waiter.yield()
+            others += 1
+          })
+      }
+      await poller.turn()
+      #expect(others == 300)
+      // The task of this test is the first of the 256.
+      #expect(waitedFor == 255)
+    }
+  }
+
   @Test("A task that sends for others continues at once if there are no other tasks")
   func sendingAlone() async throws {
     try await OnWorker.run { worker in
