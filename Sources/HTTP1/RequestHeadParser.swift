@@ -29,11 +29,9 @@ public enum RequestHeadParser {
     var pathEnd = target.lowerBound
     while pathEnd < target.upperBound, bytes[pathEnd] != 0x3f { pathEnd += 1 }
     return RequestHead(
-      method: line.method, methodRange: line.methodRange, target: target, path: target.lowerBound..<pathEnd,
-      query: pathEnd < target.upperBound ? pathEnd + 1..<target.upperBound : nil,
-      isAsterisk: line.isAsterisk, host: host, minorVersion: line.minorVersion, length: length, body: body,
-      keepsAlive: keepsAlive, expectsContinue: try readExpectation(bytes, index, line.minorVersion, body),
-      upgrade: upgrade)
+      method: line.method, methodRange: line.methodRange, target: target, pathEnd: pathEnd, isAsterisk: line.isAsterisk,
+      host: host, minorVersion: line.minorVersion, length: length, body: body, keepsAlive: keepsAlive,
+      expectsContinue: try readExpectation(bytes, index, line.minorVersion, body), upgrade: upgrade)
   }
 
   /// Returns the error for an incomplete head that already has `limits.bytes` bytes or fills the receive buffer. The

@@ -39,9 +39,7 @@ extension HTTP2Session {
       }
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, id, _, data in
-      unsafe HTTP2Session.withSession(data) { session in
-        if let stream = session.stream(id) { session.handleClose(of: stream) }
-      }
+      unsafe HTTP2Session.withSession(data) { session in session.closeStream(id) }
     }
     var session: OpaquePointer?
     guard unsafe nghttp2_session_server_new2(&session, callbacks, data, options) == 0 else { return nil }

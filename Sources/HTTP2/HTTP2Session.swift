@@ -26,8 +26,9 @@ public import Time
   private var openStreams: [HTTP2Stream] = []
   /// The objects of closed streams, which new streams reuse.
   private var spareStreams: [HTTP2Stream] = []
-  /// The streams with an event that `takeChangedStreams` has not reported yet.
-  private var changedStreams: [HTTP2Stream] = []
+  /// The streams with an event that `takeChangedStreams` has not reported yet. Each is retained here; a normal array
+  /// would count one more reference for each report.
+  private var changedStreams: [Unmanaged<HTTP2Stream>] = unsafe []
   /// The fields of the section that is being received.
   let fields: FieldBlock
   private var meter: FrameMeter
@@ -77,6 +78,7 @@ public import Time
     // Delete nghttp2's session before the streams are freed. Its deletion runs no callbacks.
     unsafe nghttp2_session_del(session)
     for stream in openStreams { stream.release() }
+    for unsafe changed in unsafe changedStreams { unsafe changed.release() }
     fields.clear()
   }
 
@@ -119,7 +121,7 @@ public import Time
   }
 
   /// Calls `body` with the open stream `id`, if there is one, without counting references. `body` must not close the
-  /// stream (`handleClose`).
+  /// stream (`closeStream`).
   @inline(__always)
   func withStream(_ id: Int32, _ body: (HTTP2Stream) -> Void) {
     guard let data = unsafe nghttp2_session_get_stream_user_data(session, id) else { return }
@@ -127,14 +129,15 @@ public import Time
     unsafe Unmanaged<HTTP2Stream>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
   }
 
-  private func removeFromOpenStreams(_ stream: HTTP2Stream) {
-    let index = stream.state.openIndex
-    guard index >= 0, let last = openStreams.popLast() else { return }
-    stream.state.openIndex = -1
-    if last !== stream {
-      openStreams[index] = last
-      last.state.openIndex = index
+  /// Removes the stream with this `openIndex` from `openStreams` and returns it.
+  private func takeOpenStream(at index: Int) -> HTTP2Stream {
+    var stream = openStreams.removeLast()
+    if index < openStreams.count {
+      stream.state.openIndex = index
+      swap(&openStreams[index], &stream)
     }
+    stream.state.openIndex = -1
+    return stream
   }
 
   /// Keeps the object of a closed stream, which the caller no longer uses, for a new stream. Returns false if the object
@@ -201,22 +204,26 @@ public import Time
   /// - the stream was refused or closed; a stream whose request is not complete is reported only if the caller has data
   ///   about its object (`HTTP2Stream.callerIndex`)
   public func takeChangedStreams(_ body: (HTTP2Stream) -> Void) {
-    guard !changedStreams.isEmpty else { return }
+    guard unsafe !changedStreams.isEmpty else { return }
     var index = 0
-    while index < changedStreams.count {
-      let stream = changedStreams[index]
+    // `body` may cause further changes.
+    while unsafe index < changedStreams.count {
+      let changed = unsafe changedStreams[index]
       index += 1
-      stream.state.hasChanged = false
-      body(stream)
+      unsafe changed._withUnsafeGuaranteedRef { stream in
+        stream.state.hasChanged = false
+        body(stream)
+      }
+      unsafe changed.release()
     }
-    changedStreams.removeAll(keepingCapacity: true)
+    unsafe changedStreams.removeAll(keepingCapacity: true)
   }
 
   /// Adds the stream to those that `takeChangedStreams` reports.
   func recordChange(of stream: HTTP2Stream) {
     if stream.state.hasChanged { return }
     stream.state.hasChanged = true
-    changedStreams.append(stream)
+    unsafe changedStreams.append(.passRetained(stream))
   }
 
   func bufferBody(_ bytes: Span<UInt8>, of stream: HTTP2Stream) {
@@ -305,9 +312,12 @@ public import Time
     releaseBodyMemory(memory)
   }
 
-  /// Releases everything that the stream buffers, because nghttp2 has closed the stream.
-  func handleClose(of stream: HTTP2Stream) {
-    removeFromOpenStreams(stream)
+  /// Releases everything that the stream `id` buffers, because nghttp2 has closed the stream.
+  func closeStream(_ id: Int32) {
+    var index = -1
+    withStream(id) { index = $0.state.openIndex }
+    guard index >= 0 else { return }
+    let stream = takeOpenStream(at: index)
     stream.state.isClosed = true
     responseMemory -= stream.outbound.blockSize
     dropRequest(stream)

@@ -21,6 +21,8 @@ public final class HTTP2Stream {
     var uncreditedBytes = 0
     /// True if `take` has written the head of the request.
     var headTaken = false
+    /// The length of the head that `take` has written; `nil` before, and if there was none.
+    var headLength: Int?
     /// True if the body is written in chunks (RFC 9112, section 7.1).
     var isChunked = false
     /// True if `take` has written the last chunk, and all trailers.
@@ -93,6 +95,8 @@ public final class HTTP2Stream {
 
   /// True if the field section exceeded the limits: the response is 431.
   public var isTooLarge: Bool { state.isTooLarge }
+  /// The length of the head in HTTP/1.1 form, once `HTTP2Session.read` has returned it. The head is written as a whole.
+  public var headLength: Int? { state.headLength }
   /// True if the method is HEAD.
   public var isHeadRequest: Bool { state.isHeadRequest }
   /// True if the whole response was sent before the client has ended its request.
@@ -217,7 +221,12 @@ public final class HTTP2Stream {
   private func takeHead(into buffer: Buffer) {
     state.headTaken = true
     guard !head.isEmpty else { return }
-    buffer.append(from: head, offset: 0, count: head.count)
+    let before = buffer.count
+    if buffer.isEmpty {
+      buffer.exchangeBlocks(with: head)
+    } else {
+      buffer.append(from: head, offset: 0, count: head.count)
+    }
     buffers.wipeAndGiveBack(head)
     let hasCompleteBody = state.requestEnded && state.receivedBodyBytes > 0
     if let length = state.contentLength
@@ -231,6 +240,7 @@ public final class HTTP2Stream {
       buffer.append("transfer-encoding: chunked\r\n")
     }
     buffer.append("\r\n")
+    state.headLength = buffer.count - before
   }
 
   private func takeBody(into buffer: Buffer, upTo limit: Int) -> Int {

@@ -38,6 +38,7 @@ struct RequestTranslation {
     guard !block.isEmpty else { throw .malformed("no fields") }
     let fields = block.fields
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
+      try RequestTranslation.checkControls(bytes)
       try validate(fields.span, bytes)
       try write(fields.span, bytes, to: head)
     }
@@ -53,6 +54,7 @@ struct RequestTranslation {
   /// Throws `tooLarge` for a section that the proxy would refuse.
   static func trailers(_ block: FieldBlock) throws(Refusal) -> [UInt8] {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
+      try checkControls(bytes)
       var lines: [UInt8] = []
       for field in block.fields {
         try RequestTranslation.checkRegularField(field, bytes)
@@ -101,9 +103,7 @@ struct RequestTranslation {
   private mutating func readPseudoHeader(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     let value = field.value
     guard !value.isEmpty else { throw .malformed("an empty pseudo-header") }
-    guard RequestTranslation.hasNoControlsOrSpaces(bytes.extracting(value)) else {
-      throw .malformed("a control character or a space in a pseudo-header")
-    }
+    for index in value where bytes[index].isBlank { throw .malformed("white space in a pseudo-header") }
     if RequestTranslation.isEqual(bytes, field.name, ":method") {
       for index in value where !bytes[index].isToken { throw .malformed("an invalid :method") }
       try RequestTranslation.setOnce(&method, value)
@@ -136,15 +136,18 @@ struct RequestTranslation {
     }
   }
 
+  /// Checks all bytes of a block of received fields: names and values, one after the other. No name or value may have a
+  /// control character, except for tabs in values; `checkRegularField` refuses tabs in names.
+  private static func checkControls(_ bytes: Span<UInt8>) throws(Refusal) {
+    guard hasNoControlsExceptTabs(bytes) else { throw .malformed("a control character in a field") }
+  }
+
   /// Checks the rules for a field that is not a pseudo-header, in the head or in the trailers (RFC 9113, sections 8.2.1
-  /// and 8.2.2).
+  /// and 8.2.2), except for those of `checkControls`.
   private static func checkRegularField(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
     let name = bytes.extracting(field.name)
     for index in name.indices where !name[index].isLowercaseToken { throw .malformed("an invalid field name") }
-    guard hasNoControlsExceptTabs(bytes.extracting(field.value)) else {
-      throw .malformed("a control character in a field")
-    }
     if let first = field.value.first, let last = field.value.last, bytes[first].isBlank || bytes[last].isBlank {
       throw .malformed("white space around a field value")
     }
@@ -228,35 +231,19 @@ struct RequestTranslation {
 
   // MARK: Bytes
 
-  // Inlined, because for most fields the comparison of the lengths is enough.
+  // Inlined: the length of `text` is then a constant, and the compiler replaces `memcmp` with a few comparisons of words.
   @inline(__always)
   private static func isEqual(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
-    range.count == text.utf8CodeUnitCount && matches(bytes, range, text)
-  }
-
-  private static func matches(_ bytes: Span<UInt8>, _ range: Range<Int>, _ text: StaticString) -> Bool {
+    guard range.count == text.utf8CodeUnitCount else { return false }
     // Sound: `text` has as many bytes as `range`, which is a part of `bytes`.
-    unsafe bytes.extracting(range).withUnsafeBufferPointer { found in
+    return unsafe bytes.extracting(range).withUnsafeBufferPointer { found in
       guard let start = found.baseAddress else { return false }
-      return unsafe memcmp(start, text.utf8Start, found.count) == 0
+      return unsafe memcmp(start, text.utf8Start, text.utf8CodeUnitCount) == 0
     }
-  }
-
-  // The loops of the next two functions have no early exit, so that the compiler can vectorise them.
-
-  /// Returns true if `bytes` contains no control characters and no spaces.
-  private static func hasNoControlsOrSpaces(_ bytes: Span<UInt8>) -> Bool {
-    var forbidden: UInt8 = 0
-    var index = 0
-    while index < bytes.count {
-      let byte = bytes[index]
-      forbidden |= byte <= 0x20 || byte == 0x7f ? 1 : 0
-      index &+= 1
-    }
-    return forbidden == 0
   }
 
   /// Returns true if `bytes` contains no control characters except tabs.
+  // The loop has no early exit, so that the compiler can vectorise it.
   private static func hasNoControlsExceptTabs(_ bytes: Span<UInt8>) -> Bool {
     var forbidden: UInt8 = 0
     var index = 0

@@ -38,14 +38,14 @@ extension ServerConnection {
   ///
   /// - Parameter buffer: another buffer that the request holds.
   func beginBodyWait(holding buffer: Buffer? = nil) -> BodyWait? {
-    poller.buffers.shrink(input)
+    buffers.shrink(input)
     let wait = BodyWait(address: limitedAddress, memory: input.blockSize + (buffer?.blockSize ?? 0) + charged)
-    return worker.waitingBodies.add(wait, poller.buffers) ? wait : nil
+    return worker.waitingBodies.add(wait, buffers) ? wait : nil
   }
 
   /// Ends the wait. Makes room to receive.
   func endBodyWait(_ wait: BodyWait) {
     worker.waitingBodies.remove(wait)
-    poller.buffers.restore(input)
+    buffers.restore(input)
   }
 }

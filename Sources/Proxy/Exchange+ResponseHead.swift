@@ -72,13 +72,13 @@ extension Exchange {
   private func beginFromBytes(
     _ parsed: ResponseHead, _ input: Buffer, _ head: RequestHead, _ cookies: [[UInt8]]
   ) throws(Failure) -> ExchangeState.Event {
-    let fields = responseFields
+    let (fields, settings) = (responseFields, worker.settings)
     let replacements =
       fields.hasLocationOrLink
       ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
     let additions = additions(to: fields, cookies)
     let added =
-      replacements.byteCount + ResponseRewriter.growth(of: fields, worker.settings) + (additions?.byteCount ?? 0)
+      replacements.byteCount + ResponseRewriter.growth(of: fields, settings) + (additions?.byteCount ?? 0)
     // 256 bytes are enough for the framing and `Connection` fields.
     guard parsed.length + added + 256 <= Buffer.capacity else {
       throw .upstream(.malformed("a head that leaves no room for the gateway's own fields"))
@@ -87,7 +87,7 @@ extension Exchange {
     let framing = ResponseRewriter.Framing(
       parsed.body, announcedLength: parsed.announcedLength, minorVersion: head.minorVersion)
     let keepsAlive = recordStart(framing)
-    let (settings, framingField, minorVersion) = (worker.settings, framing.field, head.minorVersion)
+    let (framingField, minorVersion) = (framing.field, head.minorVersion)
     func write(to sink: some ResponseHeadSink) {
       input.withSpan { bytes in
         ResponseRewriter.write(

@@ -86,7 +86,7 @@ final class Exchange {
     self.clientConnection = clientConnection
     worker = clientConnection.worker
     poller = clientConnection.poller
-    buffers = clientConnection.poller.buffers
+    buffers = clientConnection.buffers
     pool = clientConnection.worker.pool
     metrics = clientConnection.worker.metrics
     fromClient = clientConnection.input

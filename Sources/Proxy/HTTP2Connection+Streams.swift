@@ -27,7 +27,7 @@ extension HTTP2Connection {
         if stream.isRefused { metrics.requestFinished(.refused, status: 0, nanoseconds: 0) }
         if let transport { remove(transport) }
       } else {
-        begin(stream, session)
+        begin(stream, transport, session)
       }
     }
     if streams == 0 {
@@ -40,25 +40,29 @@ extension HTTP2Connection {
     }
   }
 
-  private func begin(_ stream: HTTP2Stream, _ session: HTTP2Session) {
+  /// - Parameter spare: The transport of the stream's object, from an earlier stream; `nil` if the object is new.
+  private func begin(_ stream: HTTP2Stream, _ spare: HTTP2StreamTransport?, _ session: HTTP2Session) {
     // The session limits the open streams. The streams with a task are limited here, because a task can still serve a
     // stream that the client has already closed.
     guard streamTasks < session.limits.concurrentStreams else {
       metrics.recordLimit(.concurrentStreams)
-      if stream.callerIndex >= 0 { remove(transports[stream.callerIndex]) }
+      if let spare { remove(spare) }
       return session.reset(stream, .refusedStream)
     }
-    if stream.callerIndex < 0 {
-      stream.callerIndex = transports.count
-      transports.append(HTTP2StreamTransport(stream, self, session))
-    }
+    let transport = spare ?? addTransport(of: stream, session)
     streams += 1
     streamTasks += 1
     requests += 1
     metrics.http2StreamOpened()
     worker.checkMemory()
-    transports[stream.callerIndex].begin(
-      refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)
+    transport.begin(refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)
+  }
+
+  private func addTransport(of stream: HTTP2Stream, _ session: HTTP2Session) -> HTTP2StreamTransport {
+    let transport = HTTP2StreamTransport(stream, self, session)
+    stream.callerIndex = transports.count
+    transports.append(transport)
+    return transport
   }
 
   /// Records that no task serves the stream of `transport` any more.

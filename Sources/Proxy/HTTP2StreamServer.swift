@@ -23,19 +23,20 @@ final class HTTP2StreamServer: Activity {
     case ended
   }
 
-  init(_ connection: HTTP2Connection) {
-    self.connection = connection.acceptedConnection
-    server = ServerConnection(streamsOf: connection.acceptedConnection)
+  /// - Parameter stream: The transport whose streams the task serves.
+  init(_ stream: HTTP2StreamTransport, of connection: ServerConnection) {
+    self.connection = connection
+    server = ServerConnection(stream, of: connection)
     waiter = server.waiter
     socket = server.socket
   }
 
-  /// Sets the stream of `transport` as the next to serve, opens the socket for it, and continues the task.
-  func begin(_ refusal: ProxyFailure?, for transport: HTTP2StreamTransport) {
+  /// Opens the socket for the next stream of the transport, and continues the task.
+  func begin(_ refusal: ProxyFailure?) {
     stage = .assigned(refusal)
-    server.begin(transport, of: connection)
+    server.beginStream(of: connection)
     waiter.resume(.ready)
-    socket.open(transport)
+    socket.openStream()
     socket.signal([.readable, .writable])
   }
 

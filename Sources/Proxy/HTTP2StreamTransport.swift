@@ -14,7 +14,8 @@ final class HTTP2StreamTransport: StreamTransport {
   private let session: HTTP2Session
   /// The block of the connection (`HTTP2Connection.block`), cached to avoid a retain and release per use.
   private let block: FieldBlock
-  /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`.
+  /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`, which also ends the circle of
+  /// references.
   private var server: HTTP2StreamServer?
   /// True while the task serves the stream.
   private var isServed = false
@@ -62,11 +63,11 @@ final class HTTP2StreamTransport: StreamTransport {
     isAbandoned = false
     let server = server ?? startServer()
     isServed = true
-    server.begin(refusal, for: self)
+    server.begin(refusal)
   }
 
   private func startServer() -> HTTP2StreamServer {
-    let server = HTTP2StreamServer(connection)
+    let server = HTTP2StreamServer(self, of: connection.acceptedConnection)
     self.server = server
     connection.poller.start(server)
     return server
@@ -114,6 +115,9 @@ final class HTTP2StreamTransport: StreamTransport {
   }
 
   // MARK: The request
+
+  /// The length of the request head, once it was received.
+  var headLength: Int? { stream.headLength }
 
   func receive(into buffer: Buffer) -> Transfer {
     if isBroken { return .failed(.reset) }

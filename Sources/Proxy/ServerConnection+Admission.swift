@@ -60,7 +60,7 @@ extension ServerConnection {
   /// True if there is enough memory for an idle connection to begin a request. Otherwise parks all idle connections.
   var hasMemory: Bool {
     worker.checkMemory()
-    if poller.buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
+    if buffers.hasRoom(for: ServerConnection.requestMemory) { return true }
     poller.parkIdle()
     return false
   }
@@ -75,8 +75,8 @@ extension ServerConnection {
   private func readProxyHeader() async -> Bool {
     guard settings.configuration.trusts(peer) else { return false }
     let deadline = poller.deadline(after: settings.configuration.headerTimeout)
-    let buffer = poller.buffers.take()
-    defer { poller.buffers.giveBack(buffer) }
+    let buffer = buffers.take()
+    defer { buffers.giveBack(buffer) }
     while true {
       guard await waiter.wait(socket, .readable, until: deadline) == .ready else { return false }
       // Peek first, then receive exactly the header: the bytes after it may belong to another protocol.
@@ -140,11 +140,11 @@ extension ServerConnection {
   /// Sends a GOAWAY with ENHANCE_YOUR_CALM and closes the connection. Discards further input first: unread bytes would
   /// make the kernel send a reset, and the client could lose the GOAWAY.
   func refuseHTTP2() async {
-    let buffer = poller.buffers.take()
+    let buffer = buffers.take()
     buffer.append(HTTP2Refusal.bytes)
     // These few bytes are the first on the connection, so they fit into the kernel's send buffer.
     _ = socket.send(buffer)
-    poller.buffers.giveBack(buffer)
+    buffers.giveBack(buffer)
     worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)
     await linger()
     close()

@@ -16,7 +16,7 @@ extension ServerConnection {
     let (response, fields) = encoded(given)
     // Join the send batch before taking a buffer: many tasks may wait here.
     await waiter.joinSendBatch()
-    let buffer = poller.buffers.take()
+    let buffer = buffers.take()
     if poller.isDraining || worker.drainsSoon { state.refuseFurtherRequests() }
     if let line = response.reason.flatMap({ _ in ResponseEncoder.statusLine(response) }) {
       // A response of the upstream, which may have its own date.
@@ -49,7 +49,7 @@ extension ServerConnection {
         break
       }
     }
-    poller.buffers.wipeAndGiveBack(buffer)
+    buffers.wipeAndGiveBack(buffer)
     if isCut { state.cutResponse() } else { state.finishedResponse() }
     if let accessEntry {
       accessEntry.status = response.status

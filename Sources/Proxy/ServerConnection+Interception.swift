@@ -146,15 +146,15 @@ extension ServerConnection {
   /// Counts bytes that are held for the request in progress. Returns false, without counting them, if there is no
   /// memory for them.
   func charge(_ count: Int) -> Bool {
-    guard poller.buffers.hasRoom(for: count) else { return false }
-    poller.buffers.charge(count)
+    guard buffers.hasRoom(for: count) else { return false }
+    buffers.charge(count)
     charged += count
     return true
   }
 
   /// Stops counting the bytes that `charge` has counted, because the request has ended.
   func releaseCharge() {
-    poller.buffers.release(charged)
+    buffers.release(charged)
     charged = 0
   }
 
@@ -227,9 +227,9 @@ extension ServerConnection {
   /// Sends 100 (Continue), for which the client may wait before it sends the body (RFC 9110, section 15.2.1).
   func sendContinue() {
     // These few bytes fit into the kernel's send buffer, because the connection has no other output.
-    let interim = poller.buffers.take()
+    let interim = buffers.take()
     interim.append("HTTP/1.1 100 Continue\r\n\r\n")
     _ = socket.send(interim)
-    poller.buffers.giveBack(interim)
+    buffers.giveBack(interim)
   }
 }

@@ -101,7 +101,7 @@ extension ServerConnection {
   private func parse(_ scanner: inout HeadScanner) -> Result<RequestHead?, MessageError> {
     do throws(MessageError) {
       let head = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> RequestHead? in
-        guard let length = try scanner.end(of: bytes) else { return nil }
+        guard let length = try endOfHead(bytes, &scanner) else { return nil }
         return try RequestHeadParser.parse(
           bytes, length: length, limits: settings.configuration.limits.head, into: requestFields)
       }
@@ -111,9 +111,15 @@ extension ServerConnection {
     }
   }
 
+  private func endOfHead(_ bytes: Span<UInt8>, _ scanner: inout HeadScanner) throws(MessageError) -> Int? {
+    // Only TCP delivers a head in parts.
+    if let length = stream?.headLength { return length }
+    return try scanner.end(of: bytes)
+  }
+
   /// Receives into `input`.
   func receive() -> Transfer {
-    poller.buffers.ensureBlock(in: input)
+    buffers.ensureBlock(in: input)
     if input.receiveRoom == 0 { input.compact() }
     let result = socket.receive(into: input)
     if case .moved(let count) = result { received &+= count }
@@ -123,7 +129,7 @@ extension ServerConnection {
   /// Releases the receive buffer if it is empty.
   func releaseInput() {
     guard input.isEmpty else { return }
-    if holdsSecrets { poller.buffers.wipeAndGiveBack(input) } else { poller.buffers.giveBack(input) }
+    if holdsSecrets { buffers.wipeAndGiveBack(input) } else { buffers.giveBack(input) }
     holdsSecrets = false
   }
 

@@ -22,8 +22,8 @@ final class ServerConnection: Activity {
     case http1
     /// An `HTTP2Connection` uses the socket. This object keeps the client's identity and the received bytes for it.
     case http2
-    /// This object serves streams of an HTTP/2 connection, one after the other; `nil` between two streams.
-    case http2Stream(HTTP2StreamTransport?)
+    /// This object serves streams of an HTTP/2 connection, one after the other (`stream`).
+    case http2Stream
     /// A `ParkedConnection` has replaced this object.
     case parked
   }
@@ -41,6 +41,9 @@ final class ServerConnection: Activity {
   /// The socket of the connection; for a stream, the socket of its HTTP/2 connection.
   private let carrier: Socket
   let worker: ProxyWorker
+  /// The transport of the HTTP/2 streams that this object serves; `nil` if it serves a connection. The head of a passing
+  /// response is written to the stream directly, not in the form of HTTP/1.1.
+  let stream: HTTP2StreamTransport?
   private(set) var identity: ClientIdentity
   /// The client that `identity` describes: the socket's peer, or the client named by a trusted proxy.
   private(set) var peer: Address
@@ -68,7 +71,9 @@ final class ServerConnection: Activity {
   private(set) var abandonment: Readiness = .broken
   /// Received bytes that are not yet consumed; without a block while empty.
   let input = Buffer()
-  /// The worker's index of the fields of a request head; cached to avoid a retain and release per use.
+  // Cached to avoid a retain and release per use.
+  let buffers: BufferPool
+  /// The worker's index of the fields of a request head.
   let requestFields: HeadIndex
   /// True if `input` has held an intercepted request. Then `releaseInput` wipes the block.
   var holdsSecrets = false
@@ -95,7 +100,9 @@ final class ServerConnection: Activity {
     self.socket = socket
     self.listener = UInt16(clamping: listener)
     carrier = socket
+    stream = nil
     self.worker = worker
+    buffers = worker.poller.buffers
     requestFields = worker.requestFields
     self.peer = peer
     socketPeer = peer
@@ -113,7 +120,9 @@ final class ServerConnection: Activity {
   init(_ parked: ParkedConnection) {
     socket = parked.socket
     carrier = parked.socket
+    stream = nil
     worker = parked.worker
+    buffers = worker.poller.buffers
     requestFields = worker.requestFields
     socketPeer = parked.socketPeer
     listener = parked.listener
@@ -131,13 +140,15 @@ final class ServerConnection: Activity {
     stage = .http1
   }
 
-  /// Creates an object that serves streams of the HTTP/2 connection `connection`, one after the other. Each stream is
-  /// served like a connection with one request.
-  init(streamsOf connection: ServerConnection) {
-    socket = Socket(connection.poller)
+  /// Creates an object that serves streams of the HTTP/2 connection `connection`, one after the other, over `stream`.
+  /// Each stream is served like a connection with one request.
+  init(_ stream: HTTP2StreamTransport, of connection: ServerConnection) {
+    socket = Socket(connection.poller, stream)
+    self.stream = stream
     carrier = connection.socket
     listener = connection.listener
     worker = connection.worker
+    buffers = worker.poller.buffers
     requestFields = worker.requestFields
     identity = connection.identity.overHTTP2
     peer = connection.peer
@@ -147,11 +158,11 @@ final class ServerConnection: Activity {
     tls = nil
     admission = connection.admission
     waiter = Waiter(worker.poller)
-    stage = .http2Stream(nil)
+    stage = .http2Stream
   }
 
   /// Prepares the object for another stream of `connection`: resets the state of the previous stream.
-  func begin(_ stream: HTTP2StreamTransport, of connection: ServerConnection) {
+  func beginStream(of connection: ServerConnection) {
     connection.followSettings()
     if identitySettings !== connection.identitySettings {
       identity = connection.identity.overHTTP2
@@ -161,7 +172,6 @@ final class ServerConnection: Activity {
       identitySettings = connection.identitySettings
     }
     state = ConnectionState()
-    stage = .http2Stream(stream)
   }
 
   /// Releases the exchange and cancels the deadline after the last stream.
@@ -211,11 +221,6 @@ final class ServerConnection: Activity {
     }
   }
 
-  /// The HTTP/2 stream that this object serves, if any. The head of a passing response is written to the stream
-  /// directly, not in the form of HTTP/1.1.
-  var stream: HTTP2StreamTransport? {
-    if case .http2Stream(let stream) = stage { stream } else { nil }
-  }
   var poller: Poller { worker.poller }
   var settings: CompiledProxyConfiguration { worker.settings }
   /// The version of TLS between the client and the gateway; `nil` without TLS.
@@ -341,8 +346,7 @@ final class ServerConnection: Activity {
     input.clear()
     releaseInput()
     if case .http2Stream = stage {
-      stage = .http2Stream(nil)
-      refusalPermit = nil
+      if refusalPermit != nil { refusalPermit = nil }
     } else {
       exchange = nil
       waiter.cancelDeadline()

@@ -7,6 +7,9 @@ import Time
 final class UpstreamConnection: SocketObserver, TimerOwner {
   let socket: Socket
   private let pool: UpstreamPool
+  // Cached to avoid a retain and release per use.
+  private let poller: Poller
+  private let buffers: BufferPool
   /// The address to which the connection leads.
   let target: UpstreamTarget
   /// The number of requests that the connection may still begin, including the current one.
@@ -32,11 +35,13 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   init(_ socket: Socket, _ pool: UpstreamPool, _ target: UpstreamTarget, epoch: Int) {
     self.socket = socket
     self.pool = pool
+    poller = pool.poller
+    buffers = pool.poller.buffers
     self.target = target
     self.epoch = epoch
     let configuration = pool.settings.configuration
     remainingRequests = configuration.requestsPerUpstreamConnection
-    endOfUse = pool.poller.now + configuration.upstreamConnectionAge
+    endOfUse = poller.now + configuration.upstreamConnectionAge
     target.open += 1
     target.counters.countOpened()
     target.counters.countRequest()
@@ -55,7 +60,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     // Observer and timer stay set while the connection is in use: clearing and setting them again would cost reference
     // counting per request.
     if socket.observer == nil { socket.observer = self }
-    pool.poller.arm(timer, for: self, after: timeout)
+    poller.arm(timer, for: self, after: timeout)
   }
 
   /// Prepares the connection for use. The timer stays armed: its deadline is moved when the connection parks again.
@@ -68,7 +73,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
 
   /// Receives into `input`.
   func receive() -> Transfer {
-    pool.poller.buffers.ensureBlock(in: input)
+    buffers.ensureBlock(in: input)
     // Bytes in front of the present ones may have been consumed: those of an interim response, or an earlier part of
     // the body.
     if input.receiveRoom == 0 { input.compact() }
@@ -76,7 +81,7 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 
   func releaseInput() {
-    pool.poller.buffers.giveBack(input)
+    buffers.giveBack(input)
   }
 
   func socketIsReady(_ socket: Socket) {
@@ -90,8 +95,8 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
   }
 
   func close() {
-    pool.poller.disarm(timer)
-    pool.poller.buffers.wipeAndGiveBack(input)
+    poller.disarm(timer)
+    buffers.wipeAndGiveBack(input)
     socket.close()
   }
 }

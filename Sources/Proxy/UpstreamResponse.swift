@@ -161,6 +161,6 @@ public final class UpstreamResponse {
 
   private func releaseBuffer() {
     // The buffer may have held secrets, namely tokens.
-    if connection.input.isEmpty { clientConnection.poller.buffers.wipeAndGiveBack(connection.input) }
+    if connection.input.isEmpty { clientConnection.buffers.wipeAndGiveBack(connection.input) }
   }
 }

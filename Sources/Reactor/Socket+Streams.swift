@@ -1,7 +1,7 @@
 /// The operations of a socket that represents a stream of a multiplexed connection.
 extension Socket {
   func receiveFromStream(_ buffer: Buffer) -> Transfer {
-    guard let stream, !isAborted else { return .failed(.aborted) }
+    guard let stream, isStreamOpen, !isAborted else { return .failed(.aborted) }
     switch stream.receive(into: buffer) {
     case .wouldBlock:
       readiness.subtract([.readable, .readClosed])
@@ -13,7 +13,7 @@ extension Socket {
   }
 
   func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
-    guard let stream, !isAborted else { return .failed(.aborted) }
+    guard let stream, isStreamOpen, !isAborted else { return .failed(.aborted) }
     let result = stream.send(buffer, upTo: count)
     if case .moved(let sent) = result { written += sent }
     if result != .moved(count) { readiness.remove(.writable) }
@@ -31,10 +31,14 @@ extension Socket {
     }
   }
 
+  func shutdownStreamWrite() {
+    if isStreamOpen { stream?.shutdownWrite() }
+  }
+
   func closeStream(isReset: Bool) {
-    guard let stream else { return }
-    self.stream = nil
-    observer = nil
+    guard let stream, isStreamOpen else { return }
+    isStreamOpen = false
+    if observer != nil { observer = nil }
     stream.close(isReset: isReset)
   }
 }

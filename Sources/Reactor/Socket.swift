@@ -17,6 +17,8 @@ import CLinux
   var interest: Readiness = []
   /// True after `abort`: every further receive and send fails.
   package private(set) var isAborted = false
+  /// True while a socket without a descriptor is open.
+  var isStreamOpen = false
   /// True if a receive or send has failed. The kernel reports an error once and an ordinary end afterwards; without
   /// this flag a truncated message would look complete.
   var hasFailed = false
@@ -32,34 +34,37 @@ import CLinux
   /// reference is strong, because no other reference keeps a parked connection alive.
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
-  /// The stream that a socket without a descriptor represents; `nil` while it is closed.
-  var stream: (any StreamTransport)?
+  /// The transport of a socket without a descriptor, while it is closed too; otherwise `nil`.
+  // A constant, so that a call needs no retain and release.
+  let stream: (any StreamTransport)?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
     self.descriptor = descriptor
     self.generation = generation
     self.poller = poller
     self.counter = counter
+    stream = nil
     unsafe waiter = nil
     counter?.add()
     Descriptors.socketOpened()
   }
 
-  /// Creates a closed socket without a descriptor. `open` connects it to a stream of a multiplexed connection, so that
-  /// the same code serves streams and TCP connections.
-  public init(_ poller: Poller) {
+  /// Creates a closed socket without a descriptor, so that the same code serves TCP connections and streams of a
+  /// multiplexed connection. `stream` carries one stream after the other, and `openStream` opens the socket for each.
+  public init(_ poller: Poller, _ stream: any StreamTransport) {
     descriptor = -1
     generation = 0
     self.poller = poller
+    self.stream = stream
     counter = nil
     unsafe waiter = nil
   }
 
-  /// Connects a closed socket without a descriptor to a new stream. Readiness and errors of the previous stream are
+  /// Opens a closed socket without a descriptor for the next stream. Readiness and errors of the previous stream are
   /// reset.
-  public func open(_ stream: any StreamTransport) {
-    precondition(!isOpen, "a stream for a socket that has one")
-    self.stream = stream
+  public func openStream() {
+    precondition(stream != nil && !isStreamOpen, "a stream for a socket that has one")
+    isStreamOpen = true
     readiness = []
     interest = []
     isAborted = false
@@ -77,7 +82,7 @@ import CLinux
   }
 
   /// True until the socket is closed.
-  public var isOpen: Bool { descriptor >= 0 || stream != nil }
+  public var isOpen: Bool { descriptor >= 0 || isStreamOpen }
 
   /// True if a wait for `wanted` would return immediately: always for a broken socket, unless `wanted` is empty.
   ///
@@ -209,7 +214,7 @@ import CLinux
   /// Ends the sending side. A TCP socket still receives. A stream discards the bytes that still arrive.
   public func shutdownWrite() {
     layer?.announceEnd()
-    if descriptor >= 0 { _ = cl_shutdown_write(descriptor) } else { stream?.shutdownWrite() }
+    if descriptor >= 0 { _ = cl_shutdown_write(descriptor) } else { shutdownStreamWrite() }
   }
 
   /// Closes with a reset, so that the peer does not accept a truncated message as complete.
