@@ -78,7 +78,7 @@ public import Time
     // Delete nghttp2's session before the streams are freed. Its deletion runs no callbacks.
     unsafe nghttp2_session_del(session)
     for stream in openStreams { stream.release() }
-    for unsafe changed in unsafe changedStreams { unsafe changed.release() }
+    while let changed = unsafe changedStreams.popLast() { unsafe changed.release() }
     fields.clear()
   }
 
@@ -110,9 +110,10 @@ public import Time
       stream = HTTP2Stream(id, buffers)
     }
     stream.state.openIndex = openStreams.count
+    let data = unsafe Unmanaged.passUnretained(stream).toOpaque()
     // `openStreams` retains the stream until nghttp2 has closed it.
-    _ = unsafe nghttp2_session_set_stream_user_data(session, id, Unmanaged.passUnretained(stream).toOpaque())
-    openStreams.append(stream)
+    openStreams.append(consume stream)
+    _ = unsafe nghttp2_session_set_stream_user_data(session, id, data)
   }
 
   func stream(_ id: Int32) -> HTTP2Stream? {
@@ -323,7 +324,10 @@ public import Time
     dropRequest(stream)
     stream.release()
     // The caller of a reused object has to know that the object is released.
-    if stream.state.isReportable || stream.callerIndex >= 0 { recordChange(of: stream) }
+    guard stream.state.isReportable || stream.callerIndex >= 0, !stream.state.hasChanged else { return }
+    // Like `recordChange`, which would count one more reference.
+    stream.state.hasChanged = true
+    unsafe changedStreams.append(.passRetained(consume stream))
   }
 
   /// Releases the buffered responses, because the connection has ended.

@@ -95,10 +95,8 @@ extension Exchange {
           additions, settings, to: sink)
       }
     }
-    if let stream = clientConnection.stream {
-      // The block belongs to the HTTP/2 connection. `write` fills it with the fields, and `respond` sends them.
-      write(to: stream.emptyBlock())
-      guard stream.respond(framing.body) else { throw .state(.clientGone) }
+    if let stream {
+      guard stream.respond(framing.body, { write(to: $0) }) else { throw .state(.clientGone) }
     } else {
       write(to: toClient)
     }

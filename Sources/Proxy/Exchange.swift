@@ -38,6 +38,7 @@ final class Exchange {
   let buffers: BufferPool
   let pool: UpstreamPool
   let metrics: any ProxyMetrics
+  let stream: HTTP2StreamTransport?
   let fromClient: Buffer
   let requestFields: HeadIndex
   let responseFields: HeadIndex
@@ -89,6 +90,7 @@ final class Exchange {
     buffers = clientConnection.buffers
     pool = clientConnection.worker.pool
     metrics = clientConnection.worker.metrics
+    stream = clientConnection.stream
     fromClient = clientConnection.input
     requestFields = clientConnection.worker.requestFields
     responseFields = clientConnection.worker.responseFields

@@ -20,7 +20,7 @@ extension HTTP2Connection {
       if let transport, transport.isInUse {
         transport.update()
         if stream.isClosed, transport.hasNoTask {
-          end(transport)
+          end(transport, session)
           streamsWithoutTask -= 1
         }
       } else if stream.isClosed || stream.isRefused {
@@ -49,13 +49,13 @@ extension HTTP2Connection {
       if let spare { remove(spare) }
       return session.reset(stream, .refusedStream)
     }
-    let transport = spare ?? addTransport(of: stream, session)
     streams += 1
     streamTasks += 1
     requests += 1
     metrics.http2StreamOpened()
     worker.checkMemory()
-    transport.begin(refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)
+    let refusal = stream.isTooLarge ? ProxyFailure.request(.headTooLong(configuration.limits.head)) : nil
+    if let spare { spare.begin(refusal: refusal) } else { addTransport(of: stream, session).begin(refusal: refusal) }
   }
 
   private func addTransport(of stream: HTTP2Stream, _ session: HTTP2Session) -> HTTP2StreamTransport {
@@ -68,8 +68,10 @@ extension HTTP2Connection {
   /// Records that no task serves the stream of `transport` any more.
   func served(_ transport: HTTP2StreamTransport) {
     streamTasks -= 1
+    // Without a session, there are no streams.
+    guard let session else { return }
     if transport.stream.isClosed || life == .ended {
-      end(transport)
+      end(transport, session)
     } else {
       streamsWithoutTask += 1
       // The stream may stay open as long as its client gives no credit. Only a few tasks wait for this.
@@ -79,11 +81,11 @@ extension HTTP2Connection {
   }
 
   /// Ends the use of the transport, whose stream is finished. Keeps it if the session keeps the object of the stream.
-  private func end(_ transport: HTTP2StreamTransport) {
+  private func end(_ transport: HTTP2StreamTransport, _ session: HTTP2Session) {
     guard transport.isInUse else { return }
     transport.isInUse = false
     streams -= 1
-    guard life != .ended, let session, session.recycle(transport.stream) else { return remove(transport) }
+    guard life != .ended, session.recycle(transport.stream) else { return remove(transport) }
   }
 
   private func remove(_ transport: HTTP2StreamTransport) {
@@ -100,7 +102,8 @@ extension HTTP2Connection {
   /// Removes the streams that no task serves, because the connection has ended. `served` removes the others when their
   /// tasks have finished.
   func removeUnserved() {
-    for transport in transports where transport.hasNoTask { end(transport) }
+    guard let session else { return }
+    for transport in transports where transport.hasNoTask { end(transport, session) }
   }
 
   /// Releases the spare objects, which refer to this connection, and ends their tasks.

@@ -119,7 +119,7 @@ final class HTTP2StreamTransport: StreamTransport {
   /// The length of the request head, once it was received.
   var headLength: Int? { stream.headLength }
 
-  func receive(into buffer: Buffer) -> Transfer {
+  override func receive(into buffer: Buffer) -> Transfer {
     if isBroken { return .failed(.reset) }
     let count = session.read(stream, into: buffer)
     // Reading a body may return credit to the client.
@@ -130,7 +130,7 @@ final class HTTP2StreamTransport: StreamTransport {
 
   // MARK: The response
 
-  func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
+  override func send(_ buffer: Buffer, upTo count: Int) -> Transfer {
     var left = count
     while left > 0 {
       if isBroken { return .failed(.reset) }
@@ -148,18 +148,13 @@ final class HTTP2StreamTransport: StreamTransport {
     return left == count ? .wouldBlock : .moved(count - left)
   }
 
-  /// Returns an empty block for the fields of a response. The caller must append the fields and call `respond` without
-  /// a wait in between.
-  func emptyBlock() -> FieldBlock {
+  /// Starts a response whose fields `write` appends to an empty block, and whose body follows in this framing. Returns
+  /// false if the client has gone or the fields are too large.
+  func respond(_ framing: BodyFraming, _ write: (FieldBlock) -> Void) -> Bool {
     // All streams of the connection share the block, and it may still hold fields of a response that failed.
     block.clear()
-    return block
-  }
-
-  /// Starts a response whose fields are in the block that `emptyBlock` has returned, and whose body follows in this
-  /// framing. Returns false if the client has gone or the fields are too large.
-  func respond(_ framing: BodyFraming) -> Bool {
     defer { block.clear() }
+    write(block)
     if isBroken { return false }
     guard !block.isTooLarge else {
       session.reset(stream, .internalError)
@@ -231,13 +226,13 @@ final class HTTP2StreamTransport: StreamTransport {
 
   // MARK: The end
 
-  func shutdownWrite() {
+  override func shutdownWrite() {
     // The last frame of the response already ends the sending side (END_STREAM), so only the rest of the request must
     // be discarded.
     session.stopReading(stream)
   }
 
-  func close(isReset: Bool) {
+  override func close(isReset: Bool) {
     isServed = false
     if !stream.isClosed {
       session.stopReading(stream)

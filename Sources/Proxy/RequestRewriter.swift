@@ -64,8 +64,10 @@ enum RequestRewriter {
     if identity.isHTTP2 {
       written.acceptsTrailers = true
       buffer.append(settings.viaLineOfHTTP2)
+    } else if head.minorVersion == 1 {
+      buffer.append(settings.viaLineOfHTTP11)
     } else {
-      buffer.append(head.minorVersion == 1 ? settings.viaLineOfHTTP11 : settings.viaLineOfHTTP10)
+      buffer.append(settings.viaLineOfHTTP10)
     }
     identity.appendFields(to: buffer, bytes, head, fields)
     if let upgrade = allowedUpgrade(head, bytes, settings) {
@@ -138,7 +140,6 @@ enum RequestRewriter {
   /// True if a `Via` of the request contains this gateway's name, so the request has already passed this gateway (RFC
   /// 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Bool {
-    guard fields.has(.via) else { return false }
     let pseudonym = settings.lowercasePseudonym
     for field in fields where field.known == .via {
       var position = field.value.lowerBound

@@ -21,6 +21,15 @@ extension ServerConnection {
     case closed
   }
 
+  /// Parses the head of a stream, which is complete when the stream begins. Returns `nil` for a connection, or if
+  /// `nextHead` has to decide what follows.
+  func headOfStream() -> RequestHead? {
+    guard stream != nil, socket.satisfies(.readable), hasMemory, case .moved = receive() else { return nil }
+    var scanner = HeadScanner()
+    guard case .success(let head?) = parse(&scanner) else { return nil }
+    return head
+  }
+
   /// Waits for a head and parses it. The bytes of the head stay at the front of `input`.
   func nextHead() async -> HeadOutcome {
     var scanner = HeadScanner()

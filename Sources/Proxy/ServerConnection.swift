@@ -242,7 +242,8 @@ final class ServerConnection: Activity {
       }
     }
     while true {
-      switch await nextHead() {
+      let outcome = if let head = headOfStream() { HeadOutcome.head(head) } else { await nextHead() }
+      switch outcome {
       case .head(let head):
         let began = poller.turnBegan
         var route = route(head, began)
@@ -286,7 +287,6 @@ final class ServerConnection: Activity {
 
   /// Decides the handling of the request whose head is at the front of the input.
   private func route(_ head: RequestHead, _ began: UInt64) -> Route {
-    let settings = settings
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.drainsSoon || poller.isDraining { state.refuseFurtherRequests() }
     if state.requestCount >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {
@@ -301,7 +301,7 @@ final class ServerConnection: Activity {
     return input.withSpan { bytes -> Route in
       let client = identity.facts(bytes, fields, requestNumber: number)
       reference = client.reference
-      if RequestRewriter.isLoop(bytes, fields, settings) {
+      if fields.has(.via), RequestRewriter.isLoop(bytes, fields, settings) {
         if let log = worker.accessLog { begin(log, head, bytes, fields, client, began, isEndpoint: false) }
         return .refuse(failure(.loop, head, bytes, fields))
       }

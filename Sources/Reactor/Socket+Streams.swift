@@ -1,8 +1,18 @@
 /// The operations of a socket that represents a stream of a multiplexed connection.
 extension Socket {
+  /// Calls `body` with the transport of the open stream, without counting references. Returns `nil` if the socket is
+  /// closed.
+  @inline(__always)
+  @discardableResult
+  private func withStream<R>(_ body: (StreamTransport) -> R) -> R? {
+    guard let stream = unsafe stream, isStreamOpen else { return nil }
+    // Sound: the creator of the socket keeps the transport.
+    return unsafe stream._withUnsafeGuaranteedRef(body)
+  }
+
   func receiveFromStream(_ buffer: Buffer) -> Transfer {
-    guard let stream, isStreamOpen, !isAborted else { return .failed(.aborted) }
-    switch stream.receive(into: buffer) {
+    guard !isAborted, let result = withStream({ $0.receive(into: buffer) }) else { return .failed(.aborted) }
+    switch result {
     case .wouldBlock:
       readiness.subtract([.readable, .readClosed])
       return unlessBroken(.wouldBlock)
@@ -13,8 +23,7 @@ extension Socket {
   }
 
   func sendToStream(_ buffer: Buffer, _ count: Int) -> Transfer {
-    guard let stream, isStreamOpen, !isAborted else { return .failed(.aborted) }
-    let result = stream.send(buffer, upTo: count)
+    guard !isAborted, let result = withStream({ $0.send(buffer, upTo: count) }) else { return .failed(.aborted) }
     if case .moved(let sent) = result { written += sent }
     if result != .moved(count) { readiness.remove(.writable) }
     if case .failed(let error) = result { return markBroken(by: error) }
@@ -32,13 +41,14 @@ extension Socket {
   }
 
   func shutdownStreamWrite() {
-    if isStreamOpen { stream?.shutdownWrite() }
+    withStream { $0.shutdownWrite() }
   }
 
   func closeStream(isReset: Bool) {
-    guard let stream, isStreamOpen else { return }
-    isStreamOpen = false
-    if observer != nil { observer = nil }
-    stream.close(isReset: isReset)
+    withStream { stream in
+      isStreamOpen = false
+      if observer != nil { observer = nil }
+      stream.close(isReset: isReset)
+    }
   }
 }

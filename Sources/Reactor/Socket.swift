@@ -34,28 +34,29 @@ import CLinux
   /// reference is strong, because no other reference keeps a parked connection alive.
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
-  /// The transport of a socket without a descriptor, while it is closed too; otherwise `nil`.
-  // A constant, so that a call needs no retain and release.
-  let stream: (any StreamTransport)?
+  /// The transport of a socket without a descriptor, while it is closed too; otherwise `nil`. Unretained: the creator of
+  /// the socket keeps the transport.
+  let stream: Unmanaged<StreamTransport>?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
     self.descriptor = descriptor
     self.generation = generation
     self.poller = poller
     self.counter = counter
-    stream = nil
+    unsafe stream = nil
     unsafe waiter = nil
     counter?.add()
     Descriptors.socketOpened()
   }
 
   /// Creates a closed socket without a descriptor, so that the same code serves TCP connections and streams of a
-  /// multiplexed connection. `stream` carries one stream after the other, and `openStream` opens the socket for each.
-  public init(_ poller: Poller, _ stream: any StreamTransport) {
+  /// multiplexed connection. `stream` carries one stream after the other, and `openStream` opens the socket for each. The
+  /// caller must keep `stream` until the last use of the socket.
+  public init(_ poller: Poller, _ stream: StreamTransport) {
     descriptor = -1
     generation = 0
     self.poller = poller
-    self.stream = stream
+    unsafe self.stream = Unmanaged.passUnretained(stream)
     counter = nil
     unsafe waiter = nil
   }
@@ -63,7 +64,7 @@ import CLinux
   /// Opens a closed socket without a descriptor for the next stream. Readiness and errors of the previous stream are
   /// reset.
   public func openStream() {
-    precondition(stream != nil && !isStreamOpen, "a stream for a socket that has one")
+    precondition(unsafe stream != nil && !isStreamOpen, "a stream for a socket that has one")
     isStreamOpen = true
     readiness = []
     interest = []

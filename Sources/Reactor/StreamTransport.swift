@@ -1,14 +1,21 @@
-/// The transport of a socket without a descriptor: one stream of a multiplexed connection, e.g. of HTTP/2.
+/// The transport of a socket without a descriptor: one stream of a multiplexed connection at a time, e.g. of HTTP/2.
 ///
-/// The transport calls `Socket.signal` when an operation becomes possible.
-public protocol StreamTransport: AnyObject {
+/// The transport calls `Socket.signal` when an operation becomes possible. A class, because a call through a protocol
+/// retains and releases the object.
+open class StreamTransport {
+  /// Creates a transport that has no stream yet.
+  public init() {}
+
   /// Receives the bytes that fit into the buffer.
-  func receive(into buffer: Buffer) -> Transfer
+  open func receive(into buffer: Buffer) -> Transfer { .failed(.aborted) }
+
   /// Accepts at most `count` bytes and consumes those that it accepted.
-  func send(_ buffer: Buffer, upTo count: Int) -> Transfer
+  open func send(_ buffer: Buffer, upTo count: Int) -> Transfer { .failed(.aborted) }
+
   /// Ends the sending side; bytes that still arrive are discarded.
-  func shutdownWrite()
+  open func shutdownWrite() {}
+
   /// Called when the socket is closed. `isReset` is true if the peer must not accept the sent bytes as a complete
   /// message.
-  func close(isReset: Bool)
+  open func close(isReset: Bool) {}
 }
