@@ -103,15 +103,16 @@ struct RequestTranslation {
   private mutating func readPseudoHeader(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     let value = field.value
     guard !value.isEmpty else { throw .malformed("an empty pseudo-header") }
-    for index in value where bytes[index].isBlank { throw .malformed("white space in a pseudo-header") }
     if RequestTranslation.isEqual(bytes, field.name, ":method") {
       for index in value where !bytes[index].isToken { throw .malformed("an invalid :method") }
       try RequestTranslation.setOnce(&method, value)
     } else if RequestTranslation.isEqual(bytes, field.name, ":scheme") {
       try RequestTranslation.setOnce(&scheme, value)
     } else if RequestTranslation.isEqual(bytes, field.name, ":authority") {
+      try RequestTranslation.checkBlanks(bytes.extracting(value))
       try RequestTranslation.setOnce(&authority, value)
     } else if RequestTranslation.isEqual(bytes, field.name, ":path") {
+      try RequestTranslation.checkBlanks(bytes.extracting(value))
       try RequestTranslation.setOnce(&path, value)
     } else {
       throw .malformed("an unknown pseudo-header")
@@ -146,8 +147,7 @@ struct RequestTranslation {
   /// and 8.2.2), except for those of `checkControls`.
   private static func checkRegularField(_ field: FieldBlock.Field, _ bytes: Span<UInt8>) throws(Refusal) {
     guard !field.name.isEmpty else { throw .malformed("a field without a name") }
-    let name = bytes.extracting(field.name)
-    for index in name.indices where !name[index].isLowercaseToken { throw .malformed("an invalid field name") }
+    guard isLowercaseToken(bytes.extracting(field.name)) else { throw .malformed("an invalid field name") }
     if let first = field.value.first, let last = field.value.last, bytes[first].isBlank || bytes[last].isBlank {
       throw .malformed("white space around a field value")
     }
@@ -253,5 +253,37 @@ struct RequestTranslation {
       index &+= 1
     }
     return forbidden == 0
+  }
+
+  /// Throws if `value`, which has no control characters except tabs, contains a space or a tab. Reads eight
+  /// bytes at a time.
+  private static func checkBlanks(_ value: Span<UInt8>) throws(Refusal) {
+    var index = 0
+    while index <= value.count &- 8 {
+      let word = value.word(at: index)
+      let blanks = word.approximatePositions(of: 0x20) | word.approximatePositions(of: 0x09)
+      guard blanks == 0 else { throw .malformed("white space in a pseudo-header") }
+      index &+= 8
+    }
+    while index < value.count {
+      guard !value[index].isBlank else { throw .malformed("white space in a pseudo-header") }
+      index &+= 1
+    }
+  }
+
+  /// True for a token without capital letters. Reads eight bytes at a time.
+  private static func isLowercaseToken(_ name: Span<UInt8>) -> Bool {
+    var index = 0
+    while index <= name.count &- 8 {
+      let word = name.word(at: index)
+      // Bit 0x20 is set in lower-case letters, digits and hyphens. All other characters are examined one by one.
+      guard word.positionsOutsideFieldName == 0, ~word & 0x2020_2020_2020_2020 == 0 else { break }
+      index &+= 8
+    }
+    while index < name.count {
+      guard name[index].isLowercaseToken else { return false }
+      index &+= 1
+    }
+    return true
   }
 }
