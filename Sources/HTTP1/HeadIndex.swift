@@ -126,7 +126,7 @@ public final class HeadIndex {
   ///
   /// Grammar (RFC 9112, section 5): `*( field-name ":" OWS field-value OWS CRLF ) CRLF`. Rejects white space in front
   /// of the colon, folded lines, empty names, control characters other than tabs, bare carriage returns and too many
-  /// fields. `HeadScanner` has already rejected bare line feeds.
+  /// fields. Bare line feeds are rejected, too, as control characters.
   func parseFields(
     _ bytes: Span<UInt8>, from start: Int, to end: Int, limit: Int = HeadIndex.fieldLimit
   ) throws(MessageError) {

@@ -14,7 +14,7 @@ final class HTTP2StreamTransport: StreamTransport {
   private let session: HTTP2Session
   /// The block of the connection (`HTTP2Connection.block`), cached to avoid a retain and release per use.
   private let block: FieldBlock
-  /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`, which also ends the circle of
+  /// The task that serves the stream, or waits for a later one; `nil` after `dismissTask`, which also ends the cycle of
   /// references.
   private var server: HTTP2StreamServer?
   /// True while the task serves the stream.

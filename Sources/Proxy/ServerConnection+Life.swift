@@ -121,7 +121,7 @@ extension ServerConnection {
   }
 
   private func endOfHead(_ bytes: Span<UInt8>, _ scanner: inout HeadScanner) throws(MessageError) -> Int? {
-    // Only TCP delivers a head in parts.
+    // The head of a stream arrives as a whole, and its length is known.
     if let length = stream?.headLength { return length }
     return try scanner.end(of: bytes)
   }

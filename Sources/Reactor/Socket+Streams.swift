@@ -6,7 +6,7 @@ extension Socket {
   @discardableResult
   private func withStream<R>(_ body: (StreamTransport) -> R) -> R? {
     guard let stream = unsafe stream, isStreamOpen else { return nil }
-    // Sound: the creator of the socket keeps the transport.
+    // Sound: `retainedStream` keeps the transport.
     return unsafe stream._withUnsafeGuaranteedRef(body)
   }
 

@@ -34,8 +34,9 @@ import CLinux
   /// reference is strong, because no other reference keeps a parked connection alive.
   public var observer: (any SocketObserver)?
   private let counter: ConnectionCounter?
-  /// The transport of a socket without a descriptor, while it is closed too; otherwise `nil`. Unretained: the creator of
-  /// the socket keeps the transport.
+  /// The transport of a socket without a descriptor, also while the socket is closed; `nil` for a TCP socket.
+  private let retainedStream: StreamTransport?
+  /// The same as `retainedStream`. A call through this reference needs no retain and release.
   let stream: Unmanaged<StreamTransport>?
 
   init(descriptor: Int32, generation: UInt32, poller: Poller, counter: ConnectionCounter?) {
@@ -43,6 +44,7 @@ import CLinux
     self.generation = generation
     self.poller = poller
     self.counter = counter
+    retainedStream = nil
     unsafe stream = nil
     unsafe waiter = nil
     counter?.add()
@@ -50,12 +52,12 @@ import CLinux
   }
 
   /// Creates a closed socket without a descriptor, so that the same code serves TCP connections and streams of a
-  /// multiplexed connection. `stream` carries one stream after the other, and `openStream` opens the socket for each. The
-  /// caller must keep `stream` until the last use of the socket.
+  /// multiplexed connection. `stream` carries one stream after the other, and `openStream` opens the socket for each.
   public init(_ poller: Poller, _ stream: StreamTransport) {
     descriptor = -1
     generation = 0
     self.poller = poller
+    retainedStream = stream
     unsafe self.stream = Unmanaged.passUnretained(stream)
     counter = nil
     unsafe waiter = nil

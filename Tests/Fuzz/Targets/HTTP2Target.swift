@@ -57,7 +57,9 @@ enum HTTP2Target {
       if failed { break }
     }
     for stream in streams where !stream.isTooLarge {
-      try checkRequest(texts[stream.id] ?? [], isWhole: stream.requestEnded && !stream.isRefused && !stream.isClosed)
+      try checkRequest(
+        texts[stream.id] ?? [], headLength: stream.headLength,
+        isWhole: stream.requestEnded && !stream.isRefused && !stream.isClosed)
     }
   }
 
@@ -92,12 +94,14 @@ enum HTTP2Target {
     }
   }
 
-  /// Exactly one head in which no byte ends a line early, and a body that ends where the text ends.
-  private static func checkRequest(_ text: [UInt8], isWhole: Bool) throws(Violation) {
+  /// Exactly one head, of the reported length, in which no byte ends a line early, and a body that ends where the text
+  /// ends.
+  private static func checkRequest(_ text: [UInt8], headLength: Int?, isWhole: Bool) throws(Violation) {
     if text.isEmpty { return }
     var scanner = HeadScanner()
     let length = try? scanner.end(of: text.span)
     guard let length else { throw Violation("no head in what is read of a stream") }
+    try Violation.unless(headLength == length, "a wrong length of the head")
     let lines = text[..<length].split(separator: 0x0a, omittingEmptySubsequences: false).dropLast()
     try Violation.unless(lines.allSatisfy { $0.last == 0x0d && !$0.dropLast().contains(0x0d) }, "a bare line end")
     try Violation.unless(lines.dropLast().allSatisfy { $0.count > 1 }, "an empty line within the head")
