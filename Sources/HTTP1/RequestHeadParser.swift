@@ -8,8 +8,8 @@ public enum RequestHeadParser {
   /// The maximum length of a host with a port, in bytes: at most 255 for a DNS name, and 6 for the port and its colon.
   private static let hostLimit = 261
 
-  /// Parses a complete head, whose length `HeadScanner` has found or the HTTP/2 stream knows, and fills `index` with its fields. A thrown error
-  /// contains the status of the response and the reason.
+  /// Parses a complete head, whose length `HeadScanner` has found or the HTTP/2 stream knows, and fills `index` with its
+  /// fields. A thrown error contains the status of the response and the reason.
   public static func parse(
     _ bytes: Span<UInt8>, length: Int, limits: HeadLimits = .standard, into index: HeadIndex
   ) throws(MessageError) -> RequestHead {

@@ -198,8 +198,8 @@ public import Time
   /// True if the client has begun a field section and not completed it.
   public var awaitsFields: Bool { meter.isInFieldSection }
 
-  /// Calls `body` for each stream on which an event has happened since the last call. `body` must not call this function.
-  /// The events are:
+  /// Calls `body`, which must not call this function, for each stream on which an event has happened since the last
+  /// call. The events are:
   ///
   /// - the request began, more bytes of it arrived, or it ended
   /// - nghttp2 took bytes of the response, or the whole response was sent before the end of the request

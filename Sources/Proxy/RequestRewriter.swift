@@ -137,7 +137,7 @@ enum RequestRewriter {
     buffer.appendField(bytes, name: field.name, value: field.value)
   }
 
-  /// True if a `Via` of the request, if it has any, contains this gateway's name, so the request has already passed this gateway (RFC
+  /// True if a `Via` of the request contains this gateway's name, so the request has already passed this gateway (RFC
   /// 9110, section 7.6.3).
   static func isLoop(_ bytes: Span<UInt8>, _ fields: HeadIndex, _ settings: CompiledProxyConfiguration) -> Bool {
     let pseudonym = settings.lowercasePseudonym
