@@ -204,6 +204,13 @@ extension AuthorizationTests {
     #expect(Fixture.authorize(userAgent: webView).findings == [.note(.embeddedUserAgent)])
     #expect(
       Fixture.authorize(policy: Fixture.policy { $0.embeddedUserAgents = .off }, userAgent: webView).findings.isEmpty)
+    func page(_ agent: String, blocks: Bool) -> RejectionResponse? {
+      let userAgentGuard = EmbeddedUserAgentGuard(blocks: blocks)
+      return Enforcement.decideInteraction(userAgent: agent, userAgentGuard: userAgentGuard)
+    }
+    #expect(page(webView, blocks: true)?.rejection == .userAgentEmbedded)
+    #expect(page(tab, blocks: true) == nil)
+    #expect(page(webView, blocks: false) == nil)
   }
 
   @Test(

@@ -137,6 +137,37 @@ struct ResourceTests {
     }
   }
 
+  @Test("8707-2.2: a grant is used only for its resource, and only as long as the policy lists it")
+  func grantedResource() throws {
+    func redeem(_ granted: String?, _ requested: String?, _ policy: Policy) -> Rejection? {
+      var code = Fixture.code
+      code.resource = granted
+      return Fixture.redeem(["resource": requested ?? ""], code: code, policy: policy)?.rejection
+    }
+    func refresh(_ granted: String?, _ requested: String?, _ policy: Policy) throws -> Rejection? {
+      let request = Fixture.tokenRequest([
+        "grant_type": "refresh_token", "refresh_token": "x", "resource": requested ?? "",
+      ])
+      guard case .refresh(let refresh)? = Enforcement.decideToken(request, policy: policy).permit else {
+        return .grantNotAllowed
+      }
+      let grant = RefreshGrant(
+        family: Fixture.transactionID, generation: 0, epoch: .none,
+        binding: ClientBinding(
+          clientID: ClientID("n1"), scope: nil, upstreamClientID: ClientID("legacy-n1"), resource: granted),
+        upstreamRefreshToken: Secret("upstream-refresh"), issuedAt: Fixture.now)
+      return Enforcement.decideRefresh(refresh, opened: .value(grant), policy: policy, now: Fixture.now).rejection
+    }
+    for (granted, requested) in [(nil, nil), (Self.listed, nil), (Self.listed, Self.listed)] as [(String?, String?)] {
+      #expect(redeem(granted, requested, Self.policy) == nil)
+      #expect(try refresh(granted, requested, Self.policy) == nil)
+    }
+    #expect(redeem(nil, Self.listed, Self.policy) == .resourceNotGranted)
+    #expect(try refresh(nil, Self.listed, Self.policy) == .resourceNotGranted)
+    #expect(redeem(Self.listed, nil, Fixture.policy()) == .codeOutdated)
+    #expect(try refresh(Self.listed, nil, Fixture.policy()) == .refreshTokenOutdated)
+  }
+
   private func registered(resources: [String] = []) throws -> Client {
     var rules = UnlistedClientRules()
     rules.scopes = ["read"]
@@ -184,5 +215,18 @@ struct ResourceTests {
         unlisted: client)
       #expect(outcome.rejection == rejection)
     }
+  }
+  @Test("A client that the policy does not list is refused if none of its scopes is sent upstream")
+  func unlistedWithoutScope() throws {
+    let client = try registered()
+    let query = Fixture.query(["client_id": "pg1.registered", "scope": "read"])
+    for (dropped, rejection) in [("read", Rejection.scopeNotAllowed), ("openid", nil)] {
+      let outcome = Enforcement.decideAuthorization(
+        AuthorizationRequest(method: "GET", query: query[...]),
+        policy: Fixture.policy(scopes: ScopeRules(drop: [dropped])), stateIsSealed: false, unlisted: client)
+      #expect(outcome.rejection == rejection)
+    }
+    let listed = Fixture.authorize(["scope": "read"], policy: Fixture.policy(scopes: ScopeRules(drop: ["read"])))
+    #expect(listed.permit != nil)
   }
 }
