@@ -221,8 +221,8 @@ let package = Package(
     tests(
       "ProxyTests",
       [
-        "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2",
-        "Telemetry", "Time",
+        "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "AccessLog", "Compression", "Reactor", "HTTP", "HTTP1",
+        "HTTP2", "Telemetry", "Time",
       ]),
     tests(
       "ClientDocumentsTests",

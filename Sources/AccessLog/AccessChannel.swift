@@ -36,7 +36,7 @@ public final class AccessChannel {
       combined.append(entry, at: now())
       waiting = append(combined.bytes)
     }
-    guard let waiting else { return writer.countDropped(1) }
+    guard let waiting else { return writer.dropLine() }
     writer.wake(isUrgent: waiting > ring.capacity / 2)
   }
 

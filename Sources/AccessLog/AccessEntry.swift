@@ -143,7 +143,16 @@ public final class AccessEntry {
 
   private func add(_ text: Span<UInt8>, _ append: (Span<UInt8>, inout [UInt8]) -> Void) -> Text {
     let start = bytes.count
-    append(text.extracting(0..<min(text.count, AccessEntry.maximumTextLength)), &bytes)
+    // Cut after the secrets are removed: the end of a text may tell that its beginning is a secret.
+    if text.count <= AccessEntry.maximumTextLength {
+      append(text, &bytes)
+    } else {
+      // The connection keeps the memory of `bytes`, so a long text has memory of its own.
+      var whole: [UInt8] = []
+      append(text, &whole)
+      bytes += whole.prefix(AccessEntry.maximumTextLength)
+    }
+    bytes.removeLast(max(0, bytes.count - start - AccessEntry.maximumTextLength))
     return Text(range: start..<bytes.count)
   }
 }

@@ -1,7 +1,7 @@
 public import Reactor
 
 /// The destination of the access log.
-public struct AccessLogOutput: Sendable {
+public struct AccessLogOutput: Sendable, CustomStringConvertible {
   /// The header of messages to a syslog server.
   public struct Syslog: Hashable, Sendable {
     /// The priority: eight times the number of the facility and the number of the severity (RFC 5424, section 6.2.1).
@@ -35,6 +35,14 @@ public struct AccessLogOutput: Sendable {
   public init(_ destination: LineOutput.Destination, syslog: Syslog? = nil) throws(IOError) {
     lines = try LineOutput(destination)
     self.syslog = syslog
+  }
+
+  /// The name of the destination, as in the policy.
+  public var description: String {
+    switch lines.destination {
+    case .standardOutput: "stdout"
+    case .file(let path), .datagramSocket(let path): path
+    }
   }
 
   /// True if both have the same destination, with the same header.

@@ -47,6 +47,8 @@ final class AccessLogWriter: Sendable {
   private let metrics: MetricsRegistry
   private let notice: @Sendable (String) -> Void
   private let hasEnded = Atomic<Bool>(false)
+  /// True if a ring had no room for a line since the destination last accepted all lines.
+  private let isOverloaded = Atomic<Bool>(false)
 
   /// Creates the writer and starts its thread.
   init(
@@ -65,7 +67,15 @@ final class AccessLogWriter: Sendable {
   /// True once the thread has written the last lines.
   var isDone: Bool { hasEnded.load(ordering: .acquiring) }
 
-  func countDropped(_ lines: Int) { metrics.accessLinesDropped(UInt64(lines)) }
+  /// Counts a line for which a ring has no room. Called by a worker.
+  @inline(never)
+  func dropLine() {
+    countDropped(1)
+    // The thread may be waiting for the reader of the destination. It must tell the operator.
+    if !isOverloaded.exchange(true, ordering: .relaxed) { signal.signal() }
+  }
+
+  private func countDropped(_ lines: Int) { metrics.accessLinesDropped(UInt64(lines)) }
 
   /// Wakes the thread if it sleeps. Called by a worker after it has appended a line.
   ///
@@ -94,6 +104,7 @@ final class AccessLogWriter: Sendable {
     var delivery = LineDelivery(output)
     while true {
       waitForWork(hasRest: delivery.hasRest)
+      reportOverload(of: delivery)
       var request = control.withLock { control in
         defer { control = Control() }
         return control
@@ -114,7 +125,7 @@ final class AccessLogWriter: Sendable {
       if let output = request.output {
         countDropped(delivery.replace(output))
       } else if request.reopens, let error = delivery.reopen() {
-        notice("the access log cannot be opened again: \(error); lines go to the old file")
+        notice("\(delivery.name) cannot be opened again: \(error); lines go to the old file")
       }
       if request.stops { return }
     }
@@ -124,8 +135,17 @@ final class AccessLogWriter: Sendable {
   private func deliver(_ delivery: inout LineDelivery, mayWait: Bool) -> Bool {
     guard let loss = delivery.deliver(unless: mayWait ? signal : nil) else { return true }
     countDropped(loss.lines)
-    notice("the access log cannot be written: \(loss.error); its lines are dropped and counted")
+    notice("\(delivery.name) cannot be written: \(loss.error); its lines are dropped and counted")
     return false
+  }
+
+  /// Informs the operator if lines were dropped because the destination does not accept them fast enough.
+  private func reportOverload(of delivery: LineDelivery) {
+    let isOverloaded =
+      delivery.hasRest
+      ? isOverloaded.load(ordering: .relaxed) : isOverloaded.exchange(false, ordering: .relaxed)
+    guard isOverloaded else { return }
+    notice("\(delivery.name) does not accept lines fast enough; further ones are dropped and counted")
   }
 
   /// Waits until there are lines or requests.

@@ -23,6 +23,8 @@ struct LineDelivery {
     self.output = output
   }
 
+  /// The log, for messages.
+  var name: String { "the access log" + (output.map { " \($0)" } ?? "") }
   /// True if there is no destination.
   var isOff: Bool { output == nil }
   /// True if a destination has not accepted all lines.

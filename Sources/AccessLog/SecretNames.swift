@@ -11,10 +11,9 @@ enum SecretNames {
     "token", "secret", "password", "passwd", "passphrase", "assertion", "credential", "session", "verifier",
     "challenge", "ticket", "signature", "apikey", "jwt", "saml", "nonce", "otp", "cookie", "authorization", "hash",
   ]
-  /// Whole names of secrets, in the same form.
+  /// Whole names of secrets, in the same form. A name that ends with `code` is one too: `user_code`, `sms_code`.
   private static let names: Set<[UInt8]> = Set(
     [
-      "code", "authcode", "usercode", "devicecode", "verificationcode", "logincode", "accesscode", "invitecode",
       "state", "relaystate", "request", "requesturi", "sid", "pin", "pwd", "pass", "auth", "sig", "key", "handle",
     ].map { Array($0.utf8) })
   /// Names of the parameters of OAuth endpoints whose values are not secrets, exactly as they are written.
@@ -39,6 +38,10 @@ enum SecretNames {
     return isListed(decoded.span)
   }
 
+  private static func isSecret(_ word: [UInt8]) -> Bool {
+    names.contains(word) || word.suffix(4).elementsEqual("code".utf8)
+  }
+
   private static func isListed(_ name: Span<UInt8>) -> Bool {
     var word: [UInt8] = []
     var whole: [UInt8] = []
@@ -46,7 +49,7 @@ enum SecretNames {
       let byte = name[index]
       switch byte {
       case UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "."), UInt8(ascii: ":"):
-        if names.contains(word) { return true }
+        if isSecret(word) { return true }
         word.removeAll(keepingCapacity: true)
       case _ where byte.isLetterOrDigit:
         word.append(byte.lowercasedASCII)
@@ -57,7 +60,7 @@ enum SecretNames {
       default: return true
       }
     }
-    if names.contains(word) { return true }
+    if isSecret(word) { return true }
     let text = whole.span
     return parts.contains { text.contains($0) }
   }

@@ -8,6 +8,8 @@ internal import ByteText
 /// it has a secret. If in doubt, it is replaced.
 public enum SecretRedaction {
   private static let mark = "***"
+  /// A value without any of these characters has no secret in it. `%` may stand for each of the others.
+  private static let signs = "%=@\"'".utf8.map(\.self)
 
   /// Appends the query. See `AccessEntry.setQuery`.
   public static func append(query: Span<UInt8>, isEndpoint: Bool, to bytes: inout [UInt8]) {
@@ -24,6 +26,8 @@ public enum SecretRedaction {
       return bytes.append(copying: path)
     }
     appendPieces(path, separators: (UInt8(ascii: "/"), UInt8(ascii: ";")), to: &bytes) { piece, bytes in
+      // Some servers decode `%3F` before they search for the query, whose names may be any.
+      if PercentDecoding.repeated(piece).contains(UInt8(ascii: "?")) { return bytes.append(mark) }
       append(parameter: piece, to: &bytes, hides: SecretNames.mayBeSecret)
     }
   }
@@ -42,17 +46,45 @@ public enum SecretRedaction {
     }
   }
 
-  /// Returns the offset after the `@` of a URL's authority, or 0 without one.
+  /// Returns the offset after the `@` of a URL's authority, or 0 without one. The scheme and the slashes may be missing,
+  /// and there may be more than two slashes or backslashes, because browsers read such URLs too.
   private static func endOfUserInformation(_ url: Span<UInt8>, before end: Int) -> Int {
     var start = 0
-    var slashes = 0
+    var isInAuthority = false
+    var hasScheme = false
     for index in 0..<end {
-      if url[index] == UInt8(ascii: "/") { slashes += 1 }
-      // The path begins at the third slash of a URL with a scheme.
-      if slashes > 2 { break }
-      if url[index] == UInt8(ascii: "@") { start = index + 1 }
+      switch url[index] {
+      case UInt8(ascii: "/"), UInt8(ascii: "\\"):
+        if isInAuthority { return start }
+      case UInt8(ascii: ":") where !hasScheme:
+        hasScheme = true
+        isInAuthority = false
+      case UInt8(ascii: "@"):
+        start = index + 1
+        isInAuthority = true
+      default: isInAuthority = true
+      }
     }
     return start
+  }
+
+  /// True if the text contains a URL with user information.
+  private static func hasUserInformation(_ text: Span<UInt8>) -> Bool {
+    var slashes = 0
+    var isInAuthority = false
+    for index in text.indices {
+      switch text[index] {
+      case UInt8(ascii: "/"), UInt8(ascii: "\\"):
+        slashes += 1
+        isInAuthority = slashes > 1
+        continue
+      case UInt8(ascii: "@") where isInAuthority: return true
+      case UInt8(ascii: "?"), UInt8(ascii: "#"): isInAuthority = false
+      default: break
+      }
+      slashes = 0
+    }
+    return false
   }
 
   /// Calls `append` for each piece between two separators, and appends the separators.
@@ -89,20 +121,29 @@ public enum SecretRedaction {
     if !value.isEmpty, hides(name) || hasSecret(value) { bytes.append(mark) } else { bytes.append(copying: value) }
   }
 
-  /// True if the decoded text is a JSON Web Token, or has `name=value` with the name of a secret.
+  /// True if the decoded text is a JSON Web Token, a URL with user information, or has `name=value` or `"name": value`
+  /// with the name of a secret.
   private static func hasSecret(_ text: Span<UInt8>) -> Bool {
     if text.starts(with: "eyJ".utf8.span) { return true }
-    guard text.contains(UInt8(ascii: "%")) || text.contains(UInt8(ascii: "=")) else { return false }
+    guard signs.contains(where: { text.contains($0) }) else { return false }
     let decoded = PercentDecoding.repeated(text)
     let span = decoded.span
+    if hasUserInformation(span) { return true }
     var nameStart = 0
     for index in span.indices {
       switch span[index] {
       case UInt8(ascii: "="):
         if SecretNames.mayBeSecret(span.extracting(nameStart..<index)) { return true }
         nameStart = index + 1
+      case UInt8(ascii: "\""), UInt8(ascii: "'"):
+        // The end of a name in JSON, if a colon follows.
+        var next = index + 1
+        while next < span.count, span[next] == .space { next += 1 }
+        let isName = next < span.count && span[next] == UInt8(ascii: ":")
+        if isName, SecretNames.mayBeSecret(span.extracting(nameStart..<index)) { return true }
+        nameStart = index + 1
       case UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: ";"), UInt8(ascii: "#"), UInt8(ascii: "/"),
-        UInt8(ascii: ","), UInt8(ascii: " "), UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "{"):
+        UInt8(ascii: ","), UInt8(ascii: " "), UInt8(ascii: "{"):
         nameStart = index + 1
       default: break
       }

@@ -69,22 +69,31 @@ enum FileSystem {
       if isDirectory { return "is a directory; name a file in it" }
       return manager.isWritableFile(atPath: path) ? nil : "may not be written by this user; change its owner or mode"
     }
+    // The limit of Linux (`NAME_MAX`).
+    if path.utf8.count - directory(of: path).utf8.count > 255 { return "has a name of more than 255 bytes; shorten it" }
     let directory = String(directory(of: path).dropLast())
     if directory.isEmpty { return nil }
-    guard manager.fileExists(atPath: directory, isDirectory: &isDirectory), isDirectory else {
+    guard manager.fileExists(atPath: directory, isDirectory: &isDirectory) else {
       return "is in a directory that does not exist; create \(quoted(directory))"
     }
+    guard isDirectory else { return "is below \(quoted(directory)), which is a file; name a directory" }
     return manager.isWritableFile(atPath: directory)
       ? nil : "cannot be created by this user; make \(quoted(directory)) writable"
   }
 
   /// Returns true if all users of the machine may read the file according to its mode. Symbolic links are followed.
   static func isWorldReadable(_ path: String) -> Bool {
+    (attributes(of: path)?[.posixPermissions] as? UInt).map { $0 & 0o004 != 0 } ?? false
+  }
+
+  /// Returns true if the path is that of a socket. Symbolic links are followed.
+  static func isSocket(_ path: String) -> Bool {
+    attributes(of: path)?[.type] as? FileAttributeType == .typeSocket
+  }
+
+  private static func attributes(of path: String) -> [FileAttributeKey: Any]? {
     let target = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    guard let attributes = try? FileManager.default.attributesOfItem(atPath: target),
-      let mode = attributes[.posixPermissions] as? UInt
-    else { return false }
-    return mode & 0o004 != 0
+    return try? FileManager.default.attributesOfItem(atPath: target)
   }
 
   /// Resolves a path that occurs in `file`. A relative path starts in the directory of that file.

@@ -112,6 +112,11 @@ extension PolicyReader {
         .invalidValue, field.node, "`syslog` has \(path.utf8.count) characters; the path of a socket has at most 107")
       return nil
     }
+    // The syslog server may start later, but what exists must be a socket.
+    if FileSystem.exists(path), !FileSystem.isSocket(path) {
+      error(.invalidValue, field.node, "\(quoted(path)) is not a socket; name the one of the syslog server")
+      return nil
+    }
     return path
   }
 

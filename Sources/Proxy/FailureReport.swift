@@ -45,8 +45,8 @@ public struct FailedRequest: Sendable {
 
   private static func shown(_ path: Span<UInt8>) -> String {
     var shown: [UInt8] = []
-    SecretRedaction.append(path: path.extracting(0..<min(path.count, maximumPathLength)), to: &shown)
-    return LogText.escaped(shown.span)
+    SecretRedaction.append(path: path, to: &shown)
+    return LogText.escaped(shown.span.extracting(0..<min(shown.count, maximumPathLength)))
   }
 }
 

@@ -26,7 +26,11 @@ extension ServerConnection {
     if let query = head.query { entry.setQuery(bytes.extracting(query), isEndpoint: isEndpoint) }
     if format.has(.host), let host = head.host { entry.setHost(bytes.extracting(host)) }
     entry.protocolName = identity.isHTTP2 ? "HTTP/2.0" : head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1"
-    for field in fields where field.known == .common {
+    // The response to such a call has the status 200.
+    if identity.isHTTP2, !isEndpoint, fields.has(.contentType), GRPC.isCall(bytes, fields) {
+      entry.reason = GRPC.refusal.description
+    }
+    for field in fields where field.known == .common || field.known == .endToEnd {
       switch field.name.count {
       case 7 where HeadIndex.equalIgnoringCase(bytes, field.name, "referer"):
         entry.setReferer(bytes.extracting(field.value))

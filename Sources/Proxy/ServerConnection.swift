@@ -302,7 +302,7 @@ final class ServerConnection: Activity {
       let client = identity.facts(bytes, fields, requestNumber: number)
       reference = client.reference
       if fields.has(.via), RequestRewriter.isLoop(bytes, fields, settings) {
-        if let log = worker.accessLog { begin(log, head, bytes, fields, client, began, isEndpoint: false) }
+        if let log = worker.accessLog { begin(log, head, bytes, fields, client, began, isEndpoint: true) }
         return .refuse(failure(.loop, head, bytes, fields))
       }
       let route = worker.handler.route(head, bytes, fields, client: client)

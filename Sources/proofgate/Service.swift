@@ -155,7 +155,7 @@ final class Service {
       do throws(IOError) {
         try resources.accessLog.use(try log.open())
       } catch {
-        throw StartFailure(text: Service.accessLogProblem(error))
+        throw StartFailure(text: Service.problem(of: log, error))
       }
     }
     let gateway = try await GatewayServer(
@@ -178,8 +178,14 @@ final class Service {
     }
   }
 
-  private static func accessLogProblem(_ error: IOError) -> String {
-    "the access log cannot be opened: \(error); name another destination in `gateway.access_log`"
+  private static func problem(of log: AccessLogSettings, _ error: IOError) -> String {
+    let other = "name another destination in `gateway.access_log`"
+    return switch log.destination {
+    case .standardOutput: "the access log cannot be written to standard output: \(error); \(other)"
+    case .file(let path): "the access log \(path) cannot be opened: \(error); \(other)"
+    case .syslog(let syslog):
+      "no syslog server receives the access log at \(syslog.path): \(error); start the server, or \(other)"
+    }
   }
 
   private struct StartFailure: Error {
@@ -320,11 +326,13 @@ final class Service {
       let line = "proofgate: error: the TLS settings cannot be used: \(error)"
       return refuseReload(.errors, reason, next.warnings + [line], parts)
     }
-    do throws(IOError) {
-      if let log = next.policy.gateway.accessLog { try parts.accessLog.use(try log.open()) }
-    } catch {
-      let line = "proofgate: error: \(Service.accessLogProblem(error))"
-      return refuseReload(.errors, reason, next.warnings + [line], parts)
+    if let log = next.policy.gateway.accessLog {
+      do throws(IOError) {
+        try parts.accessLog.use(try log.open())
+      } catch {
+        let line = "proofgate: error: \(Service.problem(of: log, error))"
+        return refuseReload(.errors, reason, next.warnings + [line], parts)
+      }
     }
     Console.use(next.policy.gateway.notices)
     for line in next.warnings { Console.writeLine(line) }

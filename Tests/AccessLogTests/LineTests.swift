@@ -32,6 +32,16 @@ struct LineTests {
         + "\"Mozilla/5.0 (X11)\"\n")
   }
 
+  @Test("A long text is cut, after its secrets are removed")
+  func cut() throws {
+    let long = String(repeating: "a", count: AccessEntry.maximumTextLength)
+    let entry = Entries.entry {
+      $0.setReferer("https://\(long)@app.example/".utf8.span)
+      $0.setUserAgent("\(long)b".utf8.span)
+    }
+    #expect(Self.json(entry, [.referer, .userAgent]).contains(#""referer":"app.example/","user_agent":"\#(long)"}"#))
+  }
+
   @Test("A combined line has a dash for each missing text, and for a request that could not be read")
   func missing() {
     #expect(

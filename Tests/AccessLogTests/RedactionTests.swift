@@ -19,6 +19,7 @@ struct RedactionTests {
       "SAMLResponse", "RelayState", "nonce", "session_state", "jsessionid", "api_key", "X-CSRF-Token", "user_code",
       "device_code",
       "login[password]", "user.password", "passwd", "sid", "ticket", "CODE", "c%6fde", "%63ode", "co%2564e", "otp",
+      "sms_code", "passcode", "reset-code",
     ])
   func secret(name: String) {
     #expect(Self.redacted(query: "\(name)=abc123") == "\(name)=***")
@@ -36,7 +37,8 @@ struct RedactionTests {
     arguments: [
       "page=2&sort=name", "q=a+b%20c", "x", "x&y", "", "=", "a=",
       "client_id=web&redirect_uri=https%3A%2F%2Fa.example%2Fcb",
-      "scope=openid+profile", "lang=de;theme=dark", "next=%2Fhome%3Ftab%3D1",
+      "scope=openid+profile", "lang=de;theme=dark", "next=%2Fhome%3Ftab%3D1", "next=https://a.example:8080/@user",
+      "filter=%7B%22page%22:1,%22at%22:%2210:30%22%7D", "q='a':b@c",
     ])
   func plain(query: String) {
     #expect(Self.redacted(query: query) == query)
@@ -63,12 +65,33 @@ struct RedactionTests {
   }
 
   @Test(
+    "A value in JSON with the name of a secret is replaced",
+    arguments: [
+      #"{"code":"abc"}"#, #"{"a":1,"access_token" : "abc"}"#, "{'a':{'password':'abc'}}", #"{\"code\":\"abc\"}"#,
+      "%7B%22code%22:%22abc%22%7D", "%257B%2522code%2522%253A%2522abc%2522%257D",
+    ])
+  func json(value: String) {
+    #expect(Self.redacted(query: "x=\(value)") == "x=***")
+  }
+
+  @Test(
+    "A URL with user information is replaced",
+    arguments: ["https://u:abc@h/", "https%3A%2F%2Fu%3Aabc%40h%2F", "//abc@h", "/login?to=https:/\\/abc@h/x"])
+  func userInformation(value: String) {
+    #expect(Self.redacted(query: "x=\(value)") == "x=***")
+    #expect(Self.redacted(query: "resource=\(value)", isEndpoint: true) == "resource=***")
+  }
+
+  @Test(
     "A `Referer` has no user information, no values and no fragment",
     arguments: [
       ("https://app.example/page", "https://app.example/page"),
       ("https://id.example/cb?code=abc&state=xyz", "https://id.example/cb?code=***&state=***"),
       ("https://id.example/cb?x=1&abc", "https://id.example/cb?x=***&***"),
       ("https://user:pass@app.example/a@b", "app.example/a@b"),
+      ("https:///user:pass@app.example/a", "app.example/a"), ("https:/\\user@app.example/a", "app.example/a"),
+      ("//user:pass@app.example/a", "app.example/a"), ("user:pass@app.example", "app.example"),
+      ("https://app.example:80/@a", "https://app.example:80/@a"), ("https://a@b@app.example/", "app.example/"),
       ("https://app.example/a#token=abc", "https://app.example/a"),
       ("https://app.example/a#b?c=abc", "https://app.example/a"),
       ("https://app.example/a;jsessionid=abc", "https://app.example/a;jsessionid=***"),
@@ -83,6 +106,7 @@ struct RedactionTests {
     "Parameters of a path are treated like those of a query",
     arguments: [
       ("/login;jsessionid=abc/x", "/login;jsessionid=***/x"), ("/a;v=1", "/a;v=1"), ("/a%3Fcode%3Dabc", "/***"),
+      ("/a%3Fx%3Dabc/b", "/***/b"), ("/a%253Fabc", "/***"),
       ("/a%20b", "/a%20b"), ("/plain", "/plain"), ("/code=abc", "/code=***"),
     ])
   func path(text: String, expected: String) {

@@ -103,6 +103,10 @@ struct WriterTests {
     bench.append(0..<100_000, to: try bench.channel())
     let dropped = bench.dropped
     #expect(dropped > 10_000)
+    bench.eventually("the notice") { bench.told.texts.withLock { !$0.isEmpty } }
+    let told = bench.told.texts.withLock { Set($0) }
+    let notice = "does not accept lines fast enough; further ones are dropped and counted"
+    #expect(told == ["the access log \(bench.path("fifo")) \(notice)"])
     let reader = try #require(FileHandle(forReadingAtPath: bench.path("fifo")))
     var text = Data()
     while text.count(where: { $0 == UInt8(ascii: "\n") }) < 100_000 - dropped {
@@ -137,7 +141,8 @@ struct WriterTests {
     #expect(await bench.stop())
     let told = bench.told.texts.withLock { $0 }
     #expect(
-      told.first == "the access log cannot be written: No space left on device; its lines are dropped and counted")
+      told.first
+        == "the access log /dev/full cannot be written: No space left on device; its lines are dropped and counted")
   }
 
   @Test("A log that was turned off has no channel, and can be turned on again")

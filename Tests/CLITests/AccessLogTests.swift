@@ -141,7 +141,8 @@ struct AccessLogTests {
     _ = try await served.get("/2")
     try served.reload("{ to: { syslog: FOLDER/no-socket } }")
     let refusal = try served.child.lines(until: "reload refused").joined(separator: "\n")
-    #expect(refusal.contains("the access log cannot be opened: No such file or directory"))
+    let problem = "no syslog server receives the access log at \(served.folder.path("no-socket"))"
+    #expect(refusal.contains("\(problem): No such file or directory; start the server, or name another"))
     _ = try await served.get("/3")
     try served.reload("{ to: { file: FOLDER/access.log }, fields: [path, method] }")
     _ = try served.child.lines(until: " in force")

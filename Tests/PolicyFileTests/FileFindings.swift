@@ -20,6 +20,31 @@ struct FileFindings {
         policy.yaml:12:21: error: policy file `other.yaml` does not exist; check the path
         """),
     FindingCase(
+      .invalidValue,
+      "A file of the access log below another file",
+      edits: [
+        ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  access_log: { to: { file: /dev/null/x } }")
+      ],
+      expected: """
+        policy.yaml:6:29: error: `/dev/null/x` is below `/dev/null`, which is a file; name a directory
+        """),
+    FindingCase(
+      .invalidValue,
+      "A syslog server at a path that is no socket",
+      edits: [
+        ("sealing_keys: { file: keys }", "sealing_keys: { file: keys }\n  access_log: { to: { syslog: /dev/null } }")
+      ],
+      expected: """
+        policy.yaml:6:31: error: `/dev/null` is not a socket; name the one of the syslog server
+        """),
+    FindingCase(
+      .invalidValue,
+      "HTTP/2 as a protocol to switch to",
+      edits: [("url: http://127.0.0.1:9000", "url: http://127.0.0.1:9000\n  upgrades: [websocket, h2]")],
+      expected: """
+        policy.yaml:8:25: error: `upgrades` cannot hold `h2`; use lower-case protocol names such as `websocket`
+        """),
+    FindingCase(
       .invalidYAML,
       "Text that is not YAML",
       text: """

@@ -1,3 +1,4 @@
+import AccessLog
 import Proxy
 import Reactor
 import Synchronization
@@ -40,6 +41,8 @@ final class Bench {
     var metrics: @Sendable () -> any ProxyMetrics = { CountedLimits() }
     /// The places of the proxy's servers, made from the address of the upstream; nil for this address alone.
     var servers: (@Sendable (Address) -> [ServerLocation])?
+    /// The log with a line for each request, whose members are few; nil for none.
+    var accessLog: AccessLog?
 
     /// Runs `body` on a worker for the peers. Afterwards the proxy must have nothing open or in use.
     func run(_ body: @escaping @Sendable (isolated Worker, Bench) async throws -> Void) async throws {
@@ -76,12 +79,14 @@ final class Bench {
         setup.servers.map { $0(address) } ?? [.name(resolver)])
       let connections = ConnectionLimits()
       let permits = UpstreamPermits(workers: setup.workers)
+      let members = AccessFields([.path, .query, .status, .reason, .referer, .userAgent])
       let server = try await ProxyServer(
         workers: setup.workers, addresses: [any], proxyProtocol: setup.proxyProtocol ? [0] : [], threadName: "proxy"
       ) { worker in
         ProxyWorker(
           poller: worker.poller, upstream: servers, settings: settings, handler: TestHandler(),
           metrics: setup.metrics(), connections: connections, permits: permits, on: worker,
+          accessLog: setup.accessLog?.channel(worker: worker.index, AccessLogFormat(.json(members))),
           checksHealth: worker.index == 0)
       }
       let bench = Bench(server, upstream, worker.poller, configuration)
