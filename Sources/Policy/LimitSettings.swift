@@ -107,7 +107,7 @@ public struct LimitSettings: Sendable, Equatable {
         notes: [
           """
           most forms, which the server then gets in one piece; a client that sends slowly occupies no connection; \
-          larger buffers count as `max_buffer_memory`, and none is used when that is full
+          larger buffers count as `max_buffer_memory`, and none is used once more than half of that would be in use
           """,
           "the rest is streamed",
         ]),

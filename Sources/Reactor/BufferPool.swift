@@ -55,12 +55,13 @@ import CLinux
   }
 
   /// Replaces the block of the buffer with one of exact size, into which `size` bytes can be received, and keeps the
-  /// content. Returns false if `limit` does not allow it.
+  /// content. Returns false if more than half of `limit` would be in use: the other half is for requests that need
+  /// blocks of the usual size.
   public func enlarge(_ buffer: Buffer, toReceive size: Int) -> Bool {
     let needed = max(size, buffer.count) + Buffer.slack
     // The size of a block tells to which stack it belongs, so no block of exact size may have the size of another kind.
     let capacity = needed > Buffer.capacity ? needed : Buffer.capacity + 1
-    guard hasRoom(for: capacity) else { return false }
+    guard bytes <= limit / 2 - capacity else { return false }
     let next = Buffer()
     unsafe attach(Buffer.Block.allocateFitted(capacity), capacity, to: next)
     move(buffer, to: next)

@@ -66,9 +66,10 @@ extension ProxyTests {
       }
     }
 
-    @Test("A large buffer is not used while its memory is not free")
-    func memory() async throws {
-      try await Self.setup(1_048_576) { $0.limits.bufferMemory = 300_000 }.run { _, bench in
+    @Test(
+      "A large buffer is not used if more than half of the memory would be in use", arguments: [300_000, 1_700_000])
+    func memory(limit: Int) async throws {
+      try await Self.setup(1_048_576) { $0.limits.bufferMemory = limit }.run { _, bench in
         let (first, second) = Self.parts(900_000, first: 500_000, isChunked: false)
         let client = try await bench.connect()
         try await client.send(first)
