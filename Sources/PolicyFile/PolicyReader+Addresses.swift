@@ -31,6 +31,14 @@ extension PolicyReader {
           .duplicateValue, item.node,
           "address `\(listener.address)` is listened on twice, first in line \(first.mark.line); remove one")
       }
+      if case .tcp(let address) = listener.address, seen[listener.address] == nil,
+        let other = listeners.first(where: { Self.collide($0.value.address, address) })
+      {
+        error(
+          .duplicateValue, item.node,
+          "`\(listener.address)` and the listener in line \(other.node.mark.line) both need port \(address.port); remove one, "
+            + "or give it another port")
+      }
       seen[listener.address] = item.node
       listeners.append((listener, item.node))
     }
@@ -73,6 +81,14 @@ extension PolicyReader {
         .invalidValue, field.node,
         "`\(field.name)` cannot be \(quoted("unix:\(path)")); use an absolute path of at most 107 characters without "
           + "spaces, such as `unix:/run/\(example).sock`, or `unix:@NAME` for an abstract name")
+      return nil
+    }
+    let segments = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    guard path.hasPrefix("@") || !segments.contains(where: { ["", ".", ".."].contains($0) }) else {
+      error(
+        .invalidValue, field.node,
+        "`\(field.name)` cannot be \(quoted("unix:\(path)")); write the path without `//`, `.`, `..` and a slash at the "
+          + "end")
       return nil
     }
     return String(path)

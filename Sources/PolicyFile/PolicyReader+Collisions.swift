@@ -37,13 +37,18 @@ extension PolicyReader {
 
   /// Returns true if a socket that listens on one of the addresses also gets connections to the other address, or if
   /// sockets cannot listen on both addresses at the same time.
-  private static func collide(_ left: ListenerAddress, _ right: SocketAddress) -> Bool {
+  static func collide(_ left: ListenerAddress, _ right: SocketAddress) -> Bool {
     guard let left = left.socketAddress, left.port == right.port, left.port != 0 else { return false }
     let areSameFamily = left.host.contains(":") == right.host.contains(":")
-    return areSameFamily && (left.host == right.host || isWildcard(left) || isWildcard(right))
+    let (first, second) = (AddressText.parse(left.host[...]), AddressText.parse(right.host[...]))
+    return areSameFamily && (first == second || isWildcard(left) || isWildcard(right))
   }
 
-  private static func isWildcard(_ address: SocketAddress) -> Bool { address.host == "0.0.0.0" || address.host == "::" }
+  private static func isWildcard(_ address: SocketAddress) -> Bool {
+    AddressText.parse(address.host[...]).map { bytes in
+      (address.host.contains(":") ? bytes[...] : bytes.suffix(4)).allSatisfy { $0 == 0 }
+    } ?? false
+  }
 
   /// Reports a policy without `sealing_keys`. This is an error if the gateway seals (encrypts) refresh tokens and its
   /// origin is not on loopback, and otherwise a warning.

@@ -119,6 +119,21 @@ extension PolicyReader {
         .conflict, listener.node,
         "`proxy_protocol` is accepted only from `trusted_proxies`, which is empty; list the proxies that send it")
     }
+    let trustsUnix = gateway.trustedProxies.contains { $0.contains(AddressRange.unixSockets.network) }
+    for listener in listeners {
+      guard case .unixSocket(let path) = listener.value.address, !listener.value.isLocal else { continue }
+      if listener.value.proxyProtocol, !gateway.trustedProxies.isEmpty, !trustsUnix {
+        error(
+          .conflict, listener.node,
+          "`proxy_protocol` is accepted only from `trusted_proxies`, which does not contain `unix`; add it")
+      }
+      if trustsUnix, path.hasPrefix("@") || listener.value.unixSocket.mode & 0o002 != 0 {
+        warn(
+          .trustEveryone, listener.node,
+          "every program on this machine may connect to `\(listener.value.address)`, which `trusted_proxies` trusts; use a "
+            + "path with `mode: \"0660\"`")
+      }
+    }
     let needsTLSListeners = gateway.trustedProxies.isEmpty && gateway.origin.scheme == .https
     for listener in listeners where needsTLSListeners && listener.value.tls == nil {
       let address = listener.value.address

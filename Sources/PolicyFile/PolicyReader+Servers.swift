@@ -51,6 +51,22 @@ extension PolicyReader {
     return servers.isEmpty ? nil : servers
   }
 
+  /// Reports `urls` that begin with a Unix socket, whose scheme `tls` decides on, and have a URL with the other scheme. All
+  /// servers are used with the scheme of the first one.
+  func checkSchemes(of servers: [UpstreamServer], _ field: Field, usesTLS: Bool) {
+    switch (servers.lazy.compactMap(scheme(of:)).first, usesTLS) {
+    case (.https, false):
+      error(
+        .conflict, field.node,
+        "`urls` has an https URL, but its first server is a Unix socket, which is used without TLS; put the https URL first, "
+          + "or add `tls: { server_name: NAME }`")
+    case (.http, true):
+      error(
+        .conflict, field.node, "`urls` has an http URL, but `tls` is for all servers; use https, or remove `tls`")
+    case (.https, true), (.http, false), (nil, _): break
+    }
+  }
+
   /// Returns the scheme of a server; `nil` for a Unix socket, which `tls` decides on.
   private func scheme(of server: UpstreamServer) -> Origin.Scheme? {
     if case .origin(let origin) = server { origin.scheme } else { nil }
@@ -96,8 +112,21 @@ extension PolicyReader {
         "`affinity` cannot be \(quoted(text)); use `none`, `address` or the name of a cookie of at most 64 characters")
       return nil
     }
+    guard !PolicyReader.wordsForAffinity.contains(text.lowercased()), !text.hasPrefix("__Host-proofgate") else {
+      error(
+        .invalidValue, field.node,
+        "`affinity` cannot be \(quoted(text)), which is not the name of a cookie of the servers; use `none`, `address` or "
+          + "the name of their session cookie")
+      return nil
+    }
     return .cookie(text)
   }
+
+  /// Words that are hardly the name of a cookie. An affinity to a cookie that the servers do not set would have no effect.
+  private static let wordsForAffinity: Set<String> = [
+    "none", "no", "off", "false", "null", "~", "0", "on", "yes", "true", "1", "address", "client_address", "ip",
+    "ip_hash", "hash", "cookie", "sticky", "random", "round_robin", "least_conn",
+  ]
 
   func failureStatuses(_ field: Field) -> [Int] {
     var statuses: [Int] = []

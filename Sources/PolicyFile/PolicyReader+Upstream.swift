@@ -55,6 +55,7 @@ extension PolicyReader {
     case .unixSocket(let path):
       upstream.unixSocket = path
       upstream.origin = originOfUnixSocket(draft.tls)
+      if let servers = draft.servers { checkSchemes(of: servers, url, usesTLS: draft.tls != nil) }
     }
     upstream.otherServers = Array((draft.servers ?? []).dropFirst())
     upstream.tls = finishUpstreamTLS(draft.tls, upstream.origin, url)
@@ -147,8 +148,8 @@ extension PolicyReader {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
           || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
       }
-      // After an upgrade to h2c the gateway could not check the requests on the connection.
-      guard isToken, name != "h2c" else {
+      // After an upgrade to HTTP/2 the gateway could not check the requests on the connection.
+      guard isToken, !["h2", "h2c"].contains(name) else {
         error(
           .invalidValue, item.node,
           "`upgrades` cannot hold \(quoted(name)); use lower-case protocol names such as `websocket`")

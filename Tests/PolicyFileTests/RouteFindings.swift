@@ -143,6 +143,7 @@ struct RouteFindings {
           - prefix: /a%20b
           - prefix: /a+b
           - prefix: /.proofgate/x
+          - prefix: /a/*
           - prefix: /a
             body: many
             request_buffer: 2MiB
@@ -154,8 +155,9 @@ struct RouteFindings {
         policy.yaml:15:13: error: `prefix` cannot be `/a+b`; servers read `+`, `(` and a period at the end of a segment in \
         several ways; use a shorter prefix
         policy.yaml:16:13: error: `prefix` cannot be `/.proofgate/x`; paths below `/.proofgate` are the gateway's own
-        policy.yaml:18:11: error: `body` cannot be `many`; use 0 to 1099511627776 bytes, such as `2048` or `2KiB`
-        policy.yaml:19:21: error: `request_buffer` cannot be `2MiB`; use 1024 to 1048576 bytes, such as `2048` or `2KiB`, \
+        policy.yaml:17:13: error: `prefix` cannot be `/a/*`; a prefix is no pattern; leave `*` out
+        policy.yaml:19:11: error: `body` cannot be `many`; use 0 to 1099511627776 bytes, such as `2048` or `2KiB`
+        policy.yaml:20:21: error: `request_buffer` cannot be `2MiB`; use 1024 to 1048576 bytes, such as `2048` or `2KiB`, \
         or `off`
         """),
     FindingCase(

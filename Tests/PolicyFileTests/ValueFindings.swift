@@ -35,6 +35,92 @@ struct ValueFindings {
         policy.yaml:7:33: error: `urls` cannot have http and https URLs; use one scheme for all servers
         """),
     FindingCase(
+      .conflict,
+      "A Unix socket in front of an https URL",
+      edits: [
+        ("url: http://127.0.0.1:9000\n", "urls: ['unix:/run/legacy.sock', https://b.example.com]\n  affinity: none\n")
+      ],
+      expected: """
+        policy.yaml:7:9: error: `urls` has an https URL, but its first server is a Unix socket, which is used without TLS; \
+        put the https URL first, or add `tls: { server_name: NAME }`
+        """),
+    FindingCase(
+      .conflict,
+      "A Unix socket with TLS in front of an http URL",
+      edits: [
+        (
+          "url: http://127.0.0.1:9000\n",
+          "urls: ['unix:/run/legacy.sock', http://127.0.0.1:9000]\n  affinity: none\n  tls: { server_name: a.example }\n"
+        )
+      ],
+      expected: """
+        policy.yaml:7:9: error: `urls` has an http URL, but `tls` is for all servers; use https, or remove `tls`
+        policy.yaml:7:9: error: the certificate of `a.example` cannot be verified: this machine has no authorities; name a \
+        PEM file in `tls: { ca: FILE }` (RFC 9700, section 4.13) [upstream-ca]
+        """),
+    FindingCase(
+      .invalidValue,
+      "A word as an affinity",
+      edits: [
+        ("url: http://127.0.0.1:9000\n", "urls: ['unix:/run/a', http://127.0.0.1:9000]\n  affinity: Address\n")
+      ],
+      expected: """
+        policy.yaml:8:13: error: `affinity` cannot be `Address`, which is not the name of a cookie of the servers; use \
+        `none`, `address` or the name of their session cookie
+        """),
+    FindingCase(
+      .duplicateValue,
+      "Listeners that need the same port",
+      edits: [
+        (
+          "listeners: [{ address: 127.0.0.1:8080 }]",
+          "listeners: [{ address: 127.0.0.1:8080 }, { address: 0.0.0.0:8080 }, { address: '[::1]:81' }, "
+            + "{ address: '[0::1]:81' }]\n  trusted_proxies: 127.0.0.1"
+        )
+      ],
+      expected: """
+        policy.yaml:4:44: error: `0.0.0.0:8080` and the listener in line 4 both need port 8080; remove one, or give it \
+        another port
+        policy.yaml:4:96: error: `[0::1]:81` and the listener in line 4 both need port 81; remove one, or give it another \
+        port
+        """),
+    FindingCase(
+      .conflict,
+      "The PROXY protocol from Unix sockets that are not trusted",
+      edits: [
+        (
+          "listeners: [{ address: 127.0.0.1:8080 }]",
+          "listeners: [{ address: 'unix:/run/p.sock', proxy_protocol: true }]\n  trusted_proxies: 127.0.0.1"
+        )
+      ],
+      expected: """
+        policy.yaml:4:15: error: `proxy_protocol` is accepted only from `trusted_proxies`, which does not contain `unix`; \
+        add it
+        """),
+    FindingCase(
+      .trustEveryone,
+      "A trusted Unix socket for every program",
+      edits: [
+        (
+          "listeners: [{ address: 127.0.0.1:8080 }]",
+          "listeners: [{ address: 'unix:@p' }, { address: 'unix:/run/p.sock', mode: '0666' }]\n  trusted_proxies: unix"
+        )
+      ],
+      expected: """
+        policy.yaml:4:15: warning: every program on this machine may connect to `unix:@p`, which `trusted_proxies` trusts; \
+        use a path with `mode: "0660"` [trust-everyone]
+        policy.yaml:4:39: warning: every program on this machine may connect to `unix:/run/p.sock`, which \
+        `trusted_proxies` trusts; use a path with `mode: "0660"` [trust-everyone]
+        """),
+    FindingCase(
+      .invalidValue,
+      "A path of a socket with two slashes",
+      edits: [("url: http://127.0.0.1:9000", "url: unix:/run//legacy.sock")],
+      expected: """
+        policy.yaml:7:8: error: `url` cannot be `unix:/run//legacy.sock`; write the path without `//`, `.`, `..` and a \
+        slash at the end
+        """),
+    FindingCase(
       .duplicateValue,
       "The same server and the same status twice",
       edits: [
