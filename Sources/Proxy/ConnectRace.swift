@@ -83,7 +83,10 @@ final class ConnectRace: SocketObserver {
   private func begin(_ target: UpstreamTarget) -> Socket? {
     do throws(IOError) {
       switch target.address.place {
-      case .unixSocket(let path): return try poller.connect(toUnixSocket: path)
+      case .unixSocket(let path):
+        let socket = try poller.connect(toUnixSocket: path)
+        noteSilence(before: poller.now)
+        return socket
       case .socket(let address):
         let socket = try poller.beginConnect(to: address)
         socket.observer = self
@@ -113,12 +116,17 @@ final class ConnectRace: SocketObserver {
       case .established(let socket):
         attempts.remove(at: index)
         socket.observer = nil
-        // An address that is still silent when a later attempt succeeds would delay other requests too.
-        for other in attempts where other.start < attempt.start { pool.noteConnectFailure(other.target) }
+        noteSilence(before: attempt.start)
         return (socket, attempt.target)
       }
     }
     return nil
+  }
+
+  /// Notes the failure of the attempts that were begun before this time: an address that is still silent when a later
+  /// attempt succeeds would delay other requests too.
+  private func noteSilence(before start: MonotonicTime) {
+    for attempt in attempts where attempt.start < start { pool.noteConnectFailure(attempt.target) }
   }
 
   private enum Outcome {

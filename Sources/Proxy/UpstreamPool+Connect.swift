@@ -12,6 +12,7 @@ extension UpstreamPool {
     do throws(UpstreamFailure) {
       let deadline = poller.deadline(after: settings.configuration.connectTimeout)
       if targets.isEmpty { try await findAddresses(for: client, until: deadline) }
+      if hasOutdatedNames { try await renewAddresses(for: client, until: deadline) }
       let targets = order(preference)
       nextChoice &+= 1
       targets.first?.connecting += 1
@@ -103,10 +104,35 @@ extension UpstreamPool {
     }
   }
 
-  /// Starts a look-up for each name without an answer, unless one runs.
+  /// True if a name was not looked up for so long that its addresses may be those of other machines.
+  private var hasOutdatedNames: Bool {
+    servers.locations.contains { location in
+      if case .name(let resolver) = location { resolver.isOutdated(now: poller.now) } else { false }
+    }
+  }
+
+  /// Waits for the look-up of outdated names, at most a second. Without an answer, the former addresses stay in use.
+  private func renewAddresses(for client: ServerConnection, until deadline: Deadline) async throws(UpstreamFailure) {
+    lookUpMissingNames()
+    let end = min(deadline, poller.deadline(after: 1_000))
+    var wake = Wake.ready
+    while wake != .timedOut, !client.isAbandoned {
+      let running = lookUps.compactMap { $0 }.filter { $0.outcome == nil }
+      if running.isEmpty { break }
+      for lookUp in running { lookUp.add(client.waiter) }
+      wake = await client.waiter.wait(client.socket, client.abandonment, until: end)
+      for lookUp in running { lookUp.remove(client.waiter) }
+    }
+    if client.isAbandoned { throw .clientGone(afterSending: false) }
+    refreshTargets()
+  }
+
+  /// Starts a look-up for each name without an answer or with an outdated one, unless one runs.
   func lookUpMissingNames() {
     for (index, location) in servers.locations.enumerated() {
-      guard case .name(let resolver) = location, resolver.cachedAddresses(now: poller.now) == nil else { continue }
+      guard case .name(let resolver) = location,
+        resolver.cachedAddresses(now: poller.now) == nil || resolver.isOutdated(now: poller.now)
+      else { continue }
       if let lookUp = lookUps[index], lookUp.outcome == nil { continue }
       let lookUp = NameLookUp(resolver, poller)
       lookUps[index] = lookUp

@@ -4,8 +4,9 @@ import Time
 
 /// Resolves a host name outside the event loops and caches the answer.
 ///
-/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. If a look-up
-/// fails, the last good answer stays in use. Without queries no look-up runs.
+/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. Once the answer
+/// is outdated, because there was no query for another 30 s, `resolve` waits for the look-up. If a look-up fails, the last
+/// good answer stays in use. Without queries no look-up runs.
 public final class Resolver: Sendable {
   /// The usual time for which an answer is used without a new look-up. The system's resolver does not return the time
   /// to live of its answer.
@@ -67,17 +68,30 @@ public final class Resolver: Sendable {
     return addresses.isEmpty ? nil : addresses
   }
 
-  /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
-  public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
-    if let cached = cachedAddresses(now: poller.now) { return cached }
-    return try await beginLookUp(on: poller).wait(on: poller).get()
+  /// Returns true if the addresses may be those of other machines by now, so that a caller should wait for a look-up.
+  public func isOutdated(now: MonotonicTime) -> Bool {
+    literal == nil && state.withLock { !$0.addresses.isEmpty && now > $0.resolvedAt + freshness * 2 }
   }
 
-  /// Returns the addresses, after a look-up if necessary, or the reason why the look-up failed. Returns `nil` if the
-  /// deadline passes first; the look-up then continues, because the system's resolver has no deadline.
+  /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails and there is no former answer.
+  public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
+    let cached = cachedAddresses(now: poller.now)
+    if let cached, !isOutdated(now: poller.now) { return cached }
+    let answer = await beginLookUp(on: poller).wait(on: poller)
+    if case .failure = answer, let cached { return cached }
+    return try answer.get()
+  }
+
+  /// Returns the addresses, after a look-up if necessary, or the reason why the look-up failed if there is no former
+  /// answer. Returns `nil` if the deadline passes first; the look-up then continues, because the system's resolver has no
+  /// deadline.
   public func resolve(on poller: Poller, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
-    if let cached = cachedAddresses(now: poller.now) { return .success(cached) }
-    return await beginLookUp(on: poller).wait(on: poller, until: deadline)
+    let cached = cachedAddresses(now: poller.now)
+    if let cached, !isOutdated(now: poller.now) { return .success(cached) }
+    let answer = await beginLookUp(on: poller).wait(on: poller, until: deadline)
+    guard let cached else { return answer }
+    if case .success = answer { return answer }
+    return .success(cached)
   }
 
   /// Starts a look-up unless one is running. Returns the value in which the result arrives.

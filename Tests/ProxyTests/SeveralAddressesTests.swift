@@ -99,6 +99,24 @@ struct SeveralAddressesTests {
     }
   }
 
+  @Test("A Unix socket that serves shows that an address that was tried before is silent")
+  func silentBesideUnixSocket() async throws {
+    let path = "@proofgate-\(UInt64.random(in: 0...UInt64.max))"
+    var setup = Self.setup(["127.0.0.2"], .first, upstream: Self.naming("one"))
+    setup.servers = { [.host("127.0.0.2", port: $0.port), .unixSocket(path: path)] }
+    try await setup.run { worker, bench in
+      let silent = try await SilentListener(on: "127.0.0.2", port: bench.upstream.address.port, worker.poller)
+      defer { silent.close() }
+      let server = try ScriptedUpstream(on: worker, unixSocket: path, Self.naming("unix"))
+      for _ in 0..<3 { #expect(try await bench.get("/").text == "unix") }
+      #expect(await Self.states(bench)[silent.address.description] == true)
+      await bench.eventually("the server has no script") {
+        server.closeAll()
+        return server.running == 0
+      }
+    }
+  }
+
   @Test("If every address is silent, the request ends at the time limit")
   func allSilent() async throws {
     try await Self.setup(

@@ -1,4 +1,5 @@
 import Reactor
+import Synchronization
 import Testing
 import Time
 
@@ -33,6 +34,27 @@ struct ResolverTests {
       #expect(resolver.cachedAddresses(now: later) == addresses)
       let again = try await resolver.resolve(on: worker.poller)
       #expect(again == addresses)
+    }
+  }
+
+  @Test("A caller waits for a new look-up of an outdated name, and gets the former answer if that fails")
+  func outdated() async throws {
+    try await OnWorker.run { worker in
+      let count = Atomic<Int>(0)
+      let resolver = Resolver(host: "legacy.test", port: 80, freshness: 0) { host, port in
+        let number = count.wrappingAdd(1, ordering: .relaxed).newValue
+        guard number < 3, let address = Address(literal: "192.0.2.\(number)", port: port) else {
+          return .failure(ResolveError(host: host, reason: "no answer"))
+        }
+        return .success([address])
+      }
+      for expected in ["192.0.2.1:80", "192.0.2.2:80", "192.0.2.2:80"] {
+        let addresses = try await resolver.resolve(on: worker.poller)
+        #expect(addresses.map(\.description) == [expected])
+        // The clock must pass the time of the answer.
+        await worker.poller.pause(5)
+        #expect(resolver.isOutdated(now: worker.poller.now))
+      }
     }
   }
 
