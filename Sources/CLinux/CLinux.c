@@ -13,6 +13,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -229,10 +230,30 @@ bool cl_is_unix_file(const char *path) {
   return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-int32_t cl_set_unix_file(const char *path, uint32_t mode, uint32_t user, uint32_t group) {
-  bool keeps_owner = user == UINT32_MAX && group == UINT32_MAX;
-  if (!keeps_owner && chown(path, user, group) < 0) return -errno;
+// Sets the mode of a file that is open with O_PATH.
+static int32_t set_mode(int fd, uint32_t mode) {
+  // fchmodat2(2), since Linux 6.6. The C library does not declare it yet.
+  const long fchmodat2 = 452;
+  if (syscall(fchmodat2, fd, "", mode, AT_EMPTY_PATH) == 0) return 0;
+  // A filter of system calls may answer EPERM to a call that it does not know.
+  if (errno != ENOSYS && errno != EPERM) return -errno;
+  char path[32];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
   return result(chmod(path, mode));
+}
+
+int32_t cl_set_unix_file(const char *path, uint32_t mode, uint32_t user, uint32_t group) {
+  // The owner of the directory may replace the file at any time, for example with a link to a file of another user. So
+  // the file is opened once, without following links, and only changed if it is a socket.
+  int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  struct stat status;
+  int32_t error = fstat(fd, &status) < 0 ? -errno : S_ISSOCK(status.st_mode) ? 0 : -EEXIST;
+  bool keeps_owner = user == UINT32_MAX && group == UINT32_MAX;
+  if (error == 0 && !keeps_owner && fchownat(fd, "", user, group, AT_EMPTY_PATH) < 0) error = -errno;
+  if (error == 0) error = set_mode(fd, mode);
+  close(fd);
+  return error;
 }
 
 int32_t cl_bind_unix(const char *path, uint32_t mode, uint32_t user, uint32_t group) {
@@ -254,13 +275,23 @@ int32_t cl_bind_unix(const char *path, uint32_t mode, uint32_t user, uint32_t gr
 
 int32_t cl_duplicate(int32_t fd) { return result(fcntl(fd, F_DUPFD_CLOEXEC, 0)); }
 
-int32_t cl_send_datagram_unix(const char *path, const void *bytes, size_t count) {
+// Returns a datagram socket whose sends wait at most this long for room in the receiver's queue.
+static int datagram_socket(uint32_t seconds) {
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | (seconds == 0 ? SOCK_NONBLOCK : 0), 0);
+  struct timeval limit = {.tv_sec = seconds};
+  if (fd >= 0 && seconds > 0) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+  return fd;
+}
+
+int32_t cl_send_datagram_unix(const char *path, const void *bytes, size_t count, uint32_t seconds) {
   struct sockaddr_un address;
   int32_t size = to_unix(path, &address);
   if (size < 0) return size;
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int fd = datagram_socket(seconds);
   if (fd < 0) return -errno;
-  ssize_t sent = sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, (socklen_t)size);
+  ssize_t sent;
+  do sent = sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, (socklen_t)size);
+  while (sent < 0 && errno == EINTR);
   int error = sent < 0 ? errno : 0;
   close(fd);
   return -error;
@@ -276,10 +307,8 @@ int32_t cl_send_descriptors_unix(
   int32_t size = to_unix(path, &address);
   if (size < 0) return size;
   if (descriptor_count < 1 || descriptor_count > 128) return -EINVAL;
-  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  int fd = datagram_socket(1);
   if (fd < 0) return -errno;
-  struct timeval second = {.tv_sec = 1};
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof second);
   size_t length = (size_t)descriptor_count * sizeof(int32_t);
   control.header = (struct cmsghdr){
     .cmsg_len = CMSG_LEN(length), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
@@ -327,7 +356,9 @@ int32_t cl_inherit_listener(int32_t fd, cl_address *address, char *path) {
   }
   int flags = fcntl(fd, F_GETFL);
   if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0) return -errno;
-  return 0;
+  // A Unix socket that was shut down still counts as listening.
+  struct pollfd event = {.fd = fd, .events = POLLIN};
+  return poll(&event, 1, 0) > 0 && event.revents & POLLHUP ? -ESHUTDOWN : 0;
 }
 
 void cl_end_listening(int32_t fd) { shutdown(fd, SHUT_RDWR); }

@@ -204,10 +204,18 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
   /// Creates an error from a failed system call.
   init(listener: String?, error: IOError) {
     self.listener = listener
+    let isAtUnixSocket = listener?.hasPrefix("unix:") ?? false
     problem =
-      switch error {
-      case .addressInUse: "\(error); is another process listening there?"
-      case .exists: "the file is not a socket; remove it, or use another path"
+      switch (error, isAtUnixSocket) {
+      case (.addressInUse, _): "\(error); is another process listening there?"
+      case (.exists, _): "the file is not a socket; remove it, or use another path"
+      case (.wrongSocketType, true): "another program has a socket of another kind there; use another path"
+      case (.noEntry, true): "its directory does not exist; create it"
+      case (.notDirectory, true): "a part of the path is a file and not a directory; use another path"
+      case (.accessDenied, true): "\(error); let this user write in its directory, or use another path"
+      case (.notPermitted, true): "\(error); only root may set another `owner`: remove it, or start as root"
+      case (.accessDenied, false): "\(error); use a port above 1023, or give the process CAP_NET_BIND_SERVICE"
+      case (.addressNotAvailable, false): "\(error); use an address of this machine, or `0.0.0.0` or `[::]` for all"
       default: error.description
       }
   }

@@ -41,7 +41,9 @@ final class Acceptor: Activity {
     while socket.isOpen {
       _ = await waiter.wait(socket, .readable, until: .never)
       guard socket.isOpen else { break }
-      let outcome = acceptQueued(atMost: Acceptor.connectionsPerTurn)
+      var outcome = acceptQueued(atMost: Acceptor.connectionsPerTurn)
+      // Another process that has the socket has shut it down. A wait for such a socket would return at once.
+      if outcome == .queueIsEmpty, socket.readiness.contains(.broken) { outcome = .exhausted }
       reportPause(outcome)
       switch outcome {
       case .queueIsEmpty:
@@ -72,7 +74,7 @@ final class Acceptor: Activity {
     case queueIsEmpty
     /// The maximum number of connections was accepted; more may be queued.
     case more
-    /// The process is out of descriptors or memory.
+    /// The process is out of descriptors or memory, or the socket no longer listens.
     case exhausted
   }
 

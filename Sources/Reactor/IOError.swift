@@ -16,25 +16,37 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   /// `EAGAIN`: the call would block.
   package static let wouldBlock = IOError(code: 11)
   /// `EPERM`.
-  static let notPermitted = IOError(code: 1)
+  public static let notPermitted = IOError(code: 1)
+  /// `ENOENT`: there is no such file or directory.
+  public static let noEntry = IOError(code: 2)
   /// `EINTR`: a signal interrupted the call.
   static let interrupted = IOError(code: 4)
+  /// `EACCES`: the user lacks a permission.
+  public static let accessDenied = IOError(code: 13)
   /// `EEXIST`: a file with this name already exists.
   public static let exists = IOError(code: 17)
+  /// `ENOTDIR`: a part of a path is not a directory.
+  public static let notDirectory = IOError(code: 20)
   /// `EINVAL`.
   public static let invalidArgument = IOError(code: 22)
   /// `EPIPE`: the peer no longer receives.
   public static let brokenPipe = IOError(code: 32)
+  /// `ESHUTDOWN`: the socket was shut down.
+  public static let shutDown = IOError(code: 108)
   /// `ENONET`.
   static let noNetwork = IOError(code: 64)
   /// `EPROTO`: the peer violates the protocol.
   public static let protocolViolation = IOError(code: 71)
+  /// `EPROTOTYPE`: a socket is of another type.
+  public static let wrongSocketType = IOError(code: 91)
   /// `ENOPROTOOPT`.
   static let noProtocolOption = IOError(code: 92)
   /// `EOPNOTSUPP`.
   static let notSupported = IOError(code: 95)
   /// `EADDRINUSE`: another socket has the port.
   public static let addressInUse = IOError(code: 98)
+  /// `EADDRNOTAVAIL`: the machine does not have the address.
+  public static let addressNotAvailable = IOError(code: 99)
   /// `ENETDOWN`.
   static let networkDown = IOError(code: 100)
   /// `ENETUNREACH`.

@@ -9,6 +9,8 @@ public struct InheritedSocket: Sendable {
   public let place: String
   /// The name of the descriptor in `LISTEN_FDNAMES`; empty without a name.
   public let name: String
+  /// False for a socket of the descriptor store whose listening was ended, which only `end` may be called for.
+  public let listens: Bool
 
   /// The reason why the inherited descriptors cannot be used, for the operator.
   public struct Failure: Error, CustomStringConvertible {
@@ -50,7 +52,7 @@ public struct InheritedSocket: Sendable {
     guard let identifier = environment["LISTEN_PID"], identifier == "\(process)", let text = environment["LISTEN_FDS"]
     else { return [] }
     guard let count = Int32(text), count >= 0, count < 65_536 else {
-      throw Failure(description: "`LISTEN_FDS` is `\(text)`, which is not a number of descriptors")
+      throw Failure(description: "`LISTEN_FDS` is `\(visible(text))`, which is not a number of descriptors")
     }
     let names = (environment["LISTEN_FDNAMES"] ?? "").split(separator: ":", omittingEmptySubsequences: false)
     var sockets: [InheritedSocket] = []
@@ -70,22 +72,47 @@ public struct InheritedSocket: Sendable {
       let result = unsafe cl_inherit_listener(descriptor, &system, base)
       return unsafe (result, String(cString: base))
     }
-    guard result >= 0 else {
-      let error = IOError(code: -result)
-      let problem = error == .invalidArgument ? "is not a stream socket that listens" : "cannot be used: \(error)"
+    let isStored = name.hasPrefix(InheritedSocket.storedPrefix)
+    let error = IOError(code: -result)
+    // A TCP socket whose listening was ended is like one that never listened.
+    listens = result >= 0 || !isStored || ![.invalidArgument, .shutDown].contains(error)
+    guard result >= 0 || !listens else {
+      let problem =
+        switch error {
+        case .invalidArgument: "is not a stream socket that listens; correct the socket unit"
+        case .shutDown: "no longer listens, because a process has shut it down; restart the socket unit"
+        default: "cannot be used: \(error); correct the socket unit"
+        }
       throw Failure(
-        description: "the inherited descriptor \(descriptor)\(name.isEmpty ? "" : " (`\(name)`)") \(problem); "
-          + "correct the socket unit")
+        description: "the inherited descriptor \(descriptor)"
+          + (name.isEmpty ? "" : " (`\(InheritedSocket.visible(name))`)") + " \(problem)")
     }
     self.descriptor = descriptor
     self.name = name
-    address = Address(system)
-    place = path.isEmpty ? address.description : "unix:\(path)"
+    address = listens ? Address(system) : .unixSocket
+    place =
+      if listens {
+        path.isEmpty ? address.description : "unix:\(path)"
+      } else {
+        String(name.dropFirst(InheritedSocket.storedPrefix.count))
+      }
   }
 
-  /// Ends the listening for all processes that have the socket, and closes it. Its waiting connections are reset.
+  /// The place and the name of the socket, for messages.
+  public var label: String {
+    InheritedSocket.visible(name.isEmpty ? place : "\(place) (`\(name)`)")
+  }
+
+  /// Returns the text with a question mark in place of each control character.
+  private static func visible(_ text: String) -> String {
+    String(decoding: text.utf8.map { $0 < 0x20 || $0 == 0x7f ? UInt8(ascii: "?") : $0 }, as: UTF8.self)
+  }
+
+  /// Ends the listening for all processes that have the socket, closes it, and removes its file, to which no client can
+  /// connect any more. Its waiting connections are reset.
   public func end() {
     cl_end_listening(descriptor)
     cl_close(descriptor)
+    if place.hasPrefix("unix:/") { _ = unsafe cl_remove_stale_unix(String(place.dropFirst(5))) }
   }
 }

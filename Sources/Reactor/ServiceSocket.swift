@@ -11,12 +11,14 @@ public struct ServiceSocket: Sendable {
     self.path = path
   }
 
-  /// Sends one message without blocking.
-  public func send(_ message: String) throws(IOError) {
+  /// Sends one message.
+  ///
+  /// - Parameter seconds: The time to wait for room in the queue of the service manager; 0 not to block.
+  public func send(_ message: String, waitingAtMost seconds: UInt32 = 0) throws(IOError) {
     let bytes = Array(message.utf8)
     let result = unsafe bytes.withUnsafeBytes { buffer -> Int32 in
       guard let base = buffer.baseAddress else { return 0 }
-      return unsafe cl_send_datagram_unix(path, base, buffer.count)
+      return unsafe cl_send_datagram_unix(path, base, buffer.count, seconds)
     }
     _ = try IOError.check(result)
   }

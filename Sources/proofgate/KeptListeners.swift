@@ -58,8 +58,20 @@ extension InheritedListeners {
   static func taken(
     for policy: Policy, from manager: ServiceManager, environment: [String: String]
   ) throws(InheritedSocket.Failure) -> InheritedListeners {
-    let listeners = InheritedListeners(
-      try InheritedSocket.all(environment: environment, process: ProcessControl.identifier))
+    let sockets = try InheritedSocket.all(environment: environment, process: ProcessControl.identifier)
+    if let process = environment["LISTEN_PID"], environment["LISTEN_FDS"] != nil,
+      process != "\(ProcessControl.identifier)"
+    {
+      Console.warn(
+        "the service manager passes sockets to another process, as `LISTEN_PID` says; they are not used. If a shell starts "
+          + "this process, let it use `exec`")
+    }
+    for socket in sockets where !socket.listens {
+      socket.end()
+      manager.removeFromStore(socket.name)
+      Console.inform("the stored socket of \(socket.place) no longer listens; it is closed")
+    }
+    let listeners = InheritedListeners(sockets.filter(\.listens))
     var unlisted: [String] = []
     for socket in listeners.takeAll(except: policy.listenerPlaces) {
       if socket.isStored {
@@ -67,7 +79,7 @@ extension InheritedListeners {
         manager.removeFromStore(socket.name)
         Console.inform("the policy no longer lists \(socket.place); its socket from the previous process is closed")
       } else {
-        unlisted.append(socket.name.isEmpty ? socket.place : "\(socket.place) (`\(socket.name)`)")
+        unlisted.append(socket.label)
       }
     }
     guard unlisted.isEmpty else {

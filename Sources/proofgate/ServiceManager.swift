@@ -26,13 +26,16 @@ struct ServiceManager: Sendable {
       socket != nil && isMeant && microseconds > 0 ? Milliseconds(max(1, microseconds / 3_000)) : nil
   }
 
+  /// The time to wait for room in the manager's queue, for messages without which it would do something wrong.
+  private static let patience: UInt32 = 5
+
   /// Reports that the process serves. Returns the reason why this failed: without the report, systemd ends the process
   /// after `TimeoutStartSec`.
   ///
   /// - Parameter status: One line for the operator.
   func reportReady(_ status: String) -> IOError? {
     do throws(IOError) {
-      try socket?.send("READY=1\nSTATUS=\(status)")
+      try socket?.send("READY=1\nSTATUS=\(status)", waitingAtMost: ServiceManager.patience)
       return nil
     } catch {
       return error
@@ -53,14 +56,15 @@ struct ServiceManager: Sendable {
 
   /// Removes the sockets with a name of `InheritedSocket.storedName` from the descriptor store.
   func removeFromStore(_ name: String) {
-    try? socket?.send("FDSTOREREMOVE=1\nFDNAME=\(name)")
+    try? socket?.send("FDSTOREREMOVE=1\nFDNAME=\(name)", waitingAtMost: ServiceManager.patience)
   }
 
   /// Reports that the process ends, and asks for the time that a drain may take.
   func reportStopping(within time: Milliseconds) {
     // The time after the drain in which the log and the store are closed.
     let closing: Milliseconds = 10_000
-    try? socket?.send("STOPPING=1\nEXTEND_TIMEOUT_USEC=\((time + closing).count * 1_000)")
+    let message = "STOPPING=1\nEXTEND_TIMEOUT_USEC=\((time + closing).count * 1_000)"
+    try? socket?.send(message, waitingAtMost: ServiceManager.patience)
   }
 
   /// Sends a sign of life.

@@ -10,7 +10,22 @@ struct ServiceManagerTests {
     receiver = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     receiver.bind("\\0" + name[1:] if name[0] == "@" else name)
     receiver.settimeout(60)
+    if sys.argv[2] == "full":
+        filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        filler.connect(receiver.getsockname())
+        filler.setblocking(False)
+        count = 0
+        try:
+            while True:
+                filler.send(b"filler")
+                count += 1
+        except BlockingIOError:
+            pass
     print("listening", flush=True)
+    if sys.argv[2] == "full":
+        sys.stdin.readline()
+        for _ in range(count):
+            receiver.recv(4096)
     while True:
         print(receiver.recv(4096).decode().replace("\\n", " "), flush=True)
     """
@@ -18,11 +33,14 @@ struct ServiceManagerTests {
   private final class Manager {
     private let process = Process()
     private let output = Pipe()
+    private let input = Pipe()
     private var unread = ""
 
-    init(_ name: String) throws {
+    /// - Parameter isBusy: True if the queue of messages is full until `becomeReady`.
+    init(_ name: String, isBusy: Bool = false) throws {
       process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-      process.arguments = ["python3", "-c", ServiceManagerTests.program, name]
+      process.arguments = ["python3", "-c", ServiceManagerTests.program, name, isBusy ? "full" : "free"]
+      process.standardInput = input
       process.standardOutput = output
       process.standardError = FileHandle.nullDevice
       try process.run()
@@ -33,6 +51,8 @@ struct ServiceManagerTests {
       // The test process blocks SIGTERM, and its children inherit that.
       kill(process.processIdentifier, SIGKILL)
     }
+
+    func becomeReady() { input.fileHandleForWriting.write(Data("\n".utf8)) }
 
     /// The next message; `nil` if the service manager has ended, because it received nothing for a minute.
     func message() -> String? {
@@ -78,6 +98,19 @@ struct ServiceManagerTests {
     // The drain may take 30 s, and 10 s are added for the log and the store.
     let stop = manager.message()
     #expect(stop == "STOPPING=1 EXTEND_TIMEOUT_USEC=40000000")
+    #expect(child.wait() == 0)
+  }
+
+  @Test("The report that the gateway serves waits for room in the queue of the service manager")
+  func fullQueue() throws {
+    let folder = try Folder()
+    let manager = try Manager(folder.path("n"), isBusy: true)
+    let child = try Self.serve(folder, ["NOTIFY_SOCKET": folder.path("n")])
+    _ = try child.lines(until: " serves ")
+    manager.becomeReady()
+    #expect(manager.message()?.hasPrefix("READY=1 ") == true)
+    child.signal(SIGTERM)
+    #expect(manager.message()?.hasPrefix("STOPPING=1 ") == true)
     #expect(child.wait() == 0)
   }
 

@@ -8,20 +8,28 @@ struct SocketActivationTests {
   /// Opens the sockets in the first argument, each as `KIND PLACE NAME`, and becomes the program in the other arguments
   /// as a service manager starts it. The process in `LISTEN_PID` is this one if `PROCESS` is not set.
   private static let launcher = """
-    import os, socket, sys
+    import os, socket, sys, time
     names, opened = [], []
     for line in sys.argv[1].split(","):
         kind, place, name = line.split(" ")
         if kind == "file":
             number = os.open(place, os.O_RDONLY)
         else:
-            family = socket.AF_UNIX if kind == "unix" else socket.AF_INET
+            is_unix = kind in ("unix", "dead", "held")
+            family = socket.AF_UNIX if is_unix else socket.AF_INET
             each = socket.socket(family, socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM)
             each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            name_of_place = place if kind == "unix" else ("127.0.0.1", int(place))
+            name_of_place = place if is_unix else ("127.0.0.1", int(place))
             each.bind("\\0" + place[1:] if place[0] == "@" else name_of_place)
-            if kind in ("tcp", "unix"):
+            if kind == "tcp" or is_unix:
                 each.listen(100)
+            if kind == "dead":
+                each.shutdown(socket.SHUT_RDWR)
+            if kind == "held" and os.fork() == 0:
+                while not os.path.exists(place + ".end"):
+                    time.sleep(0.01)
+                each.shutdown(socket.SHUT_RDWR)
+                os._exit(0)
             number = each.detach()
         names.append(name)
         opened.append(os.dup2(number, 100 + len(opened)))
@@ -94,9 +102,77 @@ struct SocketActivationTests {
     let policy = try ServedPolicy()
     let child = try Self.serve(
       folder, "tcp \(try Ports.free(1)[0]) web.socket", policy: policy.text, environment: ["PROCESS": "1"])
-    _ = try child.lines(until: " serves ")
+    let lines = try child.lines(until: " serves ")
+    let warning = "the service manager passes sockets to another process, as `LISTEN_PID` says; they are not used"
+    #expect(lines.contains { $0.contains(warning) })
     child.signal(SIGTERM)
     #expect(child.wait() == 0)
+  }
+
+  private static func withUnixListener(_ folder: Folder, _ policy: ServedPolicy, _ settings: String = "") -> String {
+    policy.text.replacingOccurrences(
+      of: "  admin:", with: "    - { address: \"unix:\(folder.path("s"))\"\(settings) }\n  admin:")
+  }
+
+  @Test("A stored Unix socket that was shut down is replaced, and that of a socket unit is an error")
+  func shutDown() throws {
+    let folder = try Folder()
+    let policy = try ServedPolicy()
+    let text = Self.withUnixListener(folder, policy)
+    let stored = try Self.serve(folder, "dead \(folder.path("s")) listener=x", policy: text)
+    let lines = try stored.lines(until: " serves ")
+    #expect(lines.contains("proofgate: the stored socket of x no longer listens; it is closed"))
+    stored.signal(SIGTERM)
+    #expect(stored.wait() == 0)
+    let unit = try Self.serve(folder, "dead \(folder.path("s")) web.socket", policy: text)
+    #expect(unit.wait() == 1)
+    #expect(
+      unit.readErrors().contains(
+        "error: the inherited descriptor 3 (`web.socket`) no longer listens, because a process has shut it down; restart "
+          + "the socket unit"))
+  }
+
+  @Test("If another process shuts a Unix socket down, the other listeners still serve, and the gateway ends in time")
+  func shutDownLater() async throws {
+    let folder = try Folder()
+    let policy = try ServedPolicy()
+    let child = try Self.serve(
+      folder, "held \(folder.path("s")) web.socket", policy: Self.withUnixListener(folder, policy))
+    _ = try child.lines(until: " serves ")
+    try folder.write("s.end", "")
+    // The worker is informed when the child of the launcher has ended the listening.
+    while try Self.accepts(folder.path("s")) { usleep(1_000) }
+    let response = try await Fetch.get(policy.port, "/")
+    #expect(response.status == 503)
+    child.signal(SIGTERM)
+    #expect(child.wait() == 0)
+  }
+
+  /// Returns true if connections to the Unix socket are not refused.
+  private static func accepts(_ path: String) throws -> Bool {
+    let client = Process()
+    client.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    client.arguments = [
+      "python3", "-c", "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])", path,
+    ]
+    client.standardError = FileHandle.nullDevice
+    try client.run()
+    client.waitUntilExit()
+    return client.terminationStatus == 0
+  }
+
+  @Test("An owner that the machine does not know is the reported error, and not a listener that is missing")
+  func unknownOwner() throws {
+    let folder = try Folder()
+    let text = Self.withUnixListener(folder, try ServedPolicy(), ", owner: no-such-user")
+    for name in ["listener=unix%3A\(folder.path("s"))", "web.socket"] {
+      try? FileManager.default.removeItem(atPath: folder.path("s"))
+      let child = try Self.serve(folder, "unix \(folder.path("s")) \(name)", policy: text)
+      #expect(child.wait() == 2)
+      let errors = child.readErrors()
+      #expect(errors.contains("/etc/passwd has no user `no-such-user`") && !errors.contains("no longer lists"))
+      #expect(!errors.contains("no listener of the policy uses"))
+    }
   }
 
   @Test("A stored socket whose listener the policy no longer has is closed, and its address is free")
@@ -107,7 +183,8 @@ struct SocketActivationTests {
     policy.gateway = ""
     let child = try Self.serve(
       folder, "tcp \(policy.port) listener=127.0.0.1%3A\(policy.port)",
-      "tcp \(other) listener=127.0.0.1%3A\(other)", policy: policy.text)
+      "tcp \(other) listener=127.0.0.1%3A\(other)", "unix \(folder.path("s")) listener=unix%3A\(folder.path("s"))",
+      policy: policy.text)
     let lines = try child.lines(until: " serves ")
     #expect(
       lines.contains(
@@ -115,6 +192,7 @@ struct SocketActivationTests {
     let response = try await Fetch.get(policy.port, "/")
     #expect(response.status == 503)
     await #expect(throws: (any Error).self) { try await Fetch.get(other, "/") }
+    #expect(!FileManager.default.fileExists(atPath: folder.path("s")))
     child.signal(SIGTERM)
     #expect(child.wait() == 0)
   }

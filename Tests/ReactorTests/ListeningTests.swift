@@ -1,3 +1,4 @@
+import Foundation
 import Reactor
 import Synchronization
 import Testing
@@ -36,6 +37,34 @@ struct ListeningTests {
     let everyIPv4 = try #require(Address(literal: "0.0.0.0", port: port))
     let second = try ListeningSocket.bind(everyIPv4, count: 1, id: 1)
     for socket in second { socket.close() }
+  }
+
+  @Test("The owner and mode of a listener are given to a socket only, and never through a link")
+  func link() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("listening-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    func listener(_ name: String, mode: UInt32) -> UnixListener {
+      UnixListener(path: "\(folder)/\(name)", mode: mode, owner: nil, peer: .unixSocket)
+    }
+    func mode(_ name: String) throws -> Int {
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder)/\(name)")
+      return try #require(attributes[.posixPermissions] as? Int)
+    }
+    let sockets = try ListeningSocket.bind(listener("socket", mode: 0o642), count: 1, id: 0)
+    defer { for socket in sockets { socket.close() } }
+    #expect(try mode("socket") == 0o642)
+    try listener("socket", mode: 0o600).restoreFileMode()
+    #expect(try mode("socket") == 0o600)
+    try Data().write(to: URL(fileURLWithPath: "\(folder)/file"))
+    let before = try mode("file")
+    for target in ["file", "socket"] {
+      try FileManager.default.createSymbolicLink(atPath: "\(folder)/to-\(target)", withDestinationPath: target)
+    }
+    for name in ["file", "to-file", "to-socket"] {
+      #expect(throws: IOError.exists) { try listener(name, mode: 0o666).restoreFileMode() }
+    }
+    #expect(try mode("file") == before && mode("socket") == 0o600)
   }
 
   @Test("Connections are distributed among the workers")

@@ -72,10 +72,13 @@ int32_t cl_bind_unix(const char *_Nonnull path, uint32_t mode, uint32_t user, ui
 int32_t cl_duplicate(int32_t fd);
 /// True if `path` names the file of a Unix socket.
 bool cl_is_unix_file(const char *_Nonnull path);
-/// Sets the mode and, unless the number is UINT32_MAX, the owner or group of the file of a Unix socket.
+/// Sets the mode and, unless the number is UINT32_MAX, the owner or group of the file of a Unix socket. Follows no link,
+/// and returns -EEXIST for a file that is not a socket.
 int32_t cl_set_unix_file(const char *_Nonnull path, uint32_t mode, uint32_t user, uint32_t group);
-/// Sends one datagram to the Unix socket at `path`, whose name cl_connect_unix describes, without blocking.
-int32_t cl_send_datagram_unix(const char *_Nonnull path, const void *_Nonnull bytes, size_t count);
+/// Sends one datagram to the Unix socket at `path`, whose name cl_connect_unix describes. Waits at most so many seconds
+/// for room in the receiver's queue.
+int32_t cl_send_datagram_unix(
+  const char *_Nonnull path, const void *_Nonnull bytes, size_t count, uint32_t seconds);
 /// Like cl_send_datagram_unix, with at most 128 descriptors (SCM_RIGHTS, unix(7)). Waits at most a second for room in the
 /// receiver's queue.
 int32_t cl_send_descriptors_unix(
@@ -83,7 +86,7 @@ int32_t cl_send_descriptors_unix(
   int32_t descriptor_count);
 /// Prepares a descriptor that this process has inherited: makes it non-blocking and closed on exec. Writes its address,
 /// and for a Unix socket its path as cl_connect_unix takes it (at least 110 bytes). Returns -EINVAL if it is not a stream
-/// socket that listens.
+/// socket that listens, and -ESHUTDOWN if its listening was ended.
 int32_t cl_inherit_listener(int32_t fd, cl_address *_Nonnull address, char *_Nonnull path);
 /// Ends the listening of a socket for all processes that have it. Its waiting connections are reset.
 void cl_end_listening(int32_t fd);

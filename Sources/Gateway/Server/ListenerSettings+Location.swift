@@ -52,7 +52,11 @@ extension Policy {
     let addresses = [gateway.admin].compactMap(\.self) + resources.all.compactMap(\.check)
     var places = Set(addresses.compactMap { Address(literal: $0.host, port: $0.port)?.description })
     for listener in gateway.listeners {
-      if let location = try? listener.location() { places.insert(location.name) }
+      switch listener.address {
+      case .tcp(let address):
+        if let literal = Address(literal: address.host, port: address.port) { places.insert(literal.description) }
+      case .unixSocket(let path): places.insert("unix:\(path)")
+      }
     }
     return places
   }
