@@ -91,8 +91,10 @@ public struct InheritedSocket: Sendable {
     self.name = name
     address = listens ? Address(system) : .unixSocket
     place =
-      if listens {
-        path.isEmpty ? address.description : "unix:\(path)"
+      if !path.isEmpty {
+        "unix:\(path)"
+      } else if listens {
+        address.description
       } else {
         String(name.dropFirst(InheritedSocket.storedPrefix.count))
       }

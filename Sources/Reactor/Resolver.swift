@@ -5,7 +5,7 @@ import Time
 /// Resolves a host name outside the event loops and caches the answer.
 ///
 /// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. Once the answer
-/// is outdated, because there was no query for another 30 s, `resolve` waits for the look-up. If a look-up fails, the last
+/// is outdated, because there was no query for another 5 s, `resolve` waits for the look-up. If a look-up fails, the last
 /// good answer stays in use. Without queries no look-up runs.
 public final class Resolver: Sendable {
   /// The usual time for which an answer is used without a new look-up. The system's resolver does not return the time
@@ -68,9 +68,12 @@ public final class Resolver: Sendable {
     return addresses.isEmpty ? nil : addresses
   }
 
+  /// The time after which an answer that is no longer fresh is outdated. Under traffic, a look-up ends sooner.
+  private var patience: Milliseconds { min(freshness, 5_000) }
+
   /// Returns true if the addresses may be those of other machines by now, so that a caller should wait for a look-up.
   public func isOutdated(now: MonotonicTime) -> Bool {
-    literal == nil && state.withLock { !$0.addresses.isEmpty && now > $0.resolvedAt + freshness * 2 }
+    literal == nil && state.withLock { !$0.addresses.isEmpty && now > $0.resolvedAt + freshness + patience }
   }
 
   /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails and there is no former answer.
