@@ -3,7 +3,7 @@ internal import ByteText
 /// The names of parameters whose values may be secrets, or are known not to be.
 enum SecretNames {
   /// The maximum number of bytes of a name. A longer one may be a secret itself, e.g. in base64 with padding.
-  private static let maximumLength = 64
+  static let maximumLength = 64
 
   /// Parts of names of secrets, in lower case, without punctuation: `token` is part of `access_token` and of
   /// `X-CSRF-Token`.
@@ -11,7 +11,13 @@ enum SecretNames {
     "token", "secret", "password", "passwd", "passphrase", "assertion", "credential", "session", "verifier",
     "challenge", "ticket", "signature", "apikey", "jwt", "saml", "nonce", "otp", "cookie", "authorization", "hash",
   ]
-  /// Whole names of secrets, in the same form. A name that ends with `code` is one too: `user_code`, `sms_code`.
+  /// Names that end with `code` and are not those of secrets, unlike `user_code` or `sms_code`.
+  private static let plainCodes: Set<[UInt8]> = Set(
+    [
+      "zipcode", "postcode", "postalcode", "countrycode", "regioncode", "areacode", "currencycode", "langcode",
+      "languagecode", "localecode", "errorcode", "statuscode", "responsecode", "productcode",
+    ].map { Array($0.utf8) })
+  /// Whole names of secrets, in the same form. Other names that end with `code` are secrets, too.
   private static let names: Set<[UInt8]> = Set(
     [
       "state", "relaystate", "request", "requesturi", "sid", "pin", "pwd", "pass", "auth", "sig", "key", "handle",
@@ -39,7 +45,7 @@ enum SecretNames {
   }
 
   private static func isSecret(_ word: [UInt8]) -> Bool {
-    names.contains(word) || word.suffix(4).elementsEqual("code".utf8)
+    names.contains(word) || word.suffix(4).elementsEqual("code".utf8) && !plainCodes.contains(word)
   }
 
   private static func isListed(_ name: Span<UInt8>) -> Bool {

@@ -10,6 +10,8 @@ public enum SecretRedaction {
   private static let mark = "***"
   /// A value without any of these characters has no secret in it. `%` may stand for each of the others.
   private static let signs = "%=@\"'".utf8.map(\.self)
+  /// The number of times that a text is decoded to find a URL. A text with more layers of escapes is replaced.
+  private static let maximumDecodings = 8
 
   /// Appends the query. See `AccessEntry.setQuery`.
   public static func append(query: Span<UInt8>, isEndpoint: Bool, to bytes: inout [UInt8]) {
@@ -27,7 +29,10 @@ public enum SecretRedaction {
     }
     appendPieces(path, separators: (UInt8(ascii: "/"), UInt8(ascii: ";")), to: &bytes) { piece, bytes in
       // Some servers decode `%3F` before they search for the query, whose names may be any.
-      if PercentDecoding.repeated(piece).contains(UInt8(ascii: "?")) { return bytes.append(mark) }
+      let decoded = PercentDecoding.repeated(piece)
+      if let mark = decoded.firstIndex(of: UInt8(ascii: "?")), mark < decoded.count - 1 {
+        return bytes.append(SecretRedaction.mark)
+      }
       append(parameter: piece, to: &bytes, hides: SecretNames.mayBeSecret)
     }
   }
@@ -47,16 +52,17 @@ public enum SecretRedaction {
   }
 
   /// Returns the offset after the `@` of a URL's authority, or 0 without one. The scheme and the slashes may be missing,
-  /// and there may be more than two slashes or backslashes, because browsers read such URLs too.
+  /// there may be more than two slashes or backslashes, and one URL may be in another (`view-source:https://...`).
   private static func endOfUserInformation(_ url: Span<UInt8>, before end: Int) -> Int {
     var start = 0
     var isInAuthority = false
     var hasScheme = false
     for index in 0..<end {
       switch url[index] {
-      case UInt8(ascii: "/"), UInt8(ascii: "\\"):
+      case UInt8(ascii: "/"):
         if isInAuthority { return start }
-      case UInt8(ascii: ":") where !hasScheme:
+      case UInt8(ascii: "\\"): break
+      case UInt8(ascii: ":") where !hasScheme || index + 1 < end && isSlash(url[index + 1]):
         hasScheme = true
         isInAuthority = false
       case UInt8(ascii: "@"):
@@ -68,15 +74,31 @@ public enum SecretRedaction {
     return start
   }
 
-  /// True if the text contains a URL with user information.
+  private static func isSlash(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") }
+
+  /// True if the text contains a URL with user information, also after some of its escapes are decoded: a slash in a
+  /// password is encoded once more than the one at the end of the authority.
   private static func hasUserInformation(_ text: Span<UInt8>) -> Bool {
+    if hasUserInformationAsWritten(text) { return true }
+    var current = [UInt8](copying: text)
+    for _ in 0..<maximumDecodings {
+      guard current.contains(UInt8(ascii: "%")) else { return false }
+      let next = PercentDecoding.lenient(current.span)
+      if next == current { return false }
+      if hasUserInformationAsWritten(next.span) { return true }
+      current = next
+    }
+    return true
+  }
+
+  private static func hasUserInformationAsWritten(_ text: Span<UInt8>) -> Bool {
     var slashes = 0
     var isInAuthority = false
     for index in text.indices {
       switch text[index] {
       case UInt8(ascii: "/"), UInt8(ascii: "\\"):
         slashes += 1
-        isInAuthority = slashes > 1
+        isInAuthority = slashes > 1 || index > 0 && text[index - 1] == UInt8(ascii: ":")
         continue
       case UInt8(ascii: "@") where isInAuthority: return true
       case UInt8(ascii: "?"), UInt8(ascii: "#"): isInAuthority = false
@@ -115,6 +137,8 @@ public enum SecretRedaction {
       return bytes.append(mark)
     }
     let name = parameter.extracting(0..<equals)
+    // What is in front of the first `=` may be a secret itself, or a URL or JSON with one.
+    guard name.count <= SecretNames.maximumLength, !hasSecret(name) else { return bytes.append(mark) }
     let value = parameter.extracting(equals + 1..<parameter.count)
     bytes.append(copying: name)
     bytes.append(UInt8(ascii: "="))
@@ -128,7 +152,7 @@ public enum SecretRedaction {
     guard signs.contains(where: { text.contains($0) }) else { return false }
     let decoded = PercentDecoding.repeated(text)
     let span = decoded.span
-    if hasUserInformation(span) { return true }
+    if hasUserInformation(text) { return true }
     var nameStart = 0
     for index in span.indices {
       switch span[index] {

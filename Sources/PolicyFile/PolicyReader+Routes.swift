@@ -42,7 +42,7 @@ extension PolicyReader {
     if problem == nil, prefix.contains("+") || prefix.contains("(") || prefix.hasSuffix(".") || prefix.contains("./") {
       problem = "servers read `+`, `(` and a period at the end of a segment in several ways; use a shorter prefix"
     }
-    if problem == nil, prefix.contains("*") { problem = "a prefix is no pattern; leave `*` out" }
+    if problem == nil, prefix.hasSuffix("*") { problem = "a prefix is no pattern; leave `*` out" }
     guard let problem else { return prefix }
     error(.invalidValue, field.node, "`prefix` cannot be \(quoted(prefix)); \(problem)")
     return nil

@@ -115,8 +115,8 @@ extension PolicyReader {
     guard !PolicyReader.wordsForAffinity.contains(text.lowercased()), !text.hasPrefix("__Host-proofgate") else {
       error(
         .invalidValue, field.node,
-        "`affinity` cannot be \(quoted(text)), which is not the name of a cookie of the servers; use `none`, `address` or "
-          + "the name of their session cookie")
+        "`affinity` cannot be \(quoted(text)), which is hardly the name of a session cookie of the servers; use `none`, "
+          + "`address` or that name")
       return nil
     }
     return .cookie(text)
@@ -124,8 +124,8 @@ extension PolicyReader {
 
   /// Words that are hardly the name of a cookie. An affinity to a cookie that the servers do not set would have no effect.
   private static let wordsForAffinity: Set<String> = [
-    "none", "no", "off", "false", "null", "~", "0", "on", "yes", "true", "1", "address", "client_address", "ip",
-    "ip_hash", "hash", "cookie", "sticky", "random", "round_robin", "least_conn",
+    "none", "no", "off", "false", "null", "~", "0", "on", "yes", "true", "1", "address", "client_address", "ip_hash",
+    "round_robin", "least_conn",
   ]
 
   func failureStatuses(_ field: Field) -> [Int] {

@@ -6,6 +6,8 @@ public final class NameLookUp: Activity {
   private let resolver: Resolver
   private let poller: Poller
   private var waiting: [Waiter] = []
+  /// True if a request has waited in vain. Further ones do not wait, and use the former addresses.
+  var isLate = false
   /// The result; `nil` while the look-up runs.
   public private(set) var outcome: Result<[Address], ResolveError>?
 
@@ -29,7 +31,7 @@ public final class NameLookUp: Activity {
   /// Looks the name up and wakes all waiters.
   public func run() async {
     do throws(ResolveError) {
-      outcome = .success(try await resolver.resolve(on: poller))
+      outcome = .success(try await resolver.renew(on: poller))
     } catch {
       outcome = .failure(error)
     }

@@ -212,8 +212,9 @@ public struct ServerError: Error, Sendable, CustomStringConvertible {
       case (.wrongSocketType, true): "another program has a socket of another kind there; use another path"
       case (.noEntry, true): "its directory does not exist; create it"
       case (.notDirectory, true): "a part of the path is a file and not a directory; use another path"
-      case (.accessDenied, true): "\(error); let this user write in its directory, or use another path"
-      case (.notPermitted, true): "\(error); only root may set another `owner`: remove it, or start as root"
+      case (.accessDenied, true): "\(error); let this user write in the directory, and remove a socket of another user"
+      case (.notPermitted, true): "\(error); remove a socket of another user, and `owner`, which only root may set"
+      case (.notSupported, true): "the mode of the file cannot be set; mount /proc, or use Linux 6.6"
       case (.accessDenied, false): "\(error); use a port above 1023, or give the process CAP_NET_BIND_SERVICE"
       case (.addressNotAvailable, false): "\(error); use an address of this machine, or `0.0.0.0` or `[::]` for all"
       default: error.description

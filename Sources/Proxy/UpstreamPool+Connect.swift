@@ -117,11 +117,14 @@ extension UpstreamPool {
     let end = min(deadline, poller.deadline(after: 1_000))
     var wake = Wake.ready
     while wake != .timedOut, !client.isAbandoned {
-      let running = lookUps.compactMap { $0 }.filter { $0.outcome == nil }
+      let running = lookUps.compactMap { $0 }.filter { $0.outcome == nil && !$0.isLate }
       if running.isEmpty { break }
       for lookUp in running { lookUp.add(client.waiter) }
       wake = await client.waiter.wait(client.socket, client.abandonment, until: end)
-      for lookUp in running { lookUp.remove(client.waiter) }
+      for lookUp in running {
+        lookUp.remove(client.waiter)
+        if wake == .timedOut { lookUp.isLate = true }
+      }
     }
     if client.isAbandoned { throw .clientGone(afterSending: false) }
     refreshTargets()

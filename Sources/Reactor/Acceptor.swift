@@ -43,7 +43,8 @@ final class Acceptor: Activity {
       guard socket.isOpen else { break }
       var outcome = acceptQueued(atMost: Acceptor.connectionsPerTurn)
       // Another process that has the socket has shut it down. A wait for such a socket would return at once.
-      if outcome == .queueIsEmpty, socket.readiness.contains(.broken) { outcome = .exhausted }
+      let isShutDown = outcome == .queueIsEmpty && socket.readiness.contains(.broken)
+      if isShutDown { outcome = .exhausted }
       reportPause(outcome)
       switch outcome {
       case .queueIsEmpty:
@@ -52,8 +53,8 @@ final class Acceptor: Activity {
         await waiter.yield()
       case .exhausted:
         // The socket stays marked readable: connections are still queued, so epoll would report no further event
-        // (edge-triggered). The next attempt follows after 100 ms.
-        _ = await waiter.sleep(until: poller.deadline(after: 100))
+        // (edge-triggered). The next attempt follows after 100 ms. A socket that was shut down gets no connection any more.
+        _ = await waiter.sleep(until: isShutDown ? .never : poller.deadline(after: 100))
       }
     }
     // Report the end of a pause that lasted until the close.
@@ -62,7 +63,7 @@ final class Acceptor: Activity {
   }
 
   /// Calls `onPauseChange` when a pause starts or ends, not for each attempt in between. A pause lasts as long as the
-  /// process is out of descriptors or memory.
+  /// process is out of descriptors or memory, or for ever if the socket was shut down.
   private func reportPause(_ outcome: Outcome) {
     guard (outcome == .exhausted) != isPaused else { return }
     isPaused.toggle()

@@ -42,7 +42,7 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   /// `ENOPROTOOPT`.
   static let noProtocolOption = IOError(code: 92)
   /// `EOPNOTSUPP`.
-  static let notSupported = IOError(code: 95)
+  public static let notSupported = IOError(code: 95)
   /// `EADDRINUSE`: another socket has the port.
   public static let addressInUse = IOError(code: 98)
   /// `EADDRNOTAVAIL`: the machine does not have the address.

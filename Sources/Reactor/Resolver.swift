@@ -4,9 +4,9 @@ import Time
 
 /// Resolves a host name outside the event loops and caches the answer.
 ///
-/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. Once the answer
-/// is outdated, because there was no query for another 5 s, `resolve` waits for the look-up. If a look-up fails, the last
-/// good answer stays in use. Without queries no look-up runs.
+/// An answer is fresh for 30 s. The first query after that starts a look-up and still gets the old answer. If a look-up
+/// fails, the last good answer stays in use. Without queries no look-up runs. So an answer can be outdated: older than
+/// 35 s when a look-up starts. `renew` waits for the look-up in this case.
 public final class Resolver: Sendable {
   /// The usual time for which an answer is used without a new look-up. The system's resolver does not return the time
   /// to live of its answer.
@@ -17,6 +17,8 @@ public final class Resolver: Sendable {
     /// The time at which the last look-up ended, with an answer or a failure.
     var resolvedAt: MonotonicTime = 0
     var lookUpIsRunning = false
+    /// True if the answer was outdated when the running look-up started.
+    var lookUpIsLate = false
     /// The callers of `resolve` that wait for the running look-up.
     var waiting: [AwaitedValue<Result<[Address], ResolveError>>] = []
   }
@@ -61,54 +63,76 @@ public final class Resolver: Sendable {
       // Without a cached answer, `resolve` starts the look-up.
       let startsLookUp =
         !state.addresses.isEmpty && !state.lookUpIsRunning && now > state.resolvedAt + freshness
-      if startsLookUp { state.lookUpIsRunning = true }
+      if startsLookUp { beginLookUp(&state, now) }
       return (state.addresses, startsLookUp)
     }
     if startsLookUp { lookUp() }
     return addresses.isEmpty ? nil : addresses
   }
 
-  /// The time after which an answer that is no longer fresh is outdated. Under traffic, a look-up ends sooner.
-  private var patience: Milliseconds { min(freshness, 5_000) }
-
-  /// Returns true if the addresses may be those of other machines by now, so that a caller should wait for a look-up.
-  public func isOutdated(now: MonotonicTime) -> Bool {
-    literal == nil && state.withLock { !$0.addresses.isEmpty && now > $0.resolvedAt + freshness + patience }
-  }
-
-  /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails and there is no former answer.
+  /// Returns the addresses, after a look-up if necessary. Throws if the look-up fails.
   public func resolve(on poller: Poller) async throws(ResolveError) -> [Address] {
-    let cached = cachedAddresses(now: poller.now)
-    if let cached, !isOutdated(now: poller.now) { return cached }
-    let answer = await beginLookUp(on: poller).wait(on: poller)
-    if case .failure = answer, let cached { return cached }
-    return try answer.get()
+    if let cached = cachedAddresses(now: poller.now) { return cached }
+    return try await beginLookUp(on: poller).wait(on: poller).get()
   }
 
-  /// Returns the addresses, after a look-up if necessary, or the reason why the look-up failed if there is no former
-  /// answer. Returns `nil` if the deadline passes first; the look-up then continues, because the system's resolver has no
-  /// deadline.
+  /// Returns the addresses, after a look-up if necessary, or the reason why the look-up failed. Returns `nil` if the
+  /// deadline passes first; the look-up then continues, because the system's resolver has no deadline.
   public func resolve(on poller: Poller, until deadline: Deadline) async -> Result<[Address], ResolveError>? {
-    let cached = cachedAddresses(now: poller.now)
-    if let cached, !isOutdated(now: poller.now) { return .success(cached) }
-    let answer = await beginLookUp(on: poller).wait(on: poller, until: deadline)
-    guard let cached else { return answer }
-    if case .success = answer { return answer }
-    return .success(cached)
+    if let cached = cachedAddresses(now: poller.now) { return .success(cached) }
+    return await beginLookUp(on: poller).wait(on: poller, until: deadline)
+  }
+
+  /// Returns true if the addresses may be those of other machines by now, so that a caller should wait for `renew`. False
+  /// if a look-up takes long that started in time.
+  public func isOutdated(now: MonotonicTime) -> Bool {
+    literal == nil && state.withLock { isOutdated($0, now) }
+  }
+
+  private func isOutdated(_ state: State, _ now: MonotonicTime) -> Bool {
+    if state.addresses.isEmpty { return false }
+    return state.lookUpIsRunning
+      ? state.lookUpIsLate : now > state.resolvedAt + freshness + min(freshness, 5_000)
+  }
+
+  /// Returns the addresses, after a look-up if there is no answer or if it is outdated. Throws if the look-up fails and there
+  /// is no former answer.
+  public func renew(on poller: Poller) async throws(ResolveError) -> [Address] {
+    if let literal { return [literal] }
+    let answer = AwaitedValue<Result<[Address], ResolveError>>(on: poller)
+    let (addresses, startsLookUp) = state.withLock { state -> ([Address]?, Bool) in
+      if !state.addresses.isEmpty, !isOutdated(state, poller.now) { return (state.addresses, false) }
+      return (nil, join(answer, &state, poller.now))
+    }
+    if let addresses { return addresses }
+    if startsLookUp { lookUp() }
+    let result = await answer.wait(on: poller)
+    let former = state.withLock { $0.addresses }
+    return try former.isEmpty ? result.get() : former
   }
 
   /// Starts a look-up unless one is running. Returns the value in which the result arrives.
   private func beginLookUp(on poller: Poller) -> AwaitedValue<Result<[Address], ResolveError>> {
     let answer = AwaitedValue<Result<[Address], ResolveError>>(on: poller)
-    let startsLookUp = state.withLock { state in
-      // A value that is abandoned needs no result any more.
-      state.waiting.removeAll(where: \.isAbandoned)
-      state.waiting.append(answer)
-      defer { state.lookUpIsRunning = true }
-      return !state.lookUpIsRunning
-    }
-    if startsLookUp { lookUp() }
+    if state.withLock({ join(answer, &$0, poller.now) }) { lookUp() }
     return answer
+  }
+
+  /// Lets a value get the result of the next look-up. Returns true if the caller must start it.
+  private func join(
+    _ answer: AwaitedValue<Result<[Address], ResolveError>>, _ state: inout State, _ now: MonotonicTime
+  ) -> Bool {
+    // A value that is abandoned needs no result any more.
+    state.waiting.removeAll(where: \.isAbandoned)
+    state.waiting.append(answer)
+    if state.lookUpIsRunning { return false }
+    beginLookUp(&state, now)
+    return true
+  }
+
+  private func beginLookUp(_ state: inout State, _ now: MonotonicTime) {
+    state.lookUpIsLate = isOutdated(state, now)
+    state.lookUpIsRunning = true
   }
 
   private func lookUp() {

@@ -69,7 +69,7 @@ extension InheritedListeners {
     for socket in sockets where !socket.listens {
       socket.end()
       manager.removeFromStore(socket.name)
-      Console.inform("the stored socket of \(socket.place) no longer listens; it is closed")
+      Console.inform("the stored socket \(socket.label) no longer listens; it is closed")
     }
     let listeners = InheritedListeners(sockets.filter(\.listens))
     var unlisted: [String] = []

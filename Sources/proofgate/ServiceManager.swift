@@ -27,7 +27,7 @@ struct ServiceManager: Sendable {
   }
 
   /// The time to wait for room in the manager's queue, for messages without which it would do something wrong.
-  private static let patience: UInt32 = 5
+  private static let patience: UInt32 = 10
 
   /// Reports that the process serves. Returns the reason why this failed: without the report, systemd ends the process
   /// after `TimeoutStartSec`.

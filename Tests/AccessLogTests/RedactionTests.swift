@@ -38,7 +38,7 @@ struct RedactionTests {
       "page=2&sort=name", "q=a+b%20c", "x", "x&y", "", "=", "a=",
       "client_id=web&redirect_uri=https%3A%2F%2Fa.example%2Fcb",
       "scope=openid+profile", "lang=de;theme=dark", "next=%2Fhome%3Ftab%3D1", "next=https://a.example:8080/@user",
-      "filter=%7B%22page%22:1,%22at%22:%2210:30%22%7D", "q='a':b@c",
+      "zipcode=1&error_code=2&statusCode=3", "filter=%7B%22page%22:1,%22at%22:%2210:30%22%7D", "q='a':b@c",
     ])
   func plain(query: String) {
     #expect(Self.redacted(query: query) == query)
@@ -75,8 +75,21 @@ struct RedactionTests {
   }
 
   @Test(
+    "A secret in front of the first `=` is replaced",
+    arguments: [
+      "https://u:abc@h/?a=1", "%7B%22code%22:%22abc%22,%22x%22:%22a=1", "%7B%22password%22:%22abc%22%7D=",
+      "eyJhbGciOiJub25lIn0.e30.abc=", String(repeating: "abc", count: 22) + "=",
+    ])
+  func name(piece: String) {
+    for isEndpoint in [false, true] { #expect(Self.redacted(query: piece, isEndpoint: isEndpoint) == "***") }
+  }
+
+  @Test(
     "A URL with user information is replaced",
-    arguments: ["https://u:abc@h/", "https%3A%2F%2Fu%3Aabc%40h%2F", "//abc@h", "/login?to=https:/\\/abc@h/x"])
+    arguments: [
+      "https://u:abc@h/", "https%3A%2F%2Fu%3Aabc%40h%2F", "//abc@h", "/login?to=https:/\\/abc@h/x",
+      "https:/u:abc@h/", "https://u:p%23w@h/", "https%3A%2F%2Fu%3Ap%252Fw%40h%2F", "https%3A%2F%2Fu%3Ap%253Fw%40h%2F",
+    ])
   func userInformation(value: String) {
     #expect(Self.redacted(query: "x=\(value)") == "x=***")
     #expect(Self.redacted(query: "resource=\(value)", isEndpoint: true) == "resource=***")
@@ -90,6 +103,9 @@ struct RedactionTests {
       ("https://id.example/cb?x=1&abc", "https://id.example/cb?x=***&***"),
       ("https://user:pass@app.example/a@b", "app.example/a@b"),
       ("https:///user:pass@app.example/a", "app.example/a"), ("https:/\\user@app.example/a", "app.example/a"),
+      ("view-source:https://u:p@app.example/", "app.example/"), ("blob:https://u:p@app.example/", "app.example/"),
+      ("https://u:pw\\@app.example/x", "app.example/x"),
+      ("https://app.example/?https://u:abc@h/?a=1", "https://app.example/?***"),
       ("//user:pass@app.example/a", "app.example/a"), ("user:pass@app.example", "app.example"),
       ("https://app.example:80/@a", "https://app.example:80/@a"), ("https://a@b@app.example/", "app.example/"),
       ("https://app.example/a#token=abc", "https://app.example/a"),
@@ -106,7 +122,7 @@ struct RedactionTests {
     "Parameters of a path are treated like those of a query",
     arguments: [
       ("/login;jsessionid=abc/x", "/login;jsessionid=***/x"), ("/a;v=1", "/a;v=1"), ("/a%3Fcode%3Dabc", "/***"),
-      ("/a%3Fx%3Dabc/b", "/***/b"), ("/a%253Fabc", "/***"),
+      ("/a%3Fx%3Dabc/b", "/***/b"), ("/a%253Fabc", "/***"), ("/What_is_it%3F", "/What_is_it%3F"),
       ("/a%20b", "/a%20b"), ("/plain", "/plain"), ("/code=abc", "/code=***"),
     ])
   func path(text: String, expected: String) {

@@ -122,7 +122,7 @@ struct SocketActivationTests {
     let stored = try Self.serve(folder, "dead \(folder.path("s")) listener=x", policy: text)
     let lines = try stored.lines(until: " serves ")
     let place = "unix:\(folder.path("s"))"
-    #expect(lines.contains("proofgate: the stored socket of \(place) no longer listens; it is closed"))
+    #expect(lines.contains("proofgate: the stored socket \(place) (`listener=x`) no longer listens; it is closed"))
     stored.signal(SIGTERM)
     #expect(stored.wait() == 0)
     let unit = try Self.serve(folder, "dead \(folder.path("s")) web.socket", policy: text)

@@ -65,8 +65,8 @@ struct ValueFindings {
         ("url: http://127.0.0.1:9000\n", "urls: ['unix:/run/a', http://127.0.0.1:9000]\n  affinity: Address\n")
       ],
       expected: """
-        policy.yaml:8:13: error: `affinity` cannot be `Address`, which is not the name of a cookie of the servers; use \
-        `none`, `address` or the name of their session cookie
+        policy.yaml:8:13: error: `affinity` cannot be `Address`, which is hardly the name of a session cookie of the \
+        servers; use `none`, `address` or that name
         """),
     FindingCase(
       .duplicateValue,

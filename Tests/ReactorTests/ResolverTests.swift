@@ -49,7 +49,7 @@ struct ResolverTests {
         return .success([address])
       }
       for expected in ["192.0.2.1:80", "192.0.2.2:80", "192.0.2.2:80"] {
-        let addresses = try await resolver.resolve(on: worker.poller)
+        let addresses = try await resolver.renew(on: worker.poller)
         #expect(addresses.map(\.description) == [expected])
         // The clock must pass the time of the answer.
         await worker.poller.pause(5)

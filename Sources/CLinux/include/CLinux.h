@@ -72,8 +72,8 @@ int32_t cl_bind_unix(const char *_Nonnull path, uint32_t mode, uint32_t user, ui
 int32_t cl_duplicate(int32_t fd);
 /// True if `path` names the file of a Unix socket.
 bool cl_is_unix_file(const char *_Nonnull path);
-/// Sets the mode and, unless the number is UINT32_MAX, the owner or group of the file of a Unix socket. Follows no link,
-/// and returns -EEXIST for a file that is not a socket.
+/// Sets the mode and, unless the number is UINT32_MAX, the owner or group of the file of a Unix socket. Follows no link.
+/// Returns -EEXIST for a file that is not a socket, and -EOPNOTSUPP on Linux before 6.6 without /proc.
 int32_t cl_set_unix_file(const char *_Nonnull path, uint32_t mode, uint32_t user, uint32_t group);
 /// Sends one datagram to the Unix socket at `path`, whose name cl_connect_unix describes. Waits at most so many seconds
 /// for room in the receiver's queue.
