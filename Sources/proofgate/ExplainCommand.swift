@@ -30,7 +30,10 @@ struct ExplainCommand: ParsableCommand {
     help: ArgumentHelp("A file with the request, in place of the argument; - is standard input.", valueName: "file"))
   var file: String?
 
-  @Option(help: ArgumentHelp("The id of a logged request or flow, or an error_uri with one.", valueName: "id"))
+  // One of 64 ids begins with a hyphen, like an option.
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp("The id of a logged request or flow, or an error_uri with one.", valueName: "id"))
   var id: String?
 
   @Option(
