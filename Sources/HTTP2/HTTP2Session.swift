@@ -24,6 +24,10 @@ public import Time
   var session: OpaquePointer?
   /// The streams that nghttp2 has not closed. nghttp2 stores an unretained reference to each stream.
   private var openStreams: [HTTP2Stream] = []
+  /// The number of the stream that `withStream` found last, 0 for none: most callbacks follow one for the same stream.
+  private var recentID: Int32 = 0
+  /// The stream `recentID`. It is open, so `openStreams` retains it.
+  private var recentStream: Unmanaged<HTTP2Stream>?
   /// The objects of closed streams, which new streams reuse.
   private var spareStreams: [HTTP2Stream] = []
   /// The streams with an event that `takeChangedStreams` has not reported yet. Each is retained here; a normal array
@@ -102,18 +106,14 @@ public import Time
   // MARK: Streams
 
   func beginStream(_ id: Int32) {
-    let stream: HTTP2Stream
-    if let spare = spareStreams.popLast() {
-      spare.begin(id)
-      stream = spare
-    } else {
-      stream = HTTP2Stream(id, buffers)
-    }
+    let stream = spareStreams.popLast() ?? HTTP2Stream(buffers)
+    stream.begin(id)
     stream.state.openIndex = openStreams.count
     let data = unsafe Unmanaged.passUnretained(stream).toOpaque()
     // `openStreams` retains the stream until nghttp2 has closed it.
     openStreams.append(consume stream)
     _ = unsafe nghttp2_session_set_stream_user_data(session, id, data)
+    unsafe remember(data, as: id)
   }
 
   func stream(_ id: Int32) -> HTTP2Stream? {
@@ -125,9 +125,17 @@ public import Time
   /// stream (`closeStream`).
   @inline(__always)
   func withStream(_ id: Int32, _ body: (HTTP2Stream) -> Void) {
-    guard let data = unsafe nghttp2_session_get_stream_user_data(session, id) else { return }
-    // Sound: `openStreams` retains the stream.
-    unsafe Unmanaged<HTTP2Stream>.fromOpaque(data)._withUnsafeGuaranteedRef(body)
+    if id != recentID {
+      guard let data = unsafe nghttp2_session_get_stream_user_data(session, id) else { return }
+      unsafe remember(data, as: id)
+    }
+    // Sound: `openStreams` retains the stream. `closeStream`, which ends that, forgets the stream.
+    unsafe recentStream?._withUnsafeGuaranteedRef(body)
+  }
+
+  private func remember(_ data: UnsafeMutableRawPointer, as id: Int32) {
+    recentID = id
+    unsafe recentStream = Unmanaged<HTTP2Stream>.fromOpaque(data)
   }
 
   /// Removes the stream with this `openIndex` from `openStreams` and returns it.
@@ -318,6 +326,8 @@ public import Time
   func closeStream(_ id: Int32) {
     var index = -1
     withStream(id) { index = $0.state.openIndex }
+    recentID = 0
+    unsafe recentStream = nil
     guard index >= 0 else { return }
     let stream = takeOpenStream(at: index)
     stream.state.isClosed = true

@@ -62,7 +62,7 @@ public final class HTTP2Stream {
   }
 
   /// The stream number.
-  public private(set) var id: Int32
+  public private(set) var id: Int32 = 0
   private let buffers: BufferPool
   var state = State()
   /// The head in HTTP/1.1 form, without its framing field and empty line. Empty after `take` has written it.
@@ -81,12 +81,11 @@ public final class HTTP2Stream {
     didSet { buffers.charge(responseTrailers.count - oldValue.count) }
   }
 
-  init(_ id: Int32, _ buffers: BufferPool) {
-    self.id = id
+  init(_ buffers: BufferPool) {
     self.buffers = buffers
   }
 
-  /// Reuses the object for the stream `id`.
+  /// Uses the object for the stream `id`.
   func begin(_ id: Int32) {
     release()
     self.id = id

@@ -26,8 +26,14 @@ extension HTTP2Connection {
       } else if stream.isClosed || stream.isRefused {
         if stream.isRefused { metrics.requestFinished(.refused, status: 0, nanoseconds: 0) }
         if let transport { remove(transport) }
+      } else if streamTasks < session.limits.concurrentStreams {
+        begin(stream, transport ?? addTransport(of: stream, session))
       } else {
-        begin(stream, transport, session)
+        // The session limits the open streams. The streams with a task are limited here, because a task can still serve
+        // a stream that the client has already closed.
+        metrics.recordLimit(.concurrentStreams)
+        if let transport { remove(transport) }
+        session.reset(stream, .refusedStream)
       }
     }
     if streams == 0 {
@@ -40,22 +46,13 @@ extension HTTP2Connection {
     }
   }
 
-  /// - Parameter spare: The transport of the stream's object, from an earlier stream; `nil` if the object is new.
-  private func begin(_ stream: HTTP2Stream, _ spare: HTTP2StreamTransport?, _ session: HTTP2Session) {
-    // The session limits the open streams. The streams with a task are limited here, because a task can still serve a
-    // stream that the client has already closed.
-    guard streamTasks < session.limits.concurrentStreams else {
-      metrics.recordLimit(.concurrentStreams)
-      if let spare { remove(spare) }
-      return session.reset(stream, .refusedStream)
-    }
+  private func begin(_ stream: HTTP2Stream, _ transport: HTTP2StreamTransport) {
     streams += 1
     streamTasks += 1
     requests += 1
     metrics.http2StreamOpened()
     worker.checkMemory()
-    let refusal = stream.isTooLarge ? ProxyFailure.request(.headTooLong(configuration.limits.head)) : nil
-    if let spare { spare.begin(refusal: refusal) } else { addTransport(of: stream, session).begin(refusal: refusal) }
+    transport.begin(refusal: stream.isTooLarge ? .request(.headTooLong(configuration.limits.head)) : nil)
   }
 
   private func addTransport(of stream: HTTP2Stream, _ session: HTTP2Session) -> HTTP2StreamTransport {

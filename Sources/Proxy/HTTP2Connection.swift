@@ -108,6 +108,9 @@ final class HTTP2Connection: Activity {
     guard let session else { return end() }
     do throws(HTTP2Failure) {
       while true {
+        try process(session)
+        // Connections that send in the same turn do so one right after the other.
+        if !output.isEmpty { await waiter.joinSendBatch() }
         switch try step(session) {
         case .again: continue
         case .yield: await waiter.yieldShare()
@@ -148,12 +151,25 @@ final class HTTP2Connection: Activity {
     case close
   }
 
-  private func step(_ session: HTTP2Session) throws(HTTP2Failure) -> Step {
+  /// Processes the received bytes, and produces the frames to send.
+  private func process(_ session: HTTP2Session) throws(HTTP2Failure) {
     if !input.isEmpty {
       try input.withSpan { (bytes: Span<UInt8>) throws(HTTP2Failure) in try session.receive(bytes, now: poller.now) }
       input.clear()
       dispatch(session)
     }
+    try produce(session)
+  }
+
+  private func produce(_ session: HTTP2Session) throws(HTTP2Failure) {
+    poller.buffers.ensureBlock(in: output)
+    output.compact()
+    if session.wantsToSend { try session.produce(into: output) }
+    dispatch(session)
+  }
+
+  /// Sends, and receives more bytes.
+  private func step(_ session: HTTP2Session) throws(HTTP2Failure) -> Step {
     if case .failed = memoryCheck {
       session.endConnection(.enhanceYourCalm)
       throw .flood(.withheldCredit)
@@ -197,10 +213,7 @@ final class HTTP2Connection: Activity {
   /// Sends as much as possible. Returns false if the client accepts no more for now.
   private func flush(_ session: HTTP2Session) throws(HTTP2Failure) -> Bool {
     while true {
-      poller.buffers.ensureBlock(in: output)
-      output.compact()
-      if session.wantsToSend { try session.produce(into: output) }
-      dispatch(session)
+      if output.isEmpty { try produce(session) }
       if output.isEmpty {
         meter.update(isAwaited: false, now: poller.now, count: clientBytes)
         return true

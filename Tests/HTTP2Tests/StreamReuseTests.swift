@@ -16,7 +16,8 @@ struct StreamReuseTests {
     fixture.respond(1, "secret")
     fixture.session.stopReading(stream)
     stream.callerIndex = 7
-    let fresh = HTTP2Stream(3, fixture.buffers)
+    let fresh = HTTP2Stream(fixture.buffers)
+    fresh.begin(3)
     // The caller reuses its data together with the object.
     fresh.callerIndex = 7
     #expect(String(describing: stream.state) != String(describing: fresh.state))
