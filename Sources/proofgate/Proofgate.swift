@@ -30,7 +30,7 @@ struct Proofgate: ParsableCommand {
       exit(withError: ExitCode.validationFailure)
     }
     do {
-      var command = try parseAsRoot(arguments)
+      var command = try parseAsRoot(joiningIDs(arguments))
       try command.run()
     } catch {
       let code = exitCode(for: error)
@@ -40,6 +40,18 @@ struct Proofgate: ParsableCommand {
       if let usage = text.firstRange(of: "Usage: ") { Console.writeLine(String(text[usage.lowerBound...])) }
       exit(withError: code)
     }
+  }
+
+  /// Returns the arguments with `--id=VALUE` in place of `--id VALUE`. An id that a client or a proxy has chosen may look
+  /// like an option, such as `-Vx`, and the parser looks for `-V` in all arguments that are words of their own.
+  static func joiningIDs(_ arguments: [String]) -> [String] {
+    var joined: [String] = []
+    for argument in arguments {
+      let isID = joined.last == "--id"
+      if isID { joined.removeLast() }
+      joined.append(isID ? "--id=" + argument : argument)
+    }
+    return joined
   }
 
   /// Returns a message of the parser of arguments in the form of all other messages.

@@ -41,10 +41,12 @@ struct ExplainLogTests {
       #expect(outcome.output.contains("\n2. 2026-11-24T10:00:02.000Z token: reject with 400\n"))
       #expect(outcome.output.contains("\npkce-verifier-mismatch\n\n"))
     }
-    // An id may begin like an option.
-    let other = Self.log.replacingOccurrences(of: "second-2", with: "-second")
-    let found = try Program.run("explain", policy, "--id", "-second", "--log", "-", input: other)
-    #expect(found.code == 0 && found.output.hasPrefix("2026-11-24T10:00:02.000Z token: reject with 400\n"))
+    // A client or a proxy may have chosen an id that looks like an option.
+    for id in ["-second", "-V", "-Vx", "-h", "--", "-", "--log", "--help", "--version", "_x", "0", "a=b", "-x=-V"] {
+      let other = Self.log.replacingOccurrences(of: "second-2", with: id)
+      let found = try Program.run("explain", policy, "--id", id, "--log", "-", input: other)
+      #expect(found.code == 0 && found.output.hasPrefix("2026-11-24T10:00:02.000Z token: reject with 400\n"), "\(id)")
+    }
     let plain = try Program.run("explain", policy, "--id", "first-1", "--log", log)
     #expect(plain.code == 0 && plain.output.hasSuffix("No rule refused the request.\n"))
   }

@@ -37,6 +37,16 @@ struct RequestIDTests {
     }
   }
 
+  @Test("An id that the gateway made begins with a letter, so that no command takes it for an option")
+  func first() {
+    let ids = RequestIDGenerator()
+    for number in 0..<2_000 {
+      let id = ids.id(worker: number % 8, number: UInt64(number))
+      #expect(id.utf8.count == 22 && id.first?.isLetter ?? false, "\(id)")
+    }
+    #expect(Set((0..<2_000).map { ids.id(worker: 0, number: $0) }).count == 2_000)
+  }
+
   @Test("Without an id of the proxy, the page, the response, error_uri and the log have the id that the gateway made")
   func made() async throws {
     try await GatewayFixture.run { gateway in

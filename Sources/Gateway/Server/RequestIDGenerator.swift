@@ -9,13 +9,16 @@ struct RequestIDGenerator: Sendable {
   /// Two random words.
   private let secret = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 
-  /// Returns the id of a request: 128 bits in base64url.
+  /// Returns the id of a request: 127 bits in base64url. It begins with a letter, so that no command takes it for an
+  /// option.
   ///
   /// - Parameters:
   ///   - worker: The index of the worker.
   ///   - number: The sequence number of the request in its worker.
   func id(worker: Int, number: UInt64) -> String {
-    Base64URL.encode(words(0..<2, worker: worker, number: number))
+    var bytes = words(0..<2, worker: worker, number: number)
+    bytes[0] &= 0x7f
+    return Base64URL.encode(bytes)
   }
 
   /// Returns the trace that begins with a request. Its ids do not reveal that of the request.
