@@ -40,17 +40,8 @@ extension FormParameters {
     // brackets, or treat their content as part of the name. So only letters and digits are compared. A known parameter
     // of several words may be any part of the name. A known parameter of one word must be the whole name, because names
     // such as `address[state]` belong to unrelated forms.
-    let nameText = FormParameters.lettersAndDigits(decoded)
-    return known.sorted.first { parameter in
-      let wantedName = Array(parameter.text.utf8)
-      let wantedText = FormParameters.lettersAndDigits(wantedName)
-      return wantedText == nameText || (wantedName.contains(UInt8(ascii: "_")) && nameText.contains(wantedText))
-    }
-  }
-
-  /// Returns only the letters and digits, in lower case.
-  private static func lettersAndDigits(_ name: [UInt8]) -> [UInt8] {
-    name.map(\.lowercasedASCII).filter(\.isLetterOrDigit)
+    let found = ParameterWords.all.parameters(in: ParameterWords.lettersAndDigits(decoded)).intersection(known)
+    return found.isEmpty ? nil : found.sorted.first
   }
 
   private static func decoded(_ name: String) -> [UInt8] {

@@ -43,7 +43,8 @@ public struct FormParameters: Sendable, Equatable {
     case malformed
   }
 
-  /// The maximum number of parameters. OAuth requests have fewer, and a request with so many needs little memory.
+  /// The maximum number of parameters, whether `&` or `;` separates them. OAuth requests have fewer, and a request with
+  /// so many needs little memory.
   public static let maximumCount = 128
 
   /// The parameters whose name and value could be decoded, in order.
@@ -65,6 +66,9 @@ public struct FormParameters: Sendable, Equatable {
     var malformed: ParameterNames = []
     var hasMalformedName = false
     var namesAfterSemicolon: [String] = []
+
+    /// Changes the defects in place. A changed copy would copy the names for each defect of a text.
+    mutating func record(_ change: (inout Defects) -> Void) { change(&self) }
   }
 
   /// The names whose value could not be decoded.
@@ -98,10 +102,11 @@ public struct FormParameters: Sendable, Equatable {
       if start < end {
         count += 1
         guard count <= FormParameters.maximumCount else { return nil }
-        add(bytes.extracting(start..<end))
+        add(bytes.extracting(start..<end), &count)
       }
       start = end + 1
     }
+    guard count <= FormParameters.maximumCount else { return nil }
   }
 
   /// Parses an encoded body; `nil` if it has more than ``maximumCount`` parameters.
@@ -113,11 +118,12 @@ public struct FormParameters: Sendable, Equatable {
   /// Parses text, e.g. a query without its question mark; `nil` if it has more than ``maximumCount`` parameters.
   public init?(parsing text: Substring) { self.init(parsing: text.utf8.span) }
 
-  private mutating func add(_ pair: Span<UInt8>) {
+  /// Adds a pair to the entries or defects, and the number of pieces after semicolons to `count`.
+  private mutating func add(_ pair: Span<UInt8>, _ count: inout Int) {
     let (name, value) = FormParameters.parts(of: pair)
     // Nearly all pairs have nothing to split, decode or refuse. One pass over the bytes detects this.
     let isPlain = FormEncoding.isPlain(pair)
-    if !isPlain { recordNamesAfterSemicolons(pair) }
+    if !isPlain { recordNamesAfterSemicolons(pair, &count) }
     // A known name without escapes is compared as bytes, without creating a string.
     let parameter = ParameterName(pair.extracting(name))
     var otherName = ""
@@ -160,9 +166,8 @@ public struct FormParameters: Sendable, Equatable {
   }
 
   private mutating func recordDefect(_ change: (inout Defects) -> Void) {
-    var changed = defects ?? Defects()
-    change(&changed)
-    defects = changed
+    if defects == nil { defects = Defects() }
+    defects?.record(change)
   }
 
   /// Returns the known parameter of an encoded `name=value` pair; `nil` for any other name.
@@ -176,12 +181,13 @@ public struct FormParameters: Sendable, Equatable {
     return (0..<equals, equals + 1..<pair.count)
   }
 
-  private mutating func recordNamesAfterSemicolons(_ pair: Span<UInt8>) {
-    guard pair.contains(UInt8(ascii: ";")) else { return }
+  private mutating func recordNamesAfterSemicolons(_ pair: Span<UInt8>, _ count: inout Int) {
     var next = pair.firstIndex(of: UInt8(ascii: ";"))
-    while let semicolon = next {
+    while let semicolon = next, count <= FormParameters.maximumCount {
       next = pair.firstIndex(of: UInt8(ascii: ";"), from: semicolon + 1)
       let piece = pair.extracting(semicolon + 1..<(next ?? pair.count))
+      guard !piece.isEmpty else { continue }
+      count += 1
       guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
       let name = FormEncoding.decode(piece.extracting(0..<equals)) ?? ""
       recordDefect { $0.namesAfterSemicolon.append(name) }

@@ -57,6 +57,34 @@ struct FormTests {
     #expect(FormParameters(parsing: String(repeating: "a=b&", count: FormParameters.maximumCount + 1)) == nil)
   }
 
+  @Test("Names are counted whatever separates them, and empty ones are not")
+  func semicolons() {
+    let limit = FormParameters.maximumCount
+    for piece in [";a", ";=", ";a=", ";a=b", ";%zz=", ";%41=x"] {
+      #expect(FormParameters(parsing: "a" + String(repeating: piece, count: limit - 1)) != nil)
+      #expect(FormParameters(parsing: "a" + String(repeating: piece, count: limit)) == nil)
+      // Some in each of several pairs.
+      #expect(FormParameters(parsing: String(repeating: "a" + piece + "&", count: limit / 2)) != nil)
+      #expect(FormParameters(parsing: String(repeating: "a" + piece + "&", count: limit / 2 + 1)) == nil)
+    }
+    #expect(FormParameters(parsing: "a=1" + String(repeating: ";", count: 60_000)) != nil)
+    #expect(FormParameters(parsing: String(repeating: "&", count: 60_000)) != nil)
+  }
+
+  @Test("A long name with brackets is another spelling of each parameter of several words in it")
+  func longNames() throws {
+    let known = ParameterNames.atAuthorization
+    for filler in ["x", "c", "cl", "client_i", "_"] {
+      let long = String(repeating: filler, count: 2_000)
+      for parameter in known.sorted where parameter.text.contains("_") {
+        let name = long + "[" + parameter.text
+        let first = known.sorted.first { name.contains($0.text) && $0.text.contains("_") }
+        #expect(try parse(name + "=1").alternativeSpelling(of: known) == first, "\(filler) \(parameter.text)")
+      }
+      #expect(try parse(long + "[=1").alternativeSpelling(of: known) == nil)
+    }
+  }
+
   @Test(
     "Another spelling of a known parameter is found",
     arguments: [
