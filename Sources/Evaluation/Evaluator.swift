@@ -108,7 +108,7 @@ public struct Evaluator: Sendable {
     guard request.method == "POST", FormContent.isForm(types: request.all("Content-Type"), encodings: []) else {
       return false
     }
-    return OAuthNames(form: Array((request.query ?? "").utf8)).union(OAuthNames(form: request.body))
+    return OAuthNames(form: (request.query ?? "").utf8.span).union(OAuthNames(form: request.body.span))
       .indicateOAuthRequest
   }
 }

@@ -4,116 +4,102 @@ internal import ByteText
 ///
 /// A program is a segment with a suffix such as `.php`. A server may run the file that this segment names, and pass the
 /// rest of the path to the running program as path information (RFC 3875, section 4.1.5).
-struct CanonicalPath: Hashable, Sendable {
-  let segments: [[UInt8]]
+struct CanonicalPath: Sendable {
+  /// The path in lower case.
+  private let text: [UInt8]
+  /// The letters and digits of all segments, in order.
+  private let letters: [UInt8]
+  /// The segments without empty ones and `.`, which servers ignore.
+  let segments: [PathSegment]
 
-  init(segments: [[UInt8]]) {
-    self.segments = segments
-  }
-
-  /// Reads an endpoint path and removes the suffix of its last segment, and the segments up to and including the last
-  /// program. Every reading of a request path is compared with the result.
-  init(endpoint path: [UInt8]) {
-    let complete = CanonicalPath(text: LenientDecoding.decoded(path))
-    segments = CanonicalPath.afterLastProgram(CanonicalPath.withoutSuffix(complete.segments))
-  }
-
-  /// Does the same as `init(endpoint:)`, but keeps the suffix of the last segment.
-  init(endpointWithSuffix path: [UInt8]) {
-    segments = CanonicalPath.afterLastProgram(CanonicalPath(text: LenientDecoding.decoded(path)).segments)
-  }
-
-  /// Creates the reading of a decoded path: its segments in lower case, without empty segments and `.`, which servers
-  /// ignore.
+  /// Creates the reading of a decoded path.
   init(text: [UInt8]) {
-    segments = text.split(separator: UInt8(ascii: "/")).filter { !$0.elementsEqual(".".utf8) }
-      .map { $0.map(\.lowercasedASCII) }
+    let text = text.map(\.lowercasedASCII)
+    var letters: [UInt8] = []
+    letters.reserveCapacity(text.count)
+    var segments: [PathSegment] = []
+    let bytes = text.span
+    var start = 0
+    while start < bytes.count {
+      let end = bytes.firstIndex(of: UInt8(ascii: "/"), from: start) ?? bytes.count
+      if end > start, !(end == start + 1 && bytes[start] == UInt8(ascii: ".")) {
+        segments.append(PathSegment(bytes, from: start, to: end, &letters))
+      }
+      start = end + 1
+    }
+    self.text = text
+    self.letters = letters
+    self.segments = segments
   }
 
   /// The maximum number of programs in one path. Each of them adds one or two readings, because each may be the one
   /// that the server runs.
   private static let maximumPrograms = 4
 
-  /// Returns all readings of a path: its spellings (see `PathVariants`), and the readings of each spelling by a program
-  /// in it (`otherReadings`). `nil` if a spelling contains too many programs.
-  static func readings(of spellings: Set<CanonicalPath>) -> Set<CanonicalPath>? {
-    var readings = spellings
-    for spelling in spellings {
-      guard let others = spelling.otherReadings else { return nil }
-      readings.formUnion(others)
-    }
-    return readings
-  }
-
-  /// The readings by servers that run a program in the path; `nil` if the path contains too many programs.
+  /// The path itself, and the readings by servers that run a program in the path; `nil` if the path contains too many
+  /// programs.
   ///
   /// The program `/dir/index.php` may read `/dir/index.php/authorize` as `/authorize` or, relative to its own
   /// directory, as `/dir/authorize`. Some servers find a program with one of the `handlerSuffixes` in any directory.
   /// For a path that ends with such a program, the last segment alone is also a reading.
-  private var otherReadings: [CanonicalPath]? {
-    let programs = segments.indices.dropLast().filter { CanonicalPath.isProgram(segments[$0]) }
-    guard programs.count <= CanonicalPath.maximumPrograms else { return nil }
-    var readings: [CanonicalPath] = []
-    for index in programs {
-      let rest = segments[(index + 1)...]
-      readings.append(CanonicalPath(segments: Array(rest)))
-      if index > 0 { readings.append(CanonicalPath(segments: Array(segments[..<index]) + rest)) }
+  var readings: [PathReading]? {
+    var readings = [PathReading(self, keeping: 0, from: 0)]
+    var programs = 0
+    for index in segments.indices.dropLast() where CanonicalPath.isProgram(bytes(of: segments[index])) {
+      programs += 1
+      guard programs <= CanonicalPath.maximumPrograms else { return nil }
+      readings.append(PathReading(self, keeping: 0, from: index + 1))
+      if index > 0 { readings.append(PathReading(self, keeping: index, from: index + 1)) }
     }
-    if segments.count > 1, let last = segments.last, CanonicalPath.isHandler(last) {
-      readings.append(CanonicalPath(segments: [last]))
+    if segments.count > 1, let last = segments.last, CanonicalPath.isHandler(bytes(of: last)) {
+      readings.append(PathReading(self, keeping: 0, from: segments.count - 1))
     }
     return readings
   }
 
-  /// True if a server may serve a request for this path at `endpoint`: some server reads the first segments of this
-  /// path as the segments of the endpoint path (`SegmentMatcher`). This path may have more segments, as in `/token/x`,
-  /// `/token.php/x` and `/token/.json`. The server may pass these segments to the program as path information, or
-  /// select a format by their suffix.
-  func mayBeServed(by endpoint: CanonicalPath) -> Bool {
-    guard !endpoint.segments.isEmpty, segments.count >= endpoint.segments.count else { return false }
-    return zip(segments, endpoint.segments).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
+  /// The bytes of a segment, in lower case.
+  func bytes(of segment: PathSegment) -> ArraySlice<UInt8> { text[Int(segment.start)..<Int(segment.end)] }
+
+  /// True if the segment has exactly these bytes.
+  func equals(_ segment: PathSegment, _ name: [UInt8]) -> Bool {
+    text.span.extracting(Int(segment.start)..<Int(segment.end)).isEqual(to: name.span)
   }
 
-  /// The first segment of well-known paths (RFC 8615).
-  private static let wellKnown = Array(".well-known".utf8)
-
-  /// True if this path has one of the well-known endpoint paths behind its first segment.
-  func hasWellKnownPathBelowFolder(of endpoints: some Sequence<CanonicalPath>) -> Bool {
-    let places = segments.indices.dropFirst().filter {
-      SegmentMatcher(segments[$0]).isRead(as: CanonicalPath.wellKnown)
-    }
-    return places.contains { index in
-      let rest = CanonicalPath(segments: Array(segments[index...]))
-      return endpoints.contains { endpoint in
-        endpoint.segments.count == 2 && endpoint.segments[0] == CanonicalPath.wellKnown
-          && rest.mayBeServed(by: endpoint)
-      }
-    }
+  /// True if some server treats the segment as `name`, a segment of an endpoint path.
+  ///
+  /// A server may compare only the letters and digits, because some frameworks derive method names from segments. It
+  /// may ignore a suffix, or the text from a separator on. Windows also finds a file by its short name.
+  func isRead(_ segment: PathSegment, as name: SegmentName) -> Bool {
+    if equals(segment, name.text) { return true }
+    guard !name.letters.isEmpty else { return false }
+    return segment.mayHave(letters: name.letters.count) && begins(segment, like: name) || isShortName(segment, of: name)
   }
 
-  /// True if this path begins with the endpoint path, including the suffix of the endpoint path. The last segment of
-  /// the endpoint path may be only the beginning of a segment of this path, as in `/oauth/tokenx`. A server that
-  /// compares only the beginning of a path serves such a path at the endpoint.
-  func begins(like endpoint: CanonicalPath) -> Bool {
-    let last = endpoint.segments.count - 1
-    guard last >= 0, segments.count > last else { return false }
-    return SegmentMatcher(segments[last]).begins(like: endpoint.segments[last])
-      && zip(segments, endpoint.segments[..<last]).allSatisfy { SegmentMatcher($0).isRead(as: $1) }
+  /// True if the letters and digits of the segment begin with those of `name`.
+  func begins(_ segment: PathSegment, like name: SegmentName) -> Bool {
+    let count = name.letters.count
+    guard count > 0, count <= segment.letterCount else { return false }
+    let first = Int(segment.firstLetter)
+    return letters.span.extracting(first..<first + count).isEqual(to: name.letters.span)
   }
 
-  /// Returns the lengths, in segments, of the proper prefixes of this endpoint path with which a path in `spellings`
-  /// begins. A program at such a prefix may read the rest of the endpoint path from the query.
-  func prefixLengths(sharedWith spellings: Set<CanonicalPath>) -> [Int] {
-    segments.indices.filter { count in spellings.contains { $0.segments.starts(with: segments[..<count]) } }
+  /// True if the segment is the Windows short file name of `name`, such as `author~1` for `authorize`.
+  private func isShortName(_ segment: PathSegment, of name: SegmentName) -> Bool {
+    let tilde = 6
+    guard segment.end - segment.start > tilde + 1 else { return false }
+    let bytes = text.span.extracting(Int(segment.start)..<Int(segment.end))
+    guard bytes[tilde] == UInt8(ascii: "~"), bytes[tilde + 1].isDigit else { return false }
+    let front = bytes.extracting(0..<tilde)
+    return front.firstIndex(of: UInt8(ascii: "~")) == nil && name.text.span.starts(with: front)
   }
 
   /// True if the last segment is a program, or if the path is the root, for which servers usually run a program.
-  var runsProgram: Bool { segments.last.map(CanonicalPath.isProgram) ?? true }
+  var runsProgram: Bool { segments.last.map { CanonicalPath.isProgram(bytes(of: $0)) } ?? true }
 
   /// True for the root, and for a program with a name such as `index.php`, through which many sites serve all their
   /// pages.
   var isFrontController: Bool {
-    guard let last = segments.last else { return true }
+    guard let last = segments.last.map({ bytes(of: $0) }) else { return true }
     guard CanonicalPath.isProgram(last), let period = last.firstIndex(of: UInt8(ascii: ".")) else { return false }
     return CanonicalPath.frontControllers.contains(String(decoding: last[..<period], as: UTF8.self))
   }
@@ -124,23 +110,32 @@ struct CanonicalPath: Hashable, Sendable {
   ]
 
   /// True if the first segments of this path are those of `prefix`.
-  func lies(under prefix: CanonicalPath) -> Bool { segments.starts(with: prefix.segments) }
+  func lies(under prefix: CanonicalPath) -> Bool {
+    segments.count >= prefix.segments.count
+      && zip(segments, prefix.segments).allSatisfy { bytes(of: $0) == prefix.bytes(of: $1) }
+  }
+
+  /// True if the first segments of this path are the first `count` ones of an endpoint path.
+  func begins(with endpoint: EndpointPath, count: Int) -> Bool {
+    segments.count >= count && (0..<count).allSatisfy { equals(segments[$0], endpoint.names[$0].text) }
+  }
 
   /// The suffixes of programs that some servers find in any directory.
   private static let handlerSuffixes: Set<String> = ["action", "ashx", "axd", "asmx", "svc"]
 
-  private static func isHandler(_ segment: [UInt8]) -> Bool {
-    guard let period = segment.lastIndex(of: UInt8(ascii: ".")), period > 0 else { return false }
-    return handlerSuffixes.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
+  private static func isHandler(_ segment: ArraySlice<UInt8>) -> Bool {
+    suffix(of: segment).map(handlerSuffixes.contains) ?? false
   }
 
-  /// Removes the suffix of the last segment. Some frameworks read `authorize.json` as `authorize` and select a format
-  /// by the suffix.
-  private static func withoutSuffix(_ segments: [[UInt8]]) -> [[UInt8]] {
-    guard let last = segments.last, let period = last.firstIndex(of: UInt8(ascii: ".")), period > 0 else {
-      return segments
-    }
-    return segments.dropLast() + [Array(last[..<period])]
+  /// The maximum length of the suffixes in the tables.
+  private static let maximumSuffixLength = 6
+
+  /// Returns the text after the last period of a segment, in lower case; `nil` if it is longer than each known suffix, or
+  /// if the segment begins with this period.
+  private static func suffix(of segment: ArraySlice<UInt8>) -> String? {
+    let end = segment.suffix(maximumSuffixLength + 1)
+    guard let period = end.lastIndex(of: UInt8(ascii: ".")), period > segment.startIndex else { return nil }
+    return String(decoding: end[(period + 1)...].map(\.lowercasedASCII), as: UTF8.self)
   }
 
   /// The suffixes of programs. `html` and `htm` are among them because a server can be configured to run such files.
@@ -153,18 +148,8 @@ struct CanonicalPath: Hashable, Sendable {
     "shtml", "pm", "fpl", "pyc", "tcl", "sh", "bat", "cmd", "nsf", "html", "htm",
   ]
 
-  /// True if the segment has a suffix of a program. The segment must be in lower case.
-  static func isProgram(_ segment: [UInt8]) -> Bool {
-    guard let period = segment.lastIndex(of: UInt8(ascii: ".")), period > 0 else { return false }
-    return programSuffixes.contains(String(decoding: segment[(period + 1)...], as: UTF8.self))
-  }
-
-  /// Removes the segments up to and including the last program, because a program that reads path information reads
-  /// `/index.php/authorize` as `/authorize`. Removes nothing if the last program is the last segment.
-  private static func afterLastProgram(_ segments: [[UInt8]]) -> [[UInt8]] {
-    guard let last = segments.lastIndex(where: isProgram), last < segments.count - 1 else { return segments }
-    return Array(segments[(last + 1)...])
-  }
+  /// True if the segment has a suffix of a program.
+  static func isProgram(_ segment: ArraySlice<UInt8>) -> Bool { suffix(of: segment).map(programSuffixes.contains) ?? false }
 
   /// True for lower-case letters, digits, `-`, `.` and `_`, which every server reads in the same way.
   static func isPlain(_ byte: UInt8) -> Bool {

@@ -74,14 +74,18 @@ public final class EndpointMatcher: Sendable {
     let path: [UInt8]
     let endpoint: Endpoint
     /// The endpoint path without its suffix.
-    let canonicalPath: CanonicalPath
+    let canonicalPath: EndpointPath
     /// The endpoint path with its suffix, for servers that compare only the beginning of a path and so keep the suffix.
-    let canonicalPathWithSuffix: CanonicalPath
+    let canonicalPathWithSuffix: EndpointPath
     /// The letters and digits of `canonicalPath`, in order, for the quick check.
     let letters: LetterPrefilter
   }
 
   private let entries: [Entry]
+  /// The endpoint paths without their suffixes.
+  private let endpointPaths: [EndpointPath]
+  /// The names of the endpoints below `/.well-known/`.
+  private let wellKnownNames: [SegmentName]
   /// The gateway's endpoints under `/.proofgate/`, by their paths.
   private let ownEndpoints: [[UInt8]: Endpoint]
   /// A bit for the length of each endpoint path, modulo 64. Most other request paths have a length without a bit, so
@@ -106,20 +110,24 @@ public final class EndpointMatcher: Sendable {
     self.ownPath = ownPath
     let all = Endpoint.allCases.flatMap { endpoint in paths(endpoint).map { (endpoint, Array($0.utf8)) } }
     ownEndpoints = Dictionary(
-      all.filter { ownPath.contains($0.1) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
-    entries = all.filter { !ownPath.contains($0.1) }.map { endpoint, bytes in
-      let canonicalPath = CanonicalPath(endpoint: bytes)
-      let letters = LetterPrefilter(canonicalPath.segments.joined().filter { $0.isLowercaseLetter || $0.isDigit })
+      all.filter { ownPath.contains($0.1.span) }.map { ($0.1, $0.0) }, uniquingKeysWith: { first, _ in first })
+    entries = all.filter { !ownPath.contains($0.1.span) }.map { endpoint, bytes in
+      let canonicalPath = EndpointPath(bytes, removingSuffix: true)
       return Entry(
         path: bytes, endpoint: endpoint, canonicalPath: canonicalPath,
-        canonicalPathWithSuffix: CanonicalPath(endpointWithSuffix: bytes), letters: letters)
+        canonicalPathWithSuffix: EndpointPath(bytes, removingSuffix: false),
+        letters: LetterPrefilter(canonicalPath.names.flatMap(\.letters)))
+    }
+    endpointPaths = entries.map(\.canonicalPath)
+    wellKnownNames = endpointPaths.compactMap { path in
+      path.names.count == 2 && path.names[0].text == PathReading.wellKnown.text ? path.names[1] : nil
     }
     lengths = entries.reduce(0) { $0 | EndpointMatcher.bit(ofLength: $1.path.count) }
     self.passPrefixes = passPrefixes.flatMap { prefix in
       let text = Array(prefix.utf8)
       var budget = PathVariants.Budget()
       let spellings = PathVariants.texts(of: text, within: &budget) ?? []
-      return Set(spellings.map(CanonicalPath.init(text:))).map { (text, $0) }
+      return spellings.map { (text, CanonicalPath(text: $0)) }
     }
     self.notEndpoints = notEndpoints.map(NotEndpointPattern.init)
   }
@@ -148,21 +156,22 @@ public final class EndpointMatcher: Sendable {
     let bytes = [UInt8](copying: path)
     var budget = PathVariants.Budget()
     guard let texts = PathVariants.texts(of: bytes, within: &budget) else { return .ambiguous }
-    let spellings = Set(texts.map(CanonicalPath.init(text:)))
-    let isOwnPath = ownPath.contains(bytes)
+    let isOwnPath = ownPath.contains(path)
     if isSuspicious, !isOwnPath {
-      switch endpointPart(of: bytes, spellings) {
+      switch endpointPart(of: bytes, texts) {
       case .whole: return .ambiguous
       case .beginning where notEndpoints.contains { $0.matches(bytes) }: break
       case .beginning: return suggestedNotEndpointsEntry(for: path) == nil ? .ambiguous : .resembling
       case .none: if containsRoutingQuery(texts, &budget) { return .ambiguous }
       }
     }
-    if queryMayContainRoute, leadsToEndpoint(query, at: spellings, bytes, &budget) { return .ambiguous }
+    if queryMayContainRoute, leadsToEndpoint(query, at: place(of: bytes, texts), &budget) {
+      return .ambiguous
+    }
     if isOwnPath { return .exact(ownEndpoints[bytes] ?? .otherOwnPath) }
-    guard isUnderPassPrefix(bytes, spellings) else { return .notPassed }
+    guard isUnderPassPrefix(bytes, texts) else { return .notPassed }
     // A quick check that found a possible route has stopped early, so its names are incomplete.
-    let names = queryMayContainRoute ? OAuthNames(form: [UInt8](copying: query)) : check.oauthNames
+    let names = queryMayContainRoute ? OAuthNames(form: query) : check.oauthNames
     return names.indicateOAuthRequest ? .unlisted : .notEndpoint
   }
 
@@ -193,7 +202,7 @@ public final class EndpointMatcher: Sendable {
     // The text in front of the first `*` must contain the name that resembles the endpoint. Otherwise `*` could match
     // this name and any other.
     let front = Array(entry.utf8.prefix { $0 != UInt8(ascii: "*") })
-    return endpointPart(of: front, [CanonicalPath(text: front)]) == .none ? nil : entry
+    return endpointPart(of: front, [front]) == .none ? nil : entry
   }
 
   /// Returns the path for the log, with `*` in place of each segment that may be an id or a secret; `nil` if the path
@@ -215,21 +224,25 @@ public final class EndpointMatcher: Sendable {
   /// Returns the largest part of the path that some server may read as an endpoint path; `.whole` also if a spelling
   /// has too many readings, or if a reading begins with the gateway's own path. A well-known path of an endpoint below
   /// any folder is that of another issuer (OpenID Connect Discovery, section 4), and counts like a beginning.
-  private func endpointPart(of path: [UInt8], _ spellings: Set<CanonicalPath>) -> EndpointPart {
-    guard let readings = CanonicalPath.readings(of: spellings) else { return .whole }
+  private func endpointPart(of path: [UInt8], _ texts: [[UInt8]]) -> EndpointPart {
     var part = EndpointPart.none
-    for reading in readings {
-      if reading.segments.first == ownPath.name { return .whole }
-      if reading.hasWellKnownPathBelowFolder(of: entries.lazy.map(\.canonicalPath)) { part = .beginning }
-      for entry in entries {
-        let mayBeServed = reading.mayBeServed(by: entry.canonicalPath)
-        guard mayBeServed || reading.begins(like: entry.canonicalPathWithSuffix),
-          !isUnderPassPrefix(path, spellings, below: entry.canonicalPath)
-        else {
-          continue
+    // For each endpoint, whether a prefix of `upstream.pass` permits the path; `nil` if that was not needed yet.
+    var permissions = [Bool?](repeating: nil, count: entries.count)
+    for text in texts {
+      guard let readings = CanonicalPath(text: text).readings else { return .whole }
+      for reading in readings {
+        if reading.begins(with: ownPath.name) { return .whole }
+        if part == .none, reading.hasWellKnownPathBelowFolder(wellKnownNames) { part = .beginning }
+        for index in entries.indices {
+          let mayBeServed = reading.mayBeServed(by: entries[index].canonicalPath)
+          guard mayBeServed || reading.begins(like: entries[index].canonicalPathWithSuffix) else { continue }
+          let isPermitted =
+            permissions[index] ?? isUnderPassPrefix(path, texts, below: entries[index].canonicalPath)
+          permissions[index] = isPermitted
+          if isPermitted { continue }
+          if mayBeServed, reading.count == entries[index].canonicalPath.names.count { return .whole }
+          part = .beginning
         }
-        if mayBeServed, reading.segments.count == entry.canonicalPath.segments.count { return .whole }
-        part = .beginning
       }
     }
     return part
@@ -238,22 +251,24 @@ public final class EndpointMatcher: Sendable {
   /// True if the end of the path, read as a query, may lead to an endpoint. Some rewriting rules insert the path into a
   /// query, so that `&` in the path begins a parameter. Some servers treat a decoded question mark like a literal one.
   private func containsRoutingQuery(_ texts: [[UInt8]], _ budget: inout PathVariants.Budget) -> Bool {
-    let root: Set<CanonicalPath> = [CanonicalPath(segments: [])]
-    let queries = texts.compactMap { text in
-      text.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }.map { Array(text[($0 + 1)...]) }
+    let root = place(of: [UInt8(ascii: "/")], [[]])
+    var known: Set<ArraySlice<UInt8>> = []
+    for text in texts {
+      guard let mark = text.firstIndex(where: { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "&") }) else { continue }
+      let query = text[(mark + 1)...]
+      guard known.insert(query).inserted else { continue }
+      if queryReader.quickCheck(query.span).mayContainRoute, leadsToEndpoint(query.span, at: root, &budget) {
+        return true
+      }
     }
-    return Set(queries).contains { query in
-      queryReader.quickCheck(query.span).mayContainRoute
-        && leadsToEndpoint(query.span, at: root, [UInt8(ascii: "/")], &budget)
-    }
+    return false
   }
 
   /// True if a program that serves the path may read an endpoint path from the query.
   private func leadsToEndpoint(
-    _ query: Span<UInt8>, at spellings: Set<CanonicalPath>, _ path: [UInt8], _ budget: inout PathVariants.Budget
+    _ query: Span<UInt8>, at place: FrontControllerQuery.Place, _ budget: inout PathVariants.Budget
   ) -> Bool {
-    queryReader.canRoute(
-      [UInt8](copying: query), at: path, spellings, to: entries.map(\.canonicalPath), within: &budget)
+    queryReader.canRoute([UInt8](copying: query), at: place, to: endpointPaths, within: &budget)
   }
 
   /// True if a program that serves `path`, which is exactly an endpoint path, may read an endpoint path from the query.
@@ -261,10 +276,30 @@ public final class EndpointMatcher: Sendable {
   private func leadsToEndpoint(_ query: Span<UInt8>, at path: Span<UInt8>) -> Bool {
     var budget = PathVariants.Budget()
     let bytes = [UInt8](copying: path)
-    return leadsToEndpoint(query, at: [CanonicalPath(text: bytes)], bytes, &budget)
+    return leadsToEndpoint(query, at: place(of: bytes, [bytes]), &budget)
   }
 
-  /// True if the path has more than 64 slashes and backslashes, or if it is longer than 4 KiB and has escapes or
+  /// Returns what a program that serves a path may read from a query.
+  ///
+  /// - Parameter texts: The spellings of `path`.
+  private func place(of path: [UInt8], _ texts: [[UInt8]]) -> FrontControllerQuery.Place {
+    var place = FrontControllerQuery.Place(
+      runsProgram: path.last == UInt8(ascii: "/"), isFrontController: false,
+      prefixLengths: Array(repeating: [], count: endpointPaths.count))
+    for text in texts {
+      let spelling = CanonicalPath(text: text)
+      if spelling.runsProgram { place.runsProgram = true }
+      if spelling.isFrontController { place.isFrontController = true }
+      for index in endpointPaths.indices {
+        for count in endpointPaths[index].names.indices where !place.prefixLengths[index].contains(count) {
+          if spelling.begins(with: endpointPaths[index], count: count) { place.prefixLengths[index].append(count) }
+        }
+      }
+    }
+    return place
+  }
+
+  /// True if the path has more than 64 slashes, backslashes and bars, or if it is longer than 4 KiB and has escapes or
   /// characters beyond ASCII. The time to find all readings of a path grows with the number of slashes and with the
   /// length, and no legitimate path reaches these limits.
   static func isTooComplex(_ path: Span<UInt8>) -> Bool {
@@ -272,23 +307,29 @@ public final class EndpointMatcher: Sendable {
     var isEscaped = false
     for index in path.indices {
       let byte = path[index]
-      if byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") { slashes += 1 }
+      if PathVariants.isSlash(byte) { slashes += 1 }
       if byte == UInt8(ascii: "%") || byte >= 0x80 { isEscaped = true }
     }
-    return slashes > 64 || (isEscaped && path.count > 4_096)
+    return slashes > PathVariants.maximumSlashes || (isEscaped && path.count > 4_096)
   }
 
   /// True if each spelling of the path is under a prefix of `upstream.pass` that is itself below the endpoint path.
   /// With such a prefix, the operator permits paths below the endpoint.
-  private func isUnderPassPrefix(
-    _ path: [UInt8], _ spellings: Set<CanonicalPath>, below endpoint: CanonicalPath
-  ) -> Bool {
+  private func isUnderPassPrefix(_ path: [UInt8], _ texts: [[UInt8]], below endpoint: EndpointPath) -> Bool {
     let below = passPrefixes.filter { prefix in
-      prefix.spelling.segments.count > endpoint.segments.count && prefix.spelling.mayBeServed(by: endpoint)
+      prefix.spelling.segments.count > endpoint.names.count
+        && PathReading(prefix.spelling, keeping: 0, from: 0).mayBeServed(by: endpoint)
         && EndpointMatcher.lies(path, under: prefix.text)
     }
-    return !below.isEmpty
-      && spellings.allSatisfy { spelling in below.contains { spelling.lies(under: $0.spelling) } }
+    return !below.isEmpty && EndpointMatcher.lie(texts, under: below)
+  }
+
+  /// True if each of the texts is under one of the prefixes.
+  private static func lie(_ texts: [[UInt8]], under prefixes: [(text: [UInt8], spelling: CanonicalPath)]) -> Bool {
+    texts.allSatisfy { text in
+      let spelling = CanonicalPath(text: text)
+      return prefixes.contains { spelling.lies(under: $0.spelling) }
+    }
   }
 
   /// Returns false only if no reading of the path is an endpoint path.
@@ -304,10 +345,10 @@ public final class EndpointMatcher: Sendable {
   }
 
   /// True if each spelling of the path is under a prefix of `upstream.pass`, or if the policy has no such prefix.
-  private func isUnderPassPrefix(_ path: [UInt8], _ spellings: Set<CanonicalPath>) -> Bool {
+  private func isUnderPassPrefix(_ path: [UInt8], _ texts: [[UInt8]]) -> Bool {
     guard !passPrefixes.isEmpty else { return true }
     return passPrefixes.contains { EndpointMatcher.lies(path, under: $0.text) }
-      && spellings.allSatisfy { spelling in passPrefixes.contains { spelling.lies(under: $0.spelling) } }
+      && EndpointMatcher.lie(texts, under: passPrefixes)
   }
 
   /// True if the path is under the prefix. `/app` and `/app/x` are under `/app`, but `/apple` is not.

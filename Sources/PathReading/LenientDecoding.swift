@@ -14,6 +14,8 @@ public enum LenientDecoding {
       let next = folded(unescaped(bytes, decodesUnicodeEscapes: true))
       guard next != bytes else { break }
       bytes = next
+      // Nothing is left to decode.
+      if bytes.allSatisfy({ $0 < 0x80 && $0 != UInt8(ascii: "%") }) { break }
     }
     return bytes
   }

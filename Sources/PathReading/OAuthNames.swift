@@ -31,12 +31,22 @@ public struct OAuthNames: OptionSet, Sendable {
   }
 
   /// Creates the set of the parameters in a query or a form, in every spelling of their names that some server accepts.
-  public init(form: [UInt8]) {
+  public init(form: Span<UInt8>) {
     self = []
     // Zero bytes are removed, because in UTF-16 each letter of these names has a zero byte.
-    for pair in form.filter({ $0 != 0 }).split(whereSeparator: { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: ";") }) {
-      let name = FrontControllerQuery.lenientName(pair.prefix { $0 != UInt8(ascii: "=") })
-      formUnion(OAuthNames(decodedName: name.utf8.span))
+    let form = [UInt8](copying: form).filter { $0 != 0 }
+    var start = 0
+    while start < form.count {
+      let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "&") || byte == UInt8(ascii: ";") }
+      let end = form[start...].firstIndex(where: isEnd) ?? form.count
+      let name = form[start..<end].prefix { $0 != UInt8(ascii: "=") }
+      start = end + 1
+      // A name that is plain has only one reading. Most names are.
+      if name.allSatisfy(FrontControllerQuery.isPlain) {
+        formUnion(OAuthNames(decodedName: name.span))
+      } else {
+        formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span))
+      }
     }
   }
 
@@ -46,6 +56,7 @@ public struct OAuthNames: OptionSet, Sendable {
     self = []
     let bytes = multipart.filter { $0 != 0 }.map(\.lowercasedASCII)
     var rest = bytes[...]
+    var decodedBytes = 0
     while let equals = rest.firstIndex(of: UInt8(ascii: "=")) {
       // `name`, read backwards from the equals sign.
       let isName = rest[..<equals].reversed().drop { $0.isBlank }.starts(with: "eman".utf8)
@@ -53,7 +64,17 @@ public struct OAuthNames: OptionSet, Sendable {
       guard isName else { continue }
       let value = rest.prefix(OAuthNames.examinedLength).drop { $0.isBlank || OAuthNames.isQuote($0) }
       let name = value.prefix { !OAuthNames.isQuote($0) && $0 != UInt8(ascii: ";") && $0 >= 0x20 }
-      formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).utf8.span))
+      if name.allSatisfy(FrontControllerQuery.isPlain) {
+        formUnion(OAuthNames(decodedName: name.span))
+        continue
+      }
+      // One long value may be examined for many names, each a few bytes behind the last one.
+      decodedBytes += name.count
+      guard decodedBytes <= bytes.count else {
+        self = [.responseType, .clientID, .grantType]
+        return
+      }
+      formUnion(OAuthNames(decodedName: FrontControllerQuery.lenientName(name).span))
     }
   }
 

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// The path under which the gateway has its own endpoints.
 struct OwnPath: Sendable {
   /// The path with a slash at both ends, such as `/.proofgate/`.
@@ -15,13 +17,16 @@ struct OwnPath: Sendable {
 
   /// True if `path` begins with this path and every server reads it in the same way: each further segment consists of
   /// lower-case letters, digits, `-`, `.` and `_`, is not empty, and does not begin with a period.
-  func contains(_ path: [UInt8]) -> Bool {
-    guard path.starts(with: prefix) else { return false }
-    let rest = path.dropFirst(prefix.count)
-    return !rest.isEmpty
-      && rest.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy { segment in
-        !segment.isEmpty && segment.first != UInt8(ascii: ".")
-          && segment.allSatisfy { CanonicalPath.isPlain($0) }
-      }
+  func contains(_ path: Span<UInt8>) -> Bool {
+    guard path.count > prefix.count, path.starts(with: prefix.span) else { return false }
+    var previous = UInt8(ascii: "/")
+    for index in prefix.count..<path.count {
+      let byte = path[index]
+      let isEmptySegment = byte == UInt8(ascii: "/") && previous == UInt8(ascii: "/")
+      let isHidden = byte == UInt8(ascii: ".") && previous == UInt8(ascii: "/")
+      guard !isEmptySegment, !isHidden, byte == UInt8(ascii: "/") || CanonicalPath.isPlain(byte) else { return false }
+      previous = byte
+    }
+    return previous != UInt8(ascii: "/")
   }
 }

@@ -8,26 +8,41 @@ internal import ByteText
 enum PathVariants {
   private typealias Step = @Sendable ([UInt8]) -> [UInt8]
 
-  /// The limit for the work on one request target. Spending all of it takes about two milliseconds.
+  /// The limit for the work on one request target. `Tests/Attack/cost` counts the instructions of the worst targets.
   struct Budget {
     /// The number of bytes that the remaining steps may read in total.
-    private var remainingBytes = 96 * 1024
+    private var remainingBytes = 48 * 1024
     /// The fixed cost of a step: the number of bytes that could be read in the same time.
     private static let stepCost = 64
 
     var isSpent: Bool { remainingBytes <= 0 }
 
-    mutating func spend(on text: [UInt8]) { remainingBytes -= text.count + Budget.stepCost }
+    mutating func spend(on text: some Collection<UInt8>) { remainingBytes -= text.count + Budget.stepCost }
   }
 
   /// The maximum number of texts that a path may become. Only a path that was written to mislead a server exceeds it.
   private static let maximumTexts = 64
+  /// The maximum number of slashes in a text, because each segment is compared with each endpoint path.
+  static let maximumSlashes = 64
   /// The maximum length in bytes of a session id in a path, including its parentheses.
   private static let maximumSessionLength = 256
 
-  /// Returns the path and all texts that it can become; `nil` if there are too many, or if the budget is spent.
+  /// True for a slash, and for the characters that a step replaces with a slash.
+  static func isSlash(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "|")
+  }
+
+  private static func hasTooManySlashes(_ text: [UInt8]) -> Bool {
+    var slashes = 0
+    for byte in text where isSlash(byte) { slashes += 1 }
+    return slashes > maximumSlashes
+  }
+
+  /// Returns the path and all texts that it can become; `nil` if there are too many, if one has too many slashes, or if the
+  /// budget is spent. Also charges the budget for reading the path itself.
   static func texts(of path: [UInt8], within budget: inout Budget) -> [[UInt8]]? {
-    guard !budget.isSpent else { return nil }
+    budget.spend(on: path)
+    guard !budget.isSpent, !hasTooManySlashes(path) else { return nil }
     var texts = [path]
     var known: Set<[UInt8]> = [path]
     var index = 0
@@ -37,7 +52,7 @@ enum PathVariants {
         budget.spend(on: text)
         let next = step(text)
         guard known.insert(next).inserted else { continue }
-        guard texts.count < maximumTexts, !budget.isSpent else { return nil }
+        guard texts.count < maximumTexts, !budget.isSpent, !hasTooManySlashes(next) else { return nil }
         texts.append(next)
       }
       index += 1
@@ -116,7 +131,7 @@ enum PathVariants {
     var start = text.startIndex
     while let slash = text[start...].firstIndex(of: UInt8(ascii: "/")) {
       let isDouble = slash + 1 < text.count && text[slash + 1] == UInt8(ascii: "/")
-      if isDouble, CanonicalPath.isProgram(text[start..<slash].map(\.lowercasedASCII)) {
+      if isDouble, CanonicalPath.isProgram(text[start..<slash]) {
         return Array(text[slash...])
       }
       start = slash + 1

@@ -119,9 +119,9 @@ public final class Gateway: RequestHandler {
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route {
-    var names = OAuthNames(form: [UInt8](copying: bytes.extracting(head.query ?? 0..<0)))
+    var names = OAuthNames(form: bytes.extracting(head.query ?? 0..<0))
     switch FormType(bytes, fields) {
-    case .urlEncoded: names.formUnion(OAuthNames(form: body))
+    case .urlEncoded: names.formUnion(OAuthNames(form: body.span))
     case .multipart: names.formUnion(OAuthNames(multipart: body))
     case nil: break
     }

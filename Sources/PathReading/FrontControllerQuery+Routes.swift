@@ -1,0 +1,193 @@
+internal import ByteText
+
+/// The routes of a query, each of which is compared with the endpoint paths as soon as it is found, so that no list of
+/// them grows with the query.
+extension FrontControllerQuery {
+  /// What the program that serves a path may read from a query.
+  struct Place {
+    /// True if some server runs a program for the path.
+    var runsProgram: Bool
+    /// True if some server runs the front controller of the site for the path.
+    var isFrontController: Bool
+    /// For each endpoint, the lengths, in segments, of the proper prefixes of the endpoint path with which the path
+    /// begins. A program at such a prefix may read the rest of the endpoint path from the query.
+    var prefixLengths: [[Int]]
+  }
+
+  /// True if a program at `place` may read one of the endpoint paths from the query, or if the query contains too many
+  /// routes to find out.
+  func canRoute(
+    _ query: [UInt8], at place: Place, to endpoints: [EndpointPath], within budget: inout PathVariants.Budget
+  ) -> Bool {
+    // PHP separates pairs only at `&`, other programs also at `;`.
+    let mayBeSeparatedAtSemicolons = query.span.contains(UInt8(ascii: ";"))
+    for separatesAtSemicolons in mayBeSeparatedAtSemicolons ? [false, true] : [false] {
+      var search = RouteSearch(place, endpoints, budget)
+      defer { budget = search.budget }
+      if search.finds(query, separatesAtSemicolons, isRouteName) { return true }
+    }
+    return false
+  }
+
+  /// Returns a parameter name as the most lenient program reads it, in lower case. PHP replaces a period, a space and an
+  /// opening bracket with an underscore.
+  static func lenientName(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+    let isASCII = bytes.allSatisfy { $0 < 0x80 && $0 != UInt8(ascii: "%") }
+    let spaced = bytes.map { $0 == UInt8(ascii: "+") ? 0x20 : $0.lowercasedASCII }
+    // Nothing else is decoded.
+    let decoded = isASCII ? spaced : LenientDecoding.decoded(spaced)
+    return decoded.drop { $0 <= 0x20 }.prefix { $0 >= 0x20 }.map { byte -> UInt8 in
+      byte == UInt8(ascii: ".") || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "[") ? UInt8(ascii: "_") : byte
+    }
+  }
+}
+
+/// The search for endpoint paths in one query that is separated in one way.
+private struct RouteSearch {
+  private let place: FrontControllerQuery.Place
+  private let endpoints: [EndpointPath]
+  private(set) var budget: PathVariants.Budget
+  /// The number of routes so far.
+  private var routes = 0
+  /// The values that may be parts of a route.
+  private var parts: [ArraySlice<UInt8>] = []
+
+  /// The maximum number of parts of a route in one query.
+  private static let maximumParts = 6
+  /// The maximum length of a name in the tables.
+  private static let maximumNameLength = 13
+
+  init(_ place: FrontControllerQuery.Place, _ endpoints: [EndpointPath], _ budget: PathVariants.Budget) {
+    self.place = place
+    self.endpoints = endpoints
+    self.budget = budget
+  }
+
+  /// True if a program may read an endpoint path from the query, or if the query contains too many routes.
+  mutating func finds(
+    _ query: [UInt8], _ separatesAtSemicolons: Bool, _ isRouteName: (Span<UInt8>) -> Bool
+  ) -> Bool {
+    var pairs = 0
+    var start = 0
+    while start < query.count {
+      let isEnd = { (byte: UInt8) in byte == UInt8(ascii: "&") || separatesAtSemicolons && byte == UInt8(ascii: ";") }
+      let end = query[start...].firstIndex(where: isEnd) ?? query.count
+      if end > start {
+        pairs += 1
+        if leads(query[start..<end], isRouteName) { return true }
+      }
+      start = end + 1
+    }
+    // Some programs read the whole query as a path, including `&`.
+    if pairs > 1, query.first == UInt8(ascii: "/") || query.first == UInt8(ascii: "%"), leads(route: query[...]) {
+      return true
+    }
+    return arrangementLeads()
+  }
+
+  /// True if a program may read an endpoint path from a pair, or if the query has too many routes.
+  private mutating func leads(_ pair: ArraySlice<UInt8>, _ isRouteName: (Span<UInt8>) -> Bool) -> Bool {
+    let equals = pair.firstIndex(of: UInt8(ascii: "="))
+    let rawName = pair[..<(equals ?? pair.endIndex)]
+    // Most names are plain, and no name of a route.
+    if equals != nil, rawName.allSatisfy(FrontControllerQuery.isPlain), !isRouteName(rawName.span) { return false }
+    budget.spend(on: rawName)
+    if budget.isSpent { return true }
+    let name = FrontControllerQuery.lenientName(rawName)
+    let value = RouteSearch.spaced(pair[(equals.map { $0 + 1 } ?? pair.endIndex)...])
+    // Some frameworks put a prefix in front of a name (`action:` in Struts), so each part between colons may be the name.
+    let colons = name.span.contains(UInt8(ascii: ":")) ? name.indices.filter { name[$0] == UInt8(ascii: ":") } : []
+    // In Struts, the name `action:authorize` contains the route `authorize`. But a colon may also be a part of a path,
+    // so the pair is also read in the ways below.
+    guard routes + colons.count <= FrontControllerQuery.maximumRoutes else { return true }
+    for colon in colons where counted(leads: name[(colon + 1)...]) { return true }
+    // For example, `/index.php?/oauth/token`.
+    let mayBeRoute = equals == nil || name.span.contains(UInt8(ascii: "/"))
+    if mayBeRoute, place.runsProgram || RouteSearch.mayHaveSlash(pair), counted(leads: pair) { return true }
+    let names = [name[...]] + (colons.isEmpty ? [] : name.split(separator: UInt8(ascii: ":")))
+    var isPart = false
+    for name in names where name.count <= RouteSearch.maximumNameLength {
+      let text = String(decoding: name, as: UTF8.self)
+      if leads(text, value) { return true }
+      if place.isFrontController, FrontControllerQuery.partNames.contains(text) { isPart = true }
+    }
+    if isPart { parts.append(value) }
+    return parts.count > RouteSearch.maximumParts
+  }
+
+  /// True if a program may read an endpoint path from a parameter with this name and value.
+  private mutating func leads(_ name: String, _ value: ArraySlice<UInt8>) -> Bool {
+    if FrontControllerQuery.namesOnAnyPath.contains(name) {
+      // A value of one word may be a search term, so it counts as a route only if the path runs a program.
+      let isRoute = place.runsProgram || RouteSearch.mayHaveSlash(value)
+      if isRoute, counted(leads: value, mayBeAnySuffix: name == "rest_route") { return true }
+      // The name may be the first segment of the route: `oauth=token` may mean `/oauth/token`.
+      return counted(leads: Array(name.utf8) + [UInt8(ascii: "/")] + value)
+    }
+    guard FrontControllerQuery.namesAtFrontControllers.contains(name) else { return false }
+    // The front controller may read the parameter on every path, because a rewriting rule may send a request for any
+    // path to it, with the query of the client. But on a path that is not a front controller, a value that begins with
+    // a slash is usually a return address. So there, a value counts only if it has a slash, and begins neither with a
+    // slash nor with an escape, which may be that of a slash.
+    let isRelative =
+      RouteSearch.mayHaveSlash(value) && value.first != UInt8(ascii: "/") && value.first != UInt8(ascii: "%")
+    return (place.isFrontController || isRelative) && counted(leads: value)
+  }
+
+  /// True if the route, which counts for `maximumRoutes`, leads to an endpoint, or if there are too many routes.
+  private mutating func counted(leads route: ArraySlice<UInt8>, mayBeAnySuffix: Bool = false) -> Bool {
+    routes += 1
+    return routes > FrontControllerQuery.maximumRoutes || leads(route: route, mayBeAnySuffix: mayBeAnySuffix)
+  }
+
+  /// True if an ordered selection of two or three of the parts is a route to an endpoint.
+  private mutating func arrangementLeads() -> Bool {
+    let parts = self.parts
+    let slash = [UInt8(ascii: "/")]
+    for first in parts.indices {
+      for second in parts.indices where second != first {
+        let pair = parts[first] + slash + parts[second]
+        if leads(route: pair) { return true }
+        for third in parts.indices where third != first && third != second {
+          if leads(route: pair + slash + parts[third]) { return true }
+        }
+      }
+    }
+    return false
+  }
+
+  /// True if a program may read the route as an endpoint path without the first `count` segments of this endpoint path.
+  /// Here, `count` is one of the `prefixLengths` of the endpoint or, if the route has `mayBeAnySuffix`, any number that
+  /// leaves a segment. Also true if the route has too many readings to find out.
+  ///
+  /// - Parameter mayBeAnySuffix: True if the route may be the last segments of an endpoint path, however many, because
+  ///   the program that reads the route may be installed under any path.
+  private mutating func leads(route: ArraySlice<UInt8>, mayBeAnySuffix: Bool = false) -> Bool {
+    if EndpointMatcher.isTooComplex(route.span) { return true }
+    guard let texts = PathVariants.texts(of: Array(route), within: &budget) else { return true }
+    for text in texts {
+      guard let readings = CanonicalPath(text: text).readings else { return true }
+      for reading in readings {
+        for index in endpoints.indices {
+          let isRead = { (offset: Int) in reading.mayBeServed(by: endpoints[index], from: offset) }
+          let lengths = place.prefixLengths[index]
+          if mayBeAnySuffix ? endpoints[index].names.indices.contains(where: isRead) : lengths.contains(where: isRead) {
+            return true
+          }
+        }
+      }
+    }
+    return false
+  }
+
+  /// Returns the value with a space in place of each `+`.
+  private static func spaced(_ value: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard value.contains(UInt8(ascii: "+")) else { return value }
+    return value.map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }[...]
+  }
+
+  /// True if the value contains a slash or a backslash, or a character that may be decoded to one.
+  private static func mayHaveSlash(_ value: ArraySlice<UInt8>) -> Bool {
+    value.contains { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "%") || $0 >= 0x80 }
+  }
+}
