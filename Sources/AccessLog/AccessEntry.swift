@@ -1,4 +1,5 @@
 internal import ByteText
+public import Time
 
 /// The facts about one request for its line in the access log. A connection reuses the object for each of its requests.
 ///
@@ -55,7 +56,7 @@ public final class AccessEntry {
   /// The bytes of the body of the response that were sent, with the framing of chunks.
   public var bytesOut = 0
   /// The time of the request head, in monotonic nanoseconds.
-  public private(set) var began: UInt64 = 0
+  public private(set) var began: MonotonicInstant = 0
   /// The time from the request head to the last byte of the response, in nanoseconds.
   public var duration: UInt64 = 0
   /// The address of the server that got the request; `nil` if none did.
@@ -70,7 +71,7 @@ public final class AccessEntry {
   public init() {}
 
   /// Begins a request, and drops the facts about the previous one.
-  public func begin(at time: UInt64) {
+  public func begin(at time: MonotonicInstant) {
     isOpen = true
     began = time
     bytes.removeAll(keepingCapacity: true)
@@ -93,7 +94,7 @@ public final class AccessEntry {
   }
 
   /// Stores the time at which a new connection to the upstream was open, in monotonic nanoseconds.
-  public func upstreamConnected(at time: UInt64) { upstreamConnect = time - min(time, began) }
+  public func upstreamConnected(at time: MonotonicInstant) { upstreamConnect = (time - began).count }
 
   /// Ends the request.
   public func end() { isOpen = false }

@@ -166,7 +166,7 @@ public final class FileStore: EphemeralStore {
     // expired entry, the entry stays expired, because the callers of `replaceLater` pass the expiry with which `old`
     // was stored.
     let request = StoreRequest(
-      key: key, operation: operation, now: 0, began: SystemClock.monotonicNanoseconds(),
+      key: key, operation: operation, now: 0, began: SystemClock.monotonicInstant(),
       reply: AwaitedValue(on: poller))
     if !queue.add(request) { shared.meter.failed(.unavailable) }
   }
@@ -187,14 +187,14 @@ public final class FileStore: EphemeralStore {
       throw .unavailable("the store was used outside of a worker")
     }
     let request = StoreRequest(
-      key: key, operation: operation, now: now, began: SystemClock.monotonicNanoseconds(),
+      key: key, operation: operation, now: now, began: SystemClock.monotonicInstant(),
       reply: AwaitedValue(on: poller))
     guard queue.add(request) else {
       shared.meter.failed(.unavailable)
       throw .unavailable("too many operations wait for the disk")
     }
     // The time limit begins with the operation. `poller.now` is the start of the loop's turn, which may be a while ago.
-    let deadline = Deadline(milliseconds: request.began / 1_000_000) + FileStore.operationTimeout
+    let deadline = Deadline(request.began) + FileStore.operationTimeout
     guard let answer = await request.reply.wait(on: poller, until: deadline) else {
       shared.meter.failed(.timeout)
       shared.recordOutage("the disk does not answer", path: path)

@@ -25,6 +25,6 @@ struct StoreRequest: Sendable {
   /// The time of the caller.
   let now: UnixTime
   /// The start of the operation, in monotonic nanoseconds.
-  let began: UInt64
+  let began: MonotonicInstant
   let reply: AwaitedValue<Result<Answer, StoreError>>
 }

@@ -39,7 +39,7 @@ final class StoreWriter {
   private let shared: StoreShared
   private var pace = CheckpointPace()
   /// The start and end of the latest copy of the log, until the next transaction.
-  private var latestCopy: (began: UInt64, ended: UInt64)?
+  private var latestCopy: (began: MonotonicInstant, ended: MonotonicInstant)?
   /// The reason why the file must not be used any more; `nil` while it may be used.
   private var fault: String?
 
@@ -112,12 +112,12 @@ final class StoreWriter {
         let limit = min(StoreWriter.maximumSweep, awaited.count * StoreWriter.maximumSweepPerOperation)
         for table in tables { try table.sweep(now: now, atMost: limit) }
         for request in awaited { answers.append(try execute(request)) }
-        let began = SystemClock.monotonicNanoseconds()
+        let began = SystemClock.monotonicInstant()
         let frames = database.logFrames
         try database.run("COMMIT")
         // A commit without changes writes nothing to the log and waits for no sync, so its duration is not recorded.
         hasWritten = database.logFrames != frames
-        if hasWritten { pace.recordCommit(nanoseconds: SystemClock.monotonicNanoseconds() &- began) }
+        if hasWritten { pace.recordCommit(nanoseconds: (SystemClock.monotonicInstant() - began).count) }
         reason = nil
       } catch {
         reason = undo(error)
@@ -133,7 +133,7 @@ final class StoreWriter {
       shared.recordRecovery(path: file.path)
     }
     for (request, answer) in zip(awaited, answers) {
-      shared.meter.observe(nanoseconds: SystemClock.monotonicNanoseconds() &- request.began)
+      shared.meter.observe(nanoseconds: (SystemClock.monotonicInstant() - request.began).count)
       // With a fault, no operation succeeds until the operator acts, which is the meaning of `.misconfigured`.
       if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }
       request.reply.deliver(answer)
@@ -191,8 +191,8 @@ final class StoreWriter {
   private func checkpointIfDue() {
     let frames = database.logFrames
     guard fault == nil, frames >= pace.copyThreshold else { return }
-    let began = SystemClock.monotonicNanoseconds()
-    defer { latestCopy = (began, SystemClock.monotonicNanoseconds()) }
+    let began = SystemClock.monotonicInstant()
+    defer { latestCopy = (began, SystemClock.monotonicInstant()) }
     do throws(SQLiteError) {
       // Each commit has synced the log, so another sync of the log before the copy would only delay commits.
       try database.run("PRAGMA synchronous=OFF")
@@ -217,7 +217,7 @@ final class StoreWriter {
       fault = "the file could not be synced (\(error)); the gateway has to be restarted"
       return
     }
-    let nanoseconds = SystemClock.monotonicNanoseconds() &- began
+    let nanoseconds = (SystemClock.monotonicInstant() - began).count
     pace.recordCopy(nanoseconds: nanoseconds)
     shared.recordCheckpoint(nanoseconds: nanoseconds)
   }
@@ -227,7 +227,7 @@ final class StoreWriter {
     guard let copy = latestCopy else { return }
     latestCopy = nil
     guard let oldest = awaited.lazy.map(\.began).min(), oldest < copy.ended else { return }
-    shared.recordCheckpointWait(nanoseconds: copy.ended - max(oldest, copy.began))
+    shared.recordCheckpointWait(nanoseconds: (copy.ended - max(oldest, copy.began)).count)
   }
 
   private func publishUsage() {

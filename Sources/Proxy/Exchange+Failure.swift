@@ -2,6 +2,7 @@ import HTTP
 import HTTP1
 import Reactor
 import Telemetry
+import Time
 
 /// The end of an exchange whose client does not get the complete response of the upstream.
 extension Exchange {
@@ -43,7 +44,7 @@ extension Exchange {
     if clientConnection.state.hasStartedResponse {
       clientConnection.state.cutResponse()
       metrics.requestFinished(
-        .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
+        .passed, status: status, nanoseconds: (SystemClock.monotonicInstant() - began).count)
       if let failure, let request { clientConnection.report(failure.reason(limit), status: 0, request.description) }
       return
     }

@@ -2,6 +2,7 @@ import AccessLog
 import HTTP
 import HTTP1
 import Reactor
+import Time
 
 /// The start of a response: the head is checked and rewritten, and the framing of the body is derived from the head.
 extension Exchange {
@@ -26,7 +27,7 @@ extension Exchange {
       return try beginResponse(upstream, head)
     }
     if parsed.status >= 500 || upstream.target.address.hasFailures { pool.noteStatus(parsed.status, upstream) }
-    let duration = poller.turnBegan - began
+    let duration = (poller.turnBegan - began).count
     metrics.upstreamAnswered(nanoseconds: duration)
     if let entry = clientConnection.accessEntry { entry.upstreamFirstByte = duration }
     let input = upstream.input

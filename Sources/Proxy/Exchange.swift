@@ -81,7 +81,7 @@ final class Exchange {
   /// It stays there until the response ends, so that a message about a failure can name the request. Otherwise 0.
   var keptHead = 0
   /// The time at which the request head was complete, in monotonic nanoseconds.
-  private(set) var began: UInt64 = 0
+  private(set) var began: MonotonicInstant = 0
 
   init(_ clientConnection: ServerConnection) {
     self.clientConnection = clientConnection
@@ -108,7 +108,7 @@ final class Exchange {
 
   /// Resets the object for the next exchange. One object serves all exchanges of a connection, to save an allocation
   /// for each.
-  private func begin(_ state: ExchangeState, _ began: UInt64) {
+  private func begin(_ state: ExchangeState, _ began: MonotonicInstant) {
     buffers.ensureBlock(in: toUpstream)
     buffers.ensureBlock(in: toClient)
     self.state = state
@@ -125,7 +125,7 @@ final class Exchange {
   }
 
   /// Forwards the request whose head is at the front of the connection's input.
-  func forward(_ head: RequestHead, began: UInt64) async {
+  func forward(_ head: RequestHead, began: MonotonicInstant) async {
     begin(ExchangeState(.body(asksForClose: !head.method.serversReadContent)), began)
     var refusal = worker.settings.routes == nil ? nil : findRoute(head)
     let asksForSwitch = rewrite(head)
@@ -179,7 +179,7 @@ final class Exchange {
   }
 
   /// Sends `response`, the head made by a handler, and then streams the body of `upstreamResponse`.
-  func relay(_ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: UInt64) async {
+  func relay(_ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: MonotonicInstant) async {
     begin(ExchangeState(relayedRequestAllowsReuse: upstreamResponse.requestAllowsReuse), began)
     acceptsTrailers = false
     let upstream = upstreamResponse.takeConnection()
@@ -237,7 +237,7 @@ final class Exchange {
     do throws(UpstreamFailure) {
       let upstream = try await pool.take(
         mayUseIdle: mayUseIdle, mayRepeat: state.mayRepeat, preferring: preference, for: clientConnection)
-      if !upstream.isReused { clientConnection.accessEntry?.upstreamConnected(at: SystemClock.monotonicNanoseconds()) }
+      if !upstream.isReused { clientConnection.accessEntry?.upstreamConnected(at: SystemClock.monotonicInstant()) }
       return upstream
     } catch {
       if case .clientGone = error { throw .state(.clientGone) }
@@ -362,7 +362,7 @@ final class Exchange {
     dropKeptHead()
     clientConnection.state.finishedResponse()
     metrics.requestFinished(
-      .passed, status: status, nanoseconds: SystemClock.monotonicNanoseconds() - began)
+      .passed, status: status, nanoseconds: (SystemClock.monotonicInstant() - began).count)
   }
 
   private func giveBack(_ upstream: UpstreamConnection, mayReuse: Bool) {

@@ -3,6 +3,7 @@ import HTTP
 import HTTP1
 import Reactor
 import Telemetry
+import Time
 
 /// The line of a request in the access log, and the messages about failed requests.
 extension ServerConnection {
@@ -12,7 +13,7 @@ extension ServerConnection {
   @inline(never)
   func begin(
     _ log: AccessChannel, _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts,
-    _ began: UInt64, isEndpoint: Bool
+    _ began: MonotonicInstant, isEndpoint: Bool
   ) {
     guard let entry = beginEntry(log, began, peer: client.peer.address) else { return }
     let format = log.format
@@ -45,12 +46,12 @@ extension ServerConnection {
 
   /// Stores the facts of a request that could not be read, or of a connection that was refused.
   func beginUnreadEntry(_ log: AccessChannel) {
-    let entry = beginEntry(log, SystemClock.monotonicNanoseconds(), peer: peer.host)
+    let entry = beginEntry(log, SystemClock.monotonicInstant(), peer: peer.host)
     entry?.receivedBefore = received
     entry?.protocolName = identity.isHTTP2 ? "HTTP/2.0" : ""
   }
 
-  private func beginEntry(_ log: AccessChannel, _ began: UInt64, peer: String) -> AccessEntry? {
+  private func beginEntry(_ log: AccessChannel, _ began: MonotonicInstant, peer: String) -> AccessEntry? {
     guard log.format.includes(request: requestNumber) else { return nil }
     let entry = accessEntry ?? AccessEntry()
     accessEntry = entry
@@ -75,7 +76,7 @@ extension ServerConnection {
     // The client went away before the response began. nginx shows it in this way too.
     if entry.status == 0 { entry.status = 499 }
     entry.bytesIn = max(0, received &- input.count &- entry.receivedBefore)
-    entry.duration = SystemClock.monotonicNanoseconds() - entry.began
+    entry.duration = (SystemClock.monotonicInstant() - entry.began).count
     if log.format.has(.request) { entry.request = worker.handler.requestID(reference) }
     log.append(entry)
   }

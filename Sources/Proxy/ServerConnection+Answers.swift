@@ -11,7 +11,7 @@ extension ServerConnection {
   ///
   /// - Parameter began: the time at which the request head was complete, in monotonic nanoseconds; 0 without a head.
   func answer(
-    _ given: Response, to method: Method, minorVersion: Int, began: UInt64, _ handling: RequestHandling
+    _ given: Response, to method: Method, minorVersion: Int, began: MonotonicInstant, _ handling: RequestHandling
   ) async {
     let (response, fields) = encoded(given)
     // Join the send batch before taking a buffer: many tasks may wait here.
@@ -56,7 +56,7 @@ extension ServerConnection {
       if let rule = given.rule { accessEntry.reason = rule }
       accessEntry.bytesOut = position
     }
-    let duration = began == 0 ? 0 : SystemClock.monotonicNanoseconds() - began
+    let duration = began == 0 ? 0 : (SystemClock.monotonicInstant() - began).count
     worker.metrics.requestFinished(handling, status: response.status, nanoseconds: duration)
   }
 

@@ -3,13 +3,14 @@ import HTTP
 import HTTP1
 import Reactor
 import Telemetry
+import Time
 
 /// Requests whose body the handler gets: the whole body of an intercepted request, or the beginning of a form that may
 /// be forwarded.
 extension ServerConnection {
   // MARK: Interception
 
-  func intercept(_ head: RequestHead, bodyLimit: Int, routeTag: UInt8, began: UInt64) async {
+  func intercept(_ head: RequestHead, bodyLimit: Int, routeTag: UInt8, began: MonotonicInstant) async {
     holdsSecrets = true
     // A reload while the body is read replaces `worker.handler`, but the tag has a meaning only for the handler that
     // chose it.

@@ -5,6 +5,7 @@ import HTTP2
 import Reactor
 import TLS
 import Telemetry
+import Time
 
 /// One client connection, from its first byte to its close.
 ///
@@ -286,7 +287,7 @@ final class ServerConnection: Activity {
   }
 
   /// Decides the handling of the request whose head is at the front of the input.
-  private func route(_ head: RequestHead, _ began: UInt64) -> Route {
+  private func route(_ head: RequestHead, _ began: MonotonicInstant) -> Route {
     state.receivedHead(hasBody: head.body != .none, keepsAlive: head.keepsAlive)
     if worker.drainsSoon || poller.isDraining { state.refuseFurtherRequests() }
     if state.requestCount >= settings.configuration.limits.requestsPerConnection, head.keepsAlive {

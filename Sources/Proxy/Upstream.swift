@@ -5,6 +5,7 @@ import HTTP1
 public import Reactor
 public import TLS
 import Telemetry
+import Time
 
 /// Sends the gateway's own requests to the upstream, for a handler that answers a request in place of the upstream.
 public final class Upstream {
@@ -62,7 +63,7 @@ public final class Upstream {
       var reader = ResponseHeadReader()
       if let entry = connection.accessEntry {
         entry.upstream = upstream.name
-        if !wasReused { entry.upstreamConnected(at: SystemClock.monotonicNanoseconds()) }
+        if !wasReused { entry.upstreamConnected(at: SystemClock.monotonicInstant()) }
       }
       do throws(UpstreamFailure) {
         let wasSentCompletely = try await send(head, request, to: upstream, client)
@@ -220,7 +221,7 @@ public final class Upstream {
     _ client: Socket?, _ reader: inout ResponseHeadReader
   ) async throws(UpstreamFailure) -> UpstreamResponse {
     let deadline = min(limit, poller.deadline(after: worker.settings.configuration.responseTimeout))
-    let began = SystemClock.monotonicNanoseconds()
+    let began = SystemClock.monotonicInstant()
     while true {
       // An early response is already in the input.
       if let head = try reader.parse(
@@ -228,9 +229,9 @@ public final class Upstream {
         into: worker.responseFields)
       {
         if head.status >= 500 || upstream.target.address.hasFailures { worker.pool.noteStatus(head.status, upstream) }
-        let now = SystemClock.monotonicNanoseconds()
-        worker.metrics.upstreamAnswered(nanoseconds: now - began)
-        if let entry = connection.accessEntry { entry.upstreamFirstByte = now - entry.began }
+        let now = SystemClock.monotonicInstant()
+        worker.metrics.upstreamAnswered(nanoseconds: (now - began).count)
+        if let entry = connection.accessEntry { entry.upstreamFirstByte = (now - entry.began).count }
         var response = worker.response(from: head, upstream.input)
         if worker.pool.targets.count > 1 {
           answeringAddress = upstream.target.address.id

@@ -224,9 +224,9 @@ final class UpstreamAddressCounters: Sendable {
   }
 
   func add(to counts: inout UpstreamAddressCounts) {
-    // Read first, so that a connection that begins and ends between the two reads does not make the difference negative.
+    // The two counters belong to another thread, and some processors show their changes in another order.
     let closedCount = closed.load(ordering: .relaxed)
-    counts.connections += opened.load(ordering: .relaxed) - closedCount
+    counts.connections += opened.load(ordering: .relaxed).saturatingDifference(closedCount)
     counts.requests += requests.load(ordering: .relaxed)
     counts.failures += failures.load(ordering: .relaxed)
   }

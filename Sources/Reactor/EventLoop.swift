@@ -138,7 +138,7 @@ import Time
   /// The duration of the current turn until `now`; 0 while the loop waits for events.
   public func turnDuration(at now: MonotonicTime) -> Milliseconds {
     let began = turnBegan.load(ordering: .relaxed)
-    return began == 0 || began > now.milliseconds ? 0 : now - MonotonicTime(milliseconds: began)
+    return began == 0 ? 0 : now - MonotonicTime(milliseconds: began)
   }
 
   /// Runs turns until the worker has been stopped and no jobs are queued. Called once; the calling thread becomes the
@@ -219,7 +219,6 @@ import Time
     let count = unsafe min(EventLoop.postponedPerTurn, postponed.count)
     let jobs = unsafe Array(postponed[..<count])
     unsafe postponed.removeFirst(count)
-    for job in jobs { unsafe job.runSynchronously(on: serial) }
   }
 }
 

@@ -41,8 +41,8 @@ import Time
     epoll = loop.descriptor
     self.loop = loop
     suspension = Suspension(loop)
-    turnBegan = SystemClock.monotonicNanoseconds()
-    now = MonotonicTime(nanoseconds: turnBegan)
+    turnBegan = SystemClock.monotonicInstant()
+    now = MonotonicTime(turnBegan)
     wheel = TimerWheel(now: now)
   }
 
@@ -181,8 +181,8 @@ import Time
 
   func updateNow() {
     turn &+= 1
-    turnBegan = SystemClock.monotonicNanoseconds()
-    now = MonotonicTime(nanoseconds: turnBegan)
+    turnBegan = SystemClock.monotonicInstant()
+    now = MonotonicTime(turnBegan)
   }
 
   /// Returns how long the loop may wait for events: -1 without a limit, 0 if activities or held-back events wait.

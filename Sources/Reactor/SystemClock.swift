@@ -12,17 +12,17 @@ extension Deadline {
 
 extension MonotonicTime {
   /// The time in whole milliseconds.
-  init(nanoseconds: UInt64) { self.init(milliseconds: nanoseconds / 1_000_000) }
+  public init(_ instant: MonotonicInstant) { self.init(milliseconds: instant.nanoseconds / 1_000_000) }
 }
 
 /// The two system clocks: deadlines use the monotonic clock; times in sealed values and in the log use the real-time
 /// clock.
 public enum SystemClock {
-  /// The monotonic time in nanoseconds since an arbitrary point; it never goes back.
-  public static func monotonicNanoseconds() -> UInt64 { cl_monotonic() }
+  /// The monotonic time in nanoseconds.
+  public static func monotonicInstant() -> MonotonicInstant { MonotonicInstant(nanoseconds: cl_monotonic()) }
 
   /// The monotonic time in milliseconds since the same point.
-  public static func monotonicTime() -> MonotonicTime { MonotonicTime(nanoseconds: cl_monotonic()) }
+  public static func monotonicTime() -> MonotonicTime { MonotonicTime(monotonicInstant()) }
 
   /// The real time in milliseconds, for logs.
   public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }

@@ -188,7 +188,7 @@ public final class RedisStore: EphemeralStore {
   func perform(
     _ operation: RedisOperation, in epoch: EpochID, charged: RedisCharge? = nil
   ) async throws(StoreError) -> RESPReply {
-    let began = SystemClock.monotonicNanoseconds()
+    let began = SystemClock.monotonicInstant()
     let result: Result<RESPReply, RedisFailure>
     do throws(RedisFailure) {
       guard epoch != .none else { throw .unreachable("the store is not connected yet") }
@@ -197,17 +197,17 @@ public final class RedisStore: EphemeralStore {
     } catch {
       result = .failure(error)
     }
-    let ended = SystemClock.monotonicNanoseconds()
-    let endTime = MonotonicTime(milliseconds: ended / 1_000_000)
+    let ended = SystemClock.monotonicInstant()
+    let endTime = MonotonicTime(ended)
     switch result {
     case .success(.error(let text)):
       // Not reached: `RedisClient` throws for error replies.
       throw .unavailable(text)
     case .success(let reply):
-      condition.recordOperation(nil, nanoseconds: ended - began, now: endTime)
+      condition.recordOperation(nil, nanoseconds: (ended - began).count, now: endTime)
       return reply
     case .failure(let failure):
-      condition.recordOperation(failure, nanoseconds: ended - began, now: endTime)
+      condition.recordOperation(failure, nanoseconds: (ended - began).count, now: endTime)
       throw failure.storeError
     }
   }

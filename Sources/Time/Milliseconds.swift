@@ -18,23 +18,23 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
     self.count = count
   }
 
-  /// Converts a duration in seconds. Traps on overflow, at 292 million years.
+  /// Converts a duration in seconds.
   @inlinable
   public init(_ seconds: Seconds) {
-    count = seconds.count * 1_000
+    count = seconds.count.saturatingProduct(1_000)
   }
 
   /// Creates the time in which `amount` bytes, or other units, arrive at `rate` units per second, rounded toward zero.
   /// Traps if the rate is 0.
   @inlinable
   public init(for amount: Int, perSecond rate: Int) {
-    count = amount * 1_000 / rate
+    count = amount.saturatingProduct(1_000) / rate
   }
 
   /// Returns the number of bytes, or other units, that arrive in this time at `rate` units per second, rounded toward
   /// zero.
   @inlinable
-  public func amount(perSecond rate: Int) -> Int { rate * count / 1_000 }
+  public func amount(perSecond rate: Int) -> Int { rate.saturatingProduct(count) / 1_000 }
 
   /// Returns true if `a` is shorter than `b`.
   @inlinable
@@ -42,11 +42,11 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
 
   /// Returns the sum of two durations.
   @inlinable
-  public static func + (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count + b.count) }
+  public static func + (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count.saturatingSum(b.count)) }
 
   /// Returns the difference of two durations, which may be negative.
   @inlinable
-  public static func - (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count - b.count) }
+  public static func - (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count.saturatingDifference(b.count)) }
 
   /// Adds a duration.
   @inlinable
@@ -58,7 +58,7 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
 
   /// Returns a multiple of a duration.
   @inlinable
-  public static func * (a: Milliseconds, factor: Int) -> Milliseconds { Milliseconds(a.count * factor) }
+  public static func * (a: Milliseconds, factor: Int) -> Milliseconds { Milliseconds(a.count.saturatingProduct(factor)) }
 
   /// Returns a duration divided by a number, rounded toward zero.
   @inlinable

@@ -20,19 +20,22 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, ExpressibleByIntege
   @inlinable
   public static func < (a: MonotonicTime, b: MonotonicTime) -> Bool { a.milliseconds < b.milliseconds }
 
-  /// Returns the time after a duration. Traps if the duration is negative.
+  /// Returns the time after a duration; the time before it if the duration is negative. Ends at both ends of the clock.
   @inlinable
   public static func + (time: MonotonicTime, duration: Milliseconds) -> MonotonicTime {
-    MonotonicTime(milliseconds: time.milliseconds + UInt64(duration.count))
+    MonotonicTime(
+      milliseconds: duration.count < 0
+        ? time.milliseconds.saturatingDifference(UInt64(duration.count.magnitude))
+        : time.milliseconds.saturatingSum(UInt64(duration.count)))
   }
 
-  /// Adds a duration to the time. Traps if the duration is negative.
+  /// Adds a duration to the time.
   @inlinable
   public static func += (time: inout MonotonicTime, duration: Milliseconds) { time = time + duration }
 
-  /// Returns the duration between two points in time. Traps if `earlier` is the later one.
+  /// Returns the duration between two points in time; 0 if `earlier` is the later one.
   @inlinable
   public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Milliseconds {
-    Milliseconds(Int(later.milliseconds - earlier.milliseconds))
+    Milliseconds(Int(clamping: later.milliseconds.saturatingDifference(earlier.milliseconds)))
   }
 }

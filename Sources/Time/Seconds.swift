@@ -35,13 +35,13 @@ public struct Seconds: Hashable, Comparable, Sendable, ExpressibleByIntegerLiter
 
   /// Returns the sum of two durations.
   @inlinable
-  public static func + (a: Seconds, b: Seconds) -> Seconds { Seconds(a.count + b.count) }
+  public static func + (a: Seconds, b: Seconds) -> Seconds { Seconds(a.count.saturatingSum(b.count)) }
 
   /// Returns the difference of two durations, which may be negative.
   @inlinable
-  public static func - (a: Seconds, b: Seconds) -> Seconds { Seconds(a.count - b.count) }
+  public static func - (a: Seconds, b: Seconds) -> Seconds { Seconds(a.count.saturatingDifference(b.count)) }
 
   /// Returns a multiple of a duration.
   @inlinable
-  public static func * (a: Seconds, factor: Int) -> Seconds { Seconds(a.count * factor) }
+  public static func * (a: Seconds, factor: Int) -> Seconds { Seconds(a.count.saturatingProduct(factor)) }
 }

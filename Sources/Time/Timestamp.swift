@@ -21,6 +21,6 @@ public struct Timestamp: Hashable, Sendable, ExpressibleByIntegerLiteral {
   /// can be set back.
   @inlinable
   public static func - (later: Timestamp, earlier: Timestamp) -> Milliseconds {
-    Milliseconds(Int(later.milliseconds - earlier.milliseconds))
+    Milliseconds(Int(later.milliseconds.saturatingDifference(earlier.milliseconds)))
   }
 }

@@ -24,7 +24,7 @@ public struct UnixTime: Hashable, Comparable, Sendable, ExpressibleByIntegerLite
   /// Returns the time after a duration.
   @inlinable
   public static func + (time: UnixTime, duration: Seconds) -> UnixTime {
-    UnixTime(seconds: time.seconds + Int64(duration.count))
+    UnixTime(seconds: time.seconds.saturatingSum(Int64(duration.count)))
   }
 
   /// Adds a duration to the time.
@@ -35,6 +35,6 @@ public struct UnixTime: Hashable, Comparable, Sendable, ExpressibleByIntegerLite
   /// can be set back.
   @inlinable
   public static func - (later: UnixTime, earlier: UnixTime) -> Seconds {
-    Seconds(Int(later.seconds - earlier.seconds))
+    Seconds(Int(later.seconds.saturatingDifference(earlier.seconds)))
   }
 }

@@ -105,7 +105,7 @@ final class Service {
       if let reason = wantedReload, !isReloading {
         wantedReload = nil
         isReloading = true
-        manager.reportReloading(at: SystemClock.monotonicNanoseconds())
+        manager.reportReloading(at: SystemClock.monotonicInstant().nanoseconds)
         // The reload is a separate activity, so that the service can end while a large policy is being read.
         poller.start(Reload(self, parts, reason))
       } else {

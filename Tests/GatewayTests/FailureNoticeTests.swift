@@ -252,10 +252,10 @@ struct FailureNoticeTests {
   func suppressed() async throws {
     let shown = Shown()
     let notices = FailureNotices(OperatorNotices { shown.append($0) })
-    func report(_ status: Int, _ reason: String, second: UInt64) {
+    func report(_ status: Int, _ reason: String, second: Int) {
       let report = FailureReport(
         status: status, reason: reason, reference: RequestReference(), request: FailedRequest(peer: "192.0.2.1"))
-      notices.report(report, id: "a", now: second * 1_000_000_000)
+      notices.report(report, id: "a") { 0 + Milliseconds(Seconds(second)) }
     }
     let line = "502 from 192.0.2.1 (request a): a reason"
     for _ in 0..<8 { report(502, "a reason", second: 100) }
@@ -270,5 +270,23 @@ struct FailureNoticeTests {
     report(502, "a reason", second: 161)
     let counted = line + "; 4 more of these in the last minutes were not shown"
     #expect(try await shown.sorted(9) == Array(repeating: line, count: 6) + [counted] + others)
+  }
+
+  @Test("A failure and a text that a worker reports with an earlier time than another one count in the same minute")
+  func earlier() async throws {
+    let shown = Shown()
+    let notices = FailureNotices(OperatorNotices { shown.append($0) })
+    let texts = RecentTexts()
+    // The second one fills the table, so that the counts of each minute are compared with the time.
+    for (number, time) in [100_000, 99_999, 0, .max, 0].enumerated() {
+      for reason in ["a reason"] + (0..<300).map({ "\(number).\($0)" }) {
+        let report = FailureReport(
+          status: 400, reason: reason, reference: RequestReference(), request: FailedRequest(peer: "192.0.2.1"))
+        notices.report(report, id: "a") { MonotonicTime(milliseconds: UInt64(time)) }
+        _ = texts.admit(reason) { MonotonicTime(milliseconds: UInt64(time)) }
+      }
+    }
+    #expect(!texts.admit("a reason") { 0 })
+    #expect(try await shown.sorted(256).count >= 256)
   }
 }

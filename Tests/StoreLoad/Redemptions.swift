@@ -19,8 +19,8 @@ final class Redemptions: Sendable {
   }
 
   /// Redeems codes one after another.
-  func redeem(until end: UInt64) async {
-    while SystemClock.monotonicNanoseconds() < end {
+  func redeem(until end: MonotonicTime) async {
+    while SystemClock.monotonicTime() < end {
       let number = next.add(1, ordering: .relaxed).newValue
       do {
         let claim = try await ledger.claim(

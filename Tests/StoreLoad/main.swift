@@ -1,5 +1,6 @@
 import DiskStore
 import Reactor
+import Time
 
 // Puts load on a store, for Tests/Stores/crash:
 //
@@ -36,7 +37,7 @@ func start(_ count: Int, _ body: @escaping @Sendable () async -> Void) async thr
 switch (arguments[1], numbers.count) {
 case ("redeem", 2):
   let redemptions = Redemptions(open())
-  let end = SystemClock.monotonicNanoseconds() + UInt64(numbers[1]) * 1_000_000_000
+  let end = SystemClock.monotonicTime() + Milliseconds(numbers[1] * 1_000)
   try await start(numbers[0]) { await redemptions.redeem(until: end) }
   try await Task.sleep(for: .seconds(numbers[1] + 1))
   redemptions.report(seconds: numbers[1])

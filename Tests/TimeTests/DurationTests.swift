@@ -21,6 +21,28 @@ struct DurationTests {
     #expect(Seconds(1) - 2 < 0)
   }
 
+  @Test("A difference of times in the wrong order is 0, and calculations end at the limits of their type")
+  func saturation() {
+    let (early, late): (MonotonicTime, MonotonicTime) = (5, 9)
+    #expect(late - early == 4 && early - late == 0)
+    #expect(MonotonicTime(milliseconds: .max) - 0 == Milliseconds(.max))
+    #expect(MonotonicTime(milliseconds: .max) + 1 == MonotonicTime(milliseconds: .max))
+    #expect(late + Milliseconds(-4) == early && early + Milliseconds(.min) == 0)
+    let (before, after): (MonotonicInstant, MonotonicInstant) = (5, 9)
+    #expect(after - before == 4 && before - after == 0)
+    #expect(MonotonicInstant(nanoseconds: .max) - 0 == Nanoseconds(.max))
+    for (low, high) in [(Int64.min, Int64.max), (.min, 0), (-1, .max)] {
+      #expect((UnixTime(seconds: low) - UnixTime(seconds: high)).count == low.saturatingDifference(high))
+      #expect((UnixTime(seconds: high) - UnixTime(seconds: low)).count == .max)
+      #expect((Timestamp(milliseconds: high) - Timestamp(milliseconds: low)).count == .max)
+    }
+    #expect(UnixTime(seconds: .max) + 1 == UnixTime(seconds: .max))
+    #expect(Seconds(.max) + 1 == Seconds(.max) && Seconds(.min) - 1 == Seconds(.min))
+    #expect(Milliseconds(.max) + 1 == Milliseconds(.max) && Milliseconds(.min) - 1 == Milliseconds(.min))
+    #expect(Seconds(.max) * 2 == Seconds(.max) && Milliseconds(.min) * 2 == Milliseconds(.min))
+    #expect(Milliseconds(Seconds(.max)) == Milliseconds(.max))
+  }
+
   @Test("A rate and a duration give an amount, and a rate and an amount give a duration")
   func rates() {
     #expect(Milliseconds(20_000).amount(perSecond: 500) == 10_000)

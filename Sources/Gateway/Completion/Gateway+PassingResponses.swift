@@ -41,7 +41,7 @@ extension Gateway {
       let trail = trail(for: request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.details = observed
-      record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicNanoseconds())
+      record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicInstant())
     }
     return .keep
   }
@@ -59,7 +59,7 @@ extension Gateway {
   /// Returns the response that the browser gets in place of a withheld one: the completed authorization response, a
   /// refusal, or the withheld response itself if it need not be withheld.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response {
-    let began = SystemClock.monotonicNanoseconds()
+    let began = SystemClock.monotonicInstant()
     let trail = trail(for: withheld.request)
     trail.endpoint = .response
     trail.upstreamStatus = withheld.response.status

@@ -30,7 +30,7 @@ final class CheckHandler: AnsweringHandler {
   private static let bodyLimit = 8_192
 
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
-    let began = SystemClock.monotonicNanoseconds()
+    let began = SystemClock.monotonicInstant()
     let trail = gateway.trail(for: request)
     trail.endpoint = .check
     guard gateway.reserveLine() else {

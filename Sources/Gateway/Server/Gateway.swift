@@ -211,7 +211,7 @@ public final class Gateway: RequestHandler {
     trail.path = path
     trail.mode = EnforcementMode.observe.rawValue
     trail.recordWouldReject(rejection)
-    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
+    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicInstant())
     return .pass
   }
 
@@ -232,7 +232,7 @@ public final class Gateway: RequestHandler {
     let pages = pages.naming(request: trail.requestID)
     var response = pages.marked(show?(pages, page) ?? pages.error(page, as: form))
     response.rule = rejection.ruleID
-    record(trail, status: response.status, peer: client.peer, began: SystemClock.monotonicNanoseconds())
+    record(trail, status: response.status, peer: client.peer, began: SystemClock.monotonicInstant())
     return .refuse(response)
   }
 
@@ -256,7 +256,7 @@ public final class Gateway: RequestHandler {
 
   /// Answers a request that ``route(_:_:_:client:)`` intercepted.
   public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
-    let began = SystemClock.monotonicNanoseconds()
+    let began = SystemClock.monotonicInstant()
     // `route` set the tag to the raw value of an endpoint, which is the index of the endpoint in `allCases`.
     let row = Endpoint.allCases[Int(routeTag)].row
     let trail = trail(for: request)
@@ -315,15 +315,15 @@ public final class Gateway: RequestHandler {
     let trail = trail(for: client.reference)
     trail.mode = EnforcementMode.observe.rawValue
     trail.findings.append("identity-field-dropped:\(name)")
-    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicNanoseconds())
+    record(trail, status: 0, peer: client.peer, began: SystemClock.monotonicInstant())
   }
 
   /// Counts the decision on a request and appends it to the decision log.
   ///
   /// - Parameters:
   ///   - status: The status of the gateway's response; 0 if the gateway does not answer the request itself.
-  ///   - began: The start of the work on the request, in nanoseconds of the monotonic clock.
-  func record(_ trail: AuditTrail, status: Int, peer: Peer, began: UInt64) {
+  ///   - began: The start of the work on the request.
+  func record(_ trail: AuditTrail, status: Int, peer: Peer, began: MonotonicInstant) {
     let record = DecisionRecord(
       time: SystemClock.timestamp(),
       request: trail.requestID,
@@ -332,7 +332,7 @@ public final class Gateway: RequestHandler {
       client: trail.client, decision: trail.decision, step: trail.decision == .reject ? nil : trail.step,
       grant: trail.grant, rule: trail.rejection?.ruleID, status: status, mode: trail.mode,
       findings: trail.findings, redirectKind: trail.redirectKind, path: trail.path,
-      upstreamStatus: trail.upstreamStatus, durationNanoseconds: SystemClock.monotonicNanoseconds() - began,
+      upstreamStatus: trail.upstreamStatus, durationNanoseconds: (SystemClock.monotonicInstant() - began).count,
       peer: peer.address, policyVersion: policy.version, networks: trail.networks, details: trail.details)
     metrics.decided(record, isListed: trail.clientIsConfigured)
     resources.log.append(record, worker: worker, isKept: keepsAllLines)
@@ -373,7 +373,7 @@ public final class Gateway: RequestHandler {
   /// Informs the operator of a request that the proxy could not handle, and of the reason.
   public func failed(_ report: FailureReport) {
     let id = requestID(report.reference)
-    resources.failures.report(report, id: id, now: SystemClock.monotonicNanoseconds())
+    resources.failures.report(report, id: id)
   }
 
   /// Returns the error page or problem details for a request that the proxy could not handle.
