@@ -33,6 +33,7 @@ extension ServerConnection {
         failure(error.failure, as: ErrorForm(request.headers), limit: error.limit, FailedRequest(request)),
         to: head.method, minorVersion: head.minorVersion, began: began, .refused)
     }
+    await yieldInLongTurn()
     let upstream = Upstream(self)
     switch await handler.respond(to: request, routeTag: routeTag, upstream: upstream) {
     case .response(let response):
@@ -194,7 +195,10 @@ extension ServerConnection {
     while true {
       body.decode(input)
       if input.receiveRoom == 0 { input.compact() }
-      if body.decoder.isFinished || body.isBroken || input.receiveRoom == 0 { return routeForm(head, body.data) }
+      if body.decoder.isFinished || body.isBroken || input.receiveRoom == 0 {
+        await yieldInLongTurn()
+        return routeForm(head, body.data)
+      }
       do throws(UnreadBody) {
         try await receiveBody(&reading)
       } catch {

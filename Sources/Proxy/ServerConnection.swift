@@ -243,6 +243,8 @@ final class ServerConnection: Activity {
       }
     }
     while true {
+      // The streams of a connection often begin together.
+      if case .http2Stream = stage { await yieldInLongTurn() }
       let outcome = if let head = headOfStream() { HeadOutcome.head(head) } else { await nextHead() }
       switch outcome {
       case .head(let head):
@@ -268,7 +270,9 @@ final class ServerConnection: Activity {
         // A stream carries only one request.
         if case .http2Stream = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
-        if !input.isEmpty, state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() }
+        if !input.isEmpty {
+          if state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() } else { await yieldInLongTurn() }
+        }
       case .refused(let failure): return await refuse(failure)
       case .http2: return handOver()
       case .parked: return
@@ -277,6 +281,12 @@ final class ServerConnection: Activity {
         return
       }
     }
+  }
+
+  /// Lets the jobs of other connections run first, if this turn has already taken long. Called in front of work whose
+  /// cost a client can choose: the reading of a target or a form.
+  func yieldInLongTurn() async {
+    if poller.isTurnLong { await waiter.yieldShare() }
   }
 
   /// Passes the socket and the received bytes to an `HTTP2Connection`.

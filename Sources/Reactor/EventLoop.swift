@@ -9,8 +9,9 @@ import Time
 /// until the next deadline. For an event, it queues the job of the task that waits for the event; the job runs in the
 /// next turn. So a task that yields cannot starve the sockets, and the sockets cannot starve the jobs.
 ///
-/// A task yields (`Waiter.yieldShare`) when it has moved many bytes and has more to move. At most `postponedPerTurn` of
-/// these tasks continue in each turn, in the order in which they yielded; otherwise hundreds of large transfers would
+/// A task yields (`Waiter.yieldShare`) when it has moved many bytes and has more to move, or in front of work that may be
+/// expensive if the turn has already taken long. At most `postponedPerTurn` of these tasks continue in each turn, and not
+/// after `longTurn`, in the order in which they yielded; otherwise hundreds of large transfers or expensive requests would
 /// delay every step of a small request.
 ///
 /// A task that is about to send the result of long work joins the send batch (`Waiter.joinSendBatch`): it waits until
@@ -53,6 +54,10 @@ import Time
   /// The maximum number of postponed jobs that continue in a turn. If each moves 64 KiB, they take about a millisecond.
   /// A smaller number would need more turns for the same bytes, and each turn costs a system call.
   static let postponedPerTurn = 8
+
+  /// The time after which no further postponed job continues in a turn, and after which jobs that would begin expensive
+  /// work postpone it (`Poller.isTurnLong`). So a connection with many expensive requests delays others only a little.
+  static let longTurn: Nanoseconds = 1_000_000
 
   /// The poller of the worker while the loop runs, for `Poller.current`. Only the loop's own thread touches it.
   nonisolated(unsafe) private(set) var poller: Unmanaged<Poller>?
@@ -216,8 +221,14 @@ import Time
   }
 
   private func runPostponed(_ serial: UnownedSerialExecutor) {
-    let count = unsafe min(EventLoop.postponedPerTurn, postponed.count)
-    let jobs = unsafe Array(postponed[..<count])
+    let began = SystemClock.monotonicInstant()
+    // Jobs that are postponed meanwhile continue in a later turn.
+    let jobs = unsafe Array(postponed.prefix(EventLoop.postponedPerTurn))
+    var count = 0
+    for job in jobs where count == 0 || SystemClock.monotonicInstant() - began < EventLoop.longTurn {
+      count += 1
+      unsafe job.runSynchronously(on: serial)
+    }
     unsafe postponed.removeFirst(count)
   }
 }

@@ -24,7 +24,11 @@ import Time
   /// events.
   private var heldBack: [(socket: Socket, bits: Readiness)] = []
   /// The time at which this turn began, in monotonic nanoseconds, read once per turn.
-  public private(set) var turnBegan: UInt64
+  public private(set) var turnBegan: MonotonicInstant
+
+  /// True if the current turn has taken so long that work which may be expensive should wait for a later one
+  /// (`Waiter.yieldShare`).
+  public var isTurnLong: Bool { SystemClock.monotonicInstant() - turnBegan >= EventLoop.longTurn }
   /// The same time in milliseconds, for deadlines.
   public private(set) var now: MonotonicTime
   /// The number of turns of the loop so far.
