@@ -24,7 +24,9 @@ extension Exchange {
   }
 
   /// Like `forwardResponseTrailers`, for trailers of the request. Fields that claim an identity are dropped, also those
-  /// of a trusted proxy. In both directions, so are the fields that the route removes from a head or sets.
+  /// of a trusted proxy. In both directions, so are the fields that the route removes from a head or sets. If any are
+  /// forwarded, the upstream connection is not used again: a server may add them to the fields of the next request, which
+  /// can be that of another client.
   func forwardRequestTrailers() throws(Failure) -> Bool {
     if !upload.hasTrailers { trailers = [] }
     do throws(MessageError) {
@@ -35,6 +37,7 @@ extension Exchange {
       let lines = try TrailerFields.forwardable(trailers, without: removed, into: index) { field, bytes in
         identityFields.mayForward(field, of: index, bytes, isTrusted: false)
       }
+      if !lines.isEmpty { state.sendsTrailers() }
       upload.finish(withTrailers: lines, to: toUpstream)
     } catch {
       throw .request(error)

@@ -126,7 +126,7 @@ final class Exchange {
 
   /// Forwards the request whose head is at the front of the connection's input.
   func forward(_ head: RequestHead, began: MonotonicInstant) async {
-    begin(ExchangeState(.body(asksForClose: !head.method.serversReadContent)), began)
+    begin(ExchangeState(.body(isLast: !head.method.serversReadContent)), began)
     var refusal = worker.settings.routes == nil ? nil : findRoute(head)
     let asksForSwitch = rewrite(head)
     if route != nil, !appendRouteFields() { refusal = .noRoom }
@@ -144,7 +144,7 @@ final class Exchange {
       if body != .none {
         body = try await bufferRequest(head)
         // The upstream cannot leave an empty body unread, so it is not asked to close the connection.
-        if body == .none { state = ExchangeState(.body(asksForClose: false)) }
+        if body == .none { state = ExchangeState(.body(isLast: false)) }
       }
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
       if head.body != .none {

@@ -39,9 +39,9 @@ struct ExchangeState: Equatable {
   enum Request: Equatable {
     /// A request without a body. Its head stays at the front of the receive buffer until a response begins.
     case head(isIdempotent: Bool, asksForSwitch: Bool)
-    /// A request with a body. `asksForClose`: the upstream was asked to close the connection, because it may leave the
-    /// body unread.
-    case body(asksForClose: Bool)
+    /// A request with a body. `isLast`: no other request may follow it on the upstream connection. The upstream may leave
+    /// the body unread, and was asked to close the connection; or it gets trailers, which it could add to the next request.
+    case body(isLast: Bool)
     /// An intercepted request. The handler has already sent its own request to the upstream.
     case relayed
   }
@@ -175,7 +175,7 @@ struct ExchangeState: Equatable {
   /// whatever their system calls return, and cannot block its worker.
   static let stepCost = 512
 
-  let request: Request
+  private(set) var request: Request
   private(set) var phase: Phase
   /// The number of bytes counted since other tasks last ran.
   private var moved = 0
@@ -218,7 +218,7 @@ struct ExchangeState: Equatable {
 
     // Download.
     case (.requesting(let upload, _), .began(let keepsAlive)):
-      phase = .responding(.ready, mayReuse: keepsAlive && upload == .sent && request != .body(asksForClose: true))
+      phase = .responding(.ready, mayReuse: keepsAlive && upload == .sent && request != .body(isLast: true))
       return .download
     case (.requesting(let upload, _), .switched) where asksForSwitch:
       phase = .tunnel(upload == .stopped ? .closed : .open(.ready), .ready)
@@ -284,6 +284,11 @@ struct ExchangeState: Equatable {
     case .rate: .tooSlow
     case .progress: .responseTimeout
     }
+  }
+
+  /// Records that the upstream gets trailers of the request.
+  mutating func sendsTrailers() {
+    request = .body(isLast: true)
   }
 
   // MARK: Shares

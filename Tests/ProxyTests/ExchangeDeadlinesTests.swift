@@ -138,7 +138,7 @@ struct ExchangeDeadlinesTests {
   func rate() {
     for (bytes, limit) in [(9_999, .rate), (10_000, nil)] as [(Int, ExchangeState.Limit?)] {
       var waits = Waits(
-        .body(asksForClose: false), ExchangeDeadlinesTests.start, .upload(.waiting(.client)),
+        .body(isLast: false), ExchangeDeadlinesTests.start, .upload(.waiting(.client)),
         .download(.waiting(.upstream)))
       #expect(waits.begin() == 15_000)
       waits.taken = bytes
@@ -151,7 +151,7 @@ struct ExchangeDeadlinesTests {
   @Test("Time in which the upstream is waited for too does not count against the client's rate")
   func unpaced() {
     var waits = Waits(
-      .body(asksForClose: false), ExchangeDeadlinesTests.start, .upload(.waiting(.upstream)),
+      .body(isLast: false), ExchangeDeadlinesTests.start, .upload(.waiting(.upstream)),
       .download(.waiting(.upstream)))
     #expect(waits.begin() == 60_000)
     #expect(!waits.deadlines.mayHaveExceededLimit(.ready))
@@ -163,7 +163,7 @@ struct ExchangeDeadlinesTests {
     var settings = ExchangeDeadlinesTests.settings
     settings.progress.rate = 0
     var waits = Waits(
-      .body(asksForClose: false), ExchangeDeadlinesTests.start, .upload(.waiting(.client)),
+      .body(isLast: false), ExchangeDeadlinesTests.start, .upload(.waiting(.client)),
       .download(.waiting(.upstream)))
     var limit: ExchangeState.Limit?
     while limit == nil, waits.now < 200_000 {

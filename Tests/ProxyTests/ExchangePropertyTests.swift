@@ -66,7 +66,7 @@ struct ExchangePropertyTests {
 private struct RandomPeers {
   static let requests: [ExchangeState.Request] = [
     .head(isIdempotent: true, asksForSwitch: false), .head(isIdempotent: false, asksForSwitch: false),
-    .head(isIdempotent: true, asksForSwitch: true), .body(asksForClose: false), .body(asksForClose: true),
+    .head(isIdempotent: true, asksForSwitch: true), .body(isLast: false), .body(isLast: true),
   ]
   private static let settings = ExchangeDeadlines.Settings(
     progress: ProgressMeter.Limits(timeout: 60_000, rate: 500, window: 20_000), tunnelTimeout: 600_000,
@@ -209,7 +209,7 @@ private struct RandomPeers {
       rule(hasResponse, "an end without a response")
       rule(before.phase != .delivering, "a connection that is released twice")
       let isReusable = isSent && !isCut && keepsAlive && !state.isTunnel
-      rule(mayReuse == (isReusable && state.request != .body(asksForClose: true)), "reuse of a connection")
+      rule(mayReuse == (isReusable && state.request != .body(isLast: true)), "reuse of a connection")
     case .finishDelivery:
       hasEnded = true
       rule(before.phase == .delivering, "an end without its connection")

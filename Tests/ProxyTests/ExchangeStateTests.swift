@@ -10,7 +10,7 @@ struct ExchangeStateTests {
 
   private static let idempotent = State.Request.head(isIdempotent: true, asksForSwitch: false)
   private static let upgrade = State.Request.head(isIdempotent: true, asksForSwitch: true)
-  private static let body = State.Request.body(asksForClose: false)
+  private static let body = State.Request.body(isLast: false)
 
   /// The state after events, and the last action.
   private func after(_ request: State.Request, _ events: State.Event...) -> (State, State.Action?) {
@@ -70,7 +70,7 @@ struct ExchangeStateTests {
   func delivery() {
     for (request, keepsAlive, mayReuse) in [
       (ExchangeStateTests.idempotent, true, true), (ExchangeStateTests.idempotent, false, false),
-      (.body(asksForClose: true), true, false),
+      (.body(isLast: true), true, false),
     ] {
       var (state, action) = after(
         request, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: keepsAlive), .received)
@@ -162,11 +162,24 @@ struct ExchangeStateTests {
   func reuse() {
     for (request, keepsAlive, mayReuse) in [
       (ExchangeStateTests.body, true, true), (ExchangeStateTests.body, false, false),
-      (.body(asksForClose: true), true, false), (ExchangeStateTests.idempotent, false, false),
+      (.body(isLast: true), true, false), (ExchangeStateTests.idempotent, false, false),
     ] {
       let (_, action) = after(
         request, .connected(isReused: false), .upload(.done), .began(upstreamKeepsAlive: keepsAlive), .download(.done))
       #expect(action == .finish(mayReuse: mayReuse))
+    }
+  }
+
+  @Test("A connection on which trailers were sent carries no other request")
+  func trailers() {
+    for (end, action) in [
+      (State.Event.download(.done), State.Action.finish(mayReuse: false)), (.received, .release(mayReuse: false)),
+    ] {
+      var (state, _) = after(ExchangeStateTests.body, .connected(isReused: false), .upload(.waiting(.client)))
+      state.sendsTrailers()
+      for event in [State.Event.download(.waiting(.upstream)), .woke, .upload(.done)] { _ = state.step(event) }
+      #expect(state.step(.began(upstreamKeepsAlive: true)) == .download)
+      #expect(state.step(end) == action)
     }
   }
 

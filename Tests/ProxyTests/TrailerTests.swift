@@ -75,6 +75,7 @@ extension ProxyTests {
         let note = try #require(bench.upstream.notes.first)
         #expect(note.hasSuffix("\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\(Self.passing)\r\n"))
         #expect(bench.upstream.notes.count == 2 && bench.upstream.notes[1].hasPrefix("GET /next HTTP/1.1\r\n"))
+        #expect(bench.upstream.connections == 2)
       }
     }
 
