@@ -3,11 +3,17 @@
 /// A recipient may merge trailers into the header section, after every check of the header section. So a field is dropped
 /// if any software gives it a meaning for framing, routing, authentication, caching, the client's identity or the
 /// handling of the content (RFC 9110, section 6.5.1): all names that the gateway knows, and those of the list below. A
-/// request can therefore carry nothing in its trailers that it could not carry in its header section.
+/// request can therefore carry nothing in its trailers that it could not carry in its header section. This does not help
+/// against a server that merges them into the next request (`Exchange.forwardRequestTrailers`).
 public enum TrailerFields {
-  /// The maximum number of bytes of a trailer section that is forwarded, including its line ends. Trailers carry digests,
+  /// The maximum number of bytes of a trailer section that is read, including its line ends. Trailers carry digests,
   /// signatures and statuses. The section is kept in memory until it is complete.
   public static let limit = 4 * 1024
+
+  /// Throws if a trailer section has too many bytes.
+  public static func checkLength(_ count: Int) throws(MessageError) {
+    guard count <= limit else { throw MessageError(status: 413, "trailers of more than \(limit) bytes") }
+  }
 
   /// Returns the lines of the fields that may be forwarded, without the empty line.
   ///

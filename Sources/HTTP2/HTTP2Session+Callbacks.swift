@@ -125,7 +125,7 @@ extension HTTP2Session {
       } else {
         guard !fields.isTooLarge else { throw .tooLarge }
         let trailers = try RequestTranslation.trailers(fields)
-        if stream.mayCarryTrailers { stream.requestTrailers = trailers }
+        if keepsTrailers, stream.mayCarryTrailers { stream.requestTrailers = trailers }
       }
     } catch {
       guard isRequest, error == .tooLarge else { return refuse(stream) }

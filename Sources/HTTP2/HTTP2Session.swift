@@ -19,6 +19,8 @@ public import Time
 @safe public final class HTTP2Session {
   /// The limits of this connection.
   public let limits: HTTP2Limits
+  /// True if trailers of requests are kept for the caller. Otherwise they are checked and dropped when they arrive.
+  let keepsTrailers: Bool
   let buffers: BufferPool
   /// The session object of nghttp2.
   var session: OpaquePointer?
@@ -68,8 +70,9 @@ public import Time
   public static let spareLimit = 16
 
   /// Creates a session and queues its SETTINGS frame; `nil` if there is no memory left.
-  public init?(_ limits: HTTP2Limits, _ buffers: BufferPool) {
+  public init?(_ limits: HTTP2Limits, keepsTrailers: Bool, _ buffers: BufferPool) {
     self.limits = limits
+    self.keepsTrailers = keepsTrailers
     self.buffers = buffers
     fields = FieldBlock(buffers)
     meter = FrameMeter(limits)

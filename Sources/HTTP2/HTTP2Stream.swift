@@ -71,7 +71,8 @@ public final class HTTP2Stream {
   private var body: [Buffer] = []
   /// The buffered bytes of the response.
   let outbound = Buffer()
-  /// The trailers of the request, as lines of HTTP/1.1; empty without trailers. They count as memory in use.
+  /// The trailers of the request, as lines of HTTP/1.1; empty without trailers, and if the session keeps none. They count
+  /// as memory in use.
   var requestTrailers: [UInt8] = [] {
     didSet { buffers.charge(requestTrailers.count - oldValue.count) }
   }

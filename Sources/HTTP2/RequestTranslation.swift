@@ -47,6 +47,8 @@ struct RequestTranslation {
   /// The maximum number of bytes of the trailers of a request, as a section of HTTP/1.1: the same as that of the proxy. No
   /// flow control applies to them, so each stream may occupy this much memory until its request has been read.
   private static let trailerLimit = 4 * 1024
+  /// The maximum number of trailers of a request: the same as that of the proxy.
+  private static let trailerCountLimit = 100
 
   /// Validates trailers and returns them as lines of HTTP/1.1, for the trailer section of a chunked body. The proxy
   /// chooses those that it forwards.
@@ -55,6 +57,7 @@ struct RequestTranslation {
   static func trailers(_ block: FieldBlock) throws(Refusal) -> [UInt8] {
     try block.buffer.withSpan { (bytes: Span<UInt8>) throws(Refusal) in
       try checkControls(bytes)
+      guard block.fields.count <= trailerCountLimit else { throw .tooLarge }
       var lines: [UInt8] = []
       for field in block.fields {
         try RequestTranslation.checkRegularField(field, bytes)

@@ -83,6 +83,8 @@ public struct UpstreamSettings: Sendable {
   public var upgrades: Set<String> = []
   /// True if early hints (103) of the upstream go to clients.
   public var earlyHints = false
+  /// True if trailers of requests go to the server. Default: false.
+  public var forwardsTrailers = false
   /// Patterns for the names of request fields that only a trusted proxy may send, in addition to the built-in patterns.
   public var strippedHeaders: [String] = []
   /// Patterns for the names of request fields that every client may send, although they match a built-in pattern.
@@ -197,6 +199,14 @@ public struct UpstreamSettings: Sendable {
         """
         `true`: the `Link` fields of early hints (103, RFC 8297) go to clients of HTTP/1.1 and HTTP/2, for requests that \
         pass. A proxy in front of the gateway must know such responses
+        """
+      ),
+      .flag(
+        "forward_trailers", \.forwardsTrailers,
+        """
+        `true`: trailers of requests that pass go to the server, without those that mean something in a head. A \
+        connection on which trailers were sent is closed after the response, because some servers add them to the next \
+        request. Trailers of responses pass with either value
         """
       ),
       .flag(

@@ -84,9 +84,7 @@ struct BodyPump {
       section += source.bytes(from: 0, count: piece.consumed)
       source.consume(piece.consumed)
       hasTrailers = true
-      guard section.count <= TrailerFields.limit else {
-        throw MessageError(status: 413, "trailers of more than \(TrailerFields.limit) bytes")
-      }
+      try TrailerFields.checkLength(section.count)
     }
   }
 

@@ -88,6 +88,8 @@ public struct ProxyConfiguration: Sendable {
   public var upgrades: Set<String> = []
   /// True if early hints (103) of the upstream go to clients.
   public var earlyHints = false
+  /// True if trailers of requests go to the upstream.
+  public var forwardsTrailers = false
   /// The limits of HTTP/2 connections; `nil` if only HTTP/1.1 is enabled.
   public var http2: HTTP2Limits?
 

@@ -11,7 +11,7 @@ extension Exchange {
   ///
   /// Returns the framing in which the body is sent to the upstream. For a complete chunked body this is a length,
   /// because many old servers do not accept chunks, or `.none` without data: an HTTP/2 request that is ended by an empty
-  /// DATA frame is sent without a body. A body with trailers stays chunked, unless it is kept for the handler.
+  /// DATA frame is sent without a body. A body stays chunked if trailers may be forwarded after it.
   ///
   /// Without a request buffer, waits only for a chunked body with a method whose content servers may ignore, until the
   /// first data, unless the client waits for 100 (Continue).
@@ -25,7 +25,10 @@ extension Exchange {
       if body.isComplete {
         guard head.body == .chunked else { return head.body }
         if body.count == 0 { return .none }
-        return body.hasTrailers && !heldRequest.keepsBody ? .chunked : .length(body.count)
+        guard let trailers = body.trailers, readsTrailers else { return .length(body.count) }
+        if worker.settings.configuration.forwardsTrailers { return .chunked }
+        try checkDroppedTrailers(trailers)
+        return .length(body.count)
       }
       let waits =
         limit > 0
@@ -41,6 +44,18 @@ extension Exchange {
   private func read(_ body: inout ArrivedBody) throws(Failure) {
     do throws(MessageError) {
       try fromClient.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try body.read(bytes) }
+    } catch {
+      throw .request(error)
+    }
+  }
+
+  /// Refuses dropped trailers for the same reasons as those that are forwarded, before any of the request is sent.
+  ///
+  /// - Parameter section: The range of the trailer section in the receive buffer.
+  private func checkDroppedTrailers(_ section: Range<Int>) throws(Failure) {
+    do throws(MessageError) {
+      try TrailerFields.checkLength(section.count)
+      _ = try forwardableRequestTrailers(fromClient.bytes(from: section.lowerBound, count: section.count))
     } catch {
       throw .request(error)
     }
@@ -105,8 +120,10 @@ private struct ArrivedBody {
   private var position = 0
   /// The number of bytes of data, without the framing.
   private(set) var count = 0
-  /// True if a trailer section has arrived that is not empty.
-  private(set) var hasTrailers = false
+  /// The offset of the trailer section in the buffer; `nil` if none has arrived that is not empty.
+  private var trailerStart: Int?
+  /// The range of the trailer section of a complete body, with the empty line at its end.
+  var trailers: Range<Int>? { trailerStart.map { $0..<position } }
 
   init(_ framing: BodyFraming) {
     decoder = BodyDecoder(framing)
@@ -117,7 +134,7 @@ private struct ArrivedBody {
   /// Reads the bytes that have arrived since the last call. `bytes` is the whole content of the buffer.
   mutating func read(_ bytes: Span<UInt8>) throws(MessageError) {
     while position < bytes.count, !decoder.isFinished {
-      if decoder.isInTrailers, decoder.isTrailerByte(bytes[position]) { hasTrailers = true }
+      if decoder.isInTrailers, trailerStart == nil, decoder.isTrailerByte(bytes[position]) { trailerStart = position }
       let piece = try decoder.decode(bytes.extracting(position..<bytes.count))
       guard piece.consumed > 0 else { return }
       position += piece.consumed

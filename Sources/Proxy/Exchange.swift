@@ -58,7 +58,7 @@ final class Exchange {
   /// True if the request carried the handler's own cookie (`ProxyConfiguration.handlerCookie`).
   private(set) var requestHasHandlerCookie = false
   /// True if the trailers of the request must not be forwarded (`HeadIndex.hasRemovingOption`).
-  private var dropsTrailers = false
+  private(set) var dropsTrailers = false
   /// True if the client accepts trailers in the response; false for an intercepted request.
   private(set) var acceptsTrailers = false
   /// The part of a trailer section that was read.
@@ -149,7 +149,7 @@ final class Exchange {
       RequestRewriter.writeEnd(head.method, body, to: toUpstream)
       if head.body != .none {
         upload = BodyPump(head.body, as: body == .chunked ? .chunked : .plain)
-        upload.keepsTrailers = body == .chunked && !heldRequest.keepsBody && !dropsTrailers
+        upload.keepsTrailers = body == .chunked && readsTrailers
       }
       let headCount = toUpstream.count
       var mayUseIdle = true

@@ -93,7 +93,9 @@ final class HTTP2Connection: Activity {
     input = acceptedConnection.input
     waiter = Waiter(worker.poller)
     block = FieldBlock(worker.poller.buffers)
-    session = HTTP2Session(worker.settings.configuration.http2 ?? HTTP2Limits(), worker.poller.buffers)
+    let configuration = worker.settings.configuration
+    session = HTTP2Session(
+      configuration.http2 ?? HTTP2Limits(), keepsTrailers: configuration.forwardsTrailers, worker.poller.buffers)
     // The same time limit as for the first request of an HTTP/1.1 connection.
     deadlines.idle = worker.poller.deadline(after: worker.settings.configuration.headerTimeout)
     socket.observer = self

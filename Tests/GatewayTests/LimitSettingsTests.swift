@@ -104,6 +104,7 @@ struct LimitSettingsTests {
       "connection requests": "\(configuration.requestsPerUpstreamConnection)",
       "failure statuses": "\(configuration.failureStatuses.sorted())",
       "failure count": "\(configuration.failureLimit)", "early hints": "\(configuration.earlyHints)",
+      "trailers": "\(configuration.forwardsTrailers)",
       "upgrades": "\(configuration.upgrades)", "stripped": "\(configuration.strippedFields)",
       "kept": "\(configuration.keptFields)", "affinity": "\(configuration.affinity)",
     ]
@@ -128,6 +129,7 @@ struct LimitSettingsTests {
       $0.failureStatuses = [500, 599]
       $0.failureCount = 1_005
       $0.earlyHints = true
+      $0.forwardsTrailers = true
       $0.upgrades = ["websocket"]
       $0.strippedHeaders = ["x-a"]
       $0.keptHeaders = ["x-b"]
@@ -139,7 +141,8 @@ struct LimitSettingsTests {
       Self.upstream(configuration) == [
         "connect timeout": "1001", "response timeout": "1002", "keepalive": "60000", "user timeout": "30000",
         "connection age": "1003", "connection requests": "1004", "failure statuses": "[500, 599]",
-        "failure count": "1005", "early hints": "true", "upgrades": #"["websocket"]"#, "stripped": #"["x-a"]"#,
+        "failure count": "1005", "early hints": "true", "trailers": "true", "upgrades": #"["websocket"]"#,
+        "stripped": #"["x-a"]"#,
         "kept": #"["x-b"]"#, "affinity": "clientAddress",
       ])
     #expect(configuration.upstreamConnections == 1_006)

@@ -104,9 +104,20 @@ struct FlowControlTests {
     #expect(fixture.buffers.bytes == 0)
   }
 
+  @Test("Trailers that are not kept occupy no memory")
+  func droppedTrailers() throws {
+    let fixture = try SessionFixture()
+    post(fixture, 1)
+    fixture.receive(.data(1, "hello"))
+    let before = fixture.buffers.bytes
+    fixture.receive(.headers(1, [("x", String(repeating: "a", count: 4_000))]))
+    #expect(fixture.buffers.bytes == before)
+    #expect(fixture.text(1)?.hasSuffix("\r\ncontent-length: 5\r\n\r\nhello") == true)
+  }
+
   @Test("Trailers count as memory in use until they are forwarded or their stream ends")
   func trailerMemory() throws {
-    let fixture = try SessionFixture()
+    let fixture = try SessionFixture(keepsTrailers: true)
     let value = String(repeating: "a", count: 4_000)
     let size = "x: \(value)\r\n".utf8.count
     for stream in [1, 3] {

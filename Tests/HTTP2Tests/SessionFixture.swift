@@ -17,8 +17,8 @@ final class SessionFixture {
     case noMemory
   }
 
-  init(_ limits: HTTP2Limits = HTTP2Limits()) throws {
-    guard let session = HTTP2Session(limits, buffers) else { throw Problem.noMemory }
+  init(_ limits: HTTP2Limits = HTTP2Limits(), keepsTrailers: Bool = false) throws {
+    guard let session = HTTP2Session(limits, keepsTrailers: keepsTrailers, buffers) else { throw Problem.noMemory }
     self.session = session
     receive(Frame.preface + Frame.settings().bytes)
     _ = frames()

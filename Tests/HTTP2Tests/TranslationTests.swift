@@ -103,7 +103,7 @@ struct TranslationTests {
 
   @Test("A body has its announced length, its actual length, or chunks")
   func bodies() throws {
-    let fixture = try SessionFixture()
+    let fixture = try SessionFixture(keepsTrailers: true)
     let post = Frame.request("POST", "/")
     fixture.receive(
       .headers(1, post + [("content-length", "5")], endsStream: false), .data(1, "hello", endsStream: true))
@@ -150,26 +150,41 @@ struct TranslationTests {
   }
 
   @Test(
-    "Malformed trailers reset their stream, and so do trailers that do not end it or are too long",
+    "Malformed trailers reset their stream, and so do trailers that do not end it, are too long or too many",
     arguments: [
       ([("x", "a\r\nb")], true), ([("X", "a")], true), ([("x ", "a")], true), ([("x", " a")], true),
       ([(":status", "200")], true), ([(":path", "/b")], true), ([("x", "a"), (":method", "GET")], true),
       ([("transfer-encoding", "chunked")], true), ([("connection", "x")], true), ([("content-length", "9")], true),
       ([("x", "a")], false),
-      ([("x", String(repeating: "a", count: 4_090))], true),
+      ([("x", String(repeating: "a", count: 4_090))], true), (Array(repeating: ("x", "a"), count: 101), true),
     ])
   func malformedTrailers(_ trailers: [(String, String)], endsStream: Bool) throws {
+    for keepsTrailers in [false, true] {
+      let fixture = try SessionFixture(keepsTrailers: keepsTrailers)
+      fixture.receive(
+        .headers(1, Frame.request("POST", "/"), endsStream: false), .data(1, "hello"),
+        .headers(1, trailers, endsStream: endsStream))
+      #expect(fixture.frames().contains { $0.kind == .reset && $0.word(at: 0) == 1 })
+      #expect((fixture.text(1) ?? "").isEmpty)
+    }
+  }
+
+  @Test("If trailers are not kept, a request has the same form as without them")
+  func droppedTrailers() throws {
     let fixture = try SessionFixture()
-    fixture.receive(
-      .headers(1, Frame.request("POST", "/"), endsStream: false), .data(1, "hello"),
-      .headers(1, trailers, endsStream: endsStream))
-    #expect(fixture.frames().contains { $0.kind == .reset && $0.word(at: 0) == 1 })
-    #expect((fixture.text(1) ?? "").isEmpty)
+    let post = Frame.request("POST", "/")
+    let start = "POST / HTTP/1.1\r\nhost: gateway.test\r\n"
+    fixture.receive(.headers(1, post, endsStream: false), .data(1, "hello"), .headers(1, [("x", "a")]))
+    #expect(fixture.text(1) == "\(start)content-length: 5\r\n\r\nhello")
+    fixture.receive(.headers(3, post, endsStream: false), .data(3, "hello"))
+    #expect(fixture.text(3) == "\(start)transfer-encoding: chunked\r\n\r\n5\r\nhello\r\n")
+    fixture.receive(.headers(3, [("x", "a")]))
+    #expect(fixture.text(3) == "0\r\n\r\n")
   }
 
   @Test("A request with trailers has chunks if it has a body without a length; otherwise they are dropped")
   func trailers() throws {
-    let fixture = try SessionFixture()
+    let fixture = try SessionFixture(keepsTrailers: true)
     let post = Frame.request("POST", "/")
     let long = String(repeating: "a", count: 4_089)
     fixture.receive(.headers(1, post, endsStream: false), .data(1, "hello"), .headers(1, [("x", long)]))

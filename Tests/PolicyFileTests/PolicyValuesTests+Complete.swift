@@ -102,6 +102,7 @@ extension PolicyValuesTests {
       code_lifetime: 2m
       cross_site_login: true
       early_hints: true
+      forward_trailers: true
       pkce: forward
       scopes: { drop: [openid, offline_access], default: [basic, mail] }
       parameters: [audience, tenant]

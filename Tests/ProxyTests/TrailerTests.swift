@@ -5,7 +5,8 @@ import Testing
 import Time
 
 extension ProxyTests {
-  /// Trailers, which pass if both sides can carry them. `DesyncTests.chunks` has those of malformed requests.
+  /// Trailers, which pass if both sides can carry them; those of requests only with `forwardsTrailers`. `DesyncTests.chunks`
+  /// has those of malformed requests.
   struct TrailerTests {
     private static let passing = "X-Sum: 1\r\nContent-Digest: sha-256=:AA==:\r\n"
 
@@ -47,6 +48,7 @@ extension ProxyTests {
       }
     }
 
+    private static let start = "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n"
     private static let empty = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     private static let trailing =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\n"
@@ -60,6 +62,7 @@ extension ProxyTests {
         configure: {
           $0.limits.requestBuffer = buffer
           $0.strippedFields = ["X-Badge"]
+          $0.forwardsTrailers = true
         }
       ).run { _, bench in
         let client = try await bench.connect()
@@ -79,11 +82,125 @@ extension ProxyTests {
       }
     }
 
+    @Test(
+      "Without `forwardsTrailers`, a request with trailers has the same form as without them",
+      arguments: [0, 16_384], [false, true])
+    func dropped(buffer: Int, isStreamed: Bool) async throws {
+      try await Bench.Setup(
+        upstream: Self.noting(Self.empty), configure: { $0.limits.requestBuffer = buffer }
+      ).run { _, bench in
+        let client = try await bench.connect()
+        let rest = "hello\r\n0\r\n\(Self.passing)\r\nGET /next HTTP/1.1\r\nHost: a\r\n\r\n"
+        try await client.send(Self.start + (isStreamed ? "" : rest))
+        if isStreamed {
+          if buffer == 0 { await bench.eventually("the head is upstream") { bench.upstream.connections == 1 } }
+          try await client.send(rest)
+        }
+        for _ in 0..<2 {
+          let response = try await client.readResponse()
+          #expect(response.status == 200)
+        }
+        let note = try #require(bench.upstream.notes.first)
+        let isChunked = isStreamed && buffer == 0
+        #expect(
+          note.hasSuffix(
+            isChunked
+              ? "\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
+              : "\r\nContent-Length: 5\r\n\r\nhello"))
+        #expect(bench.upstream.notes.count == 2 && bench.upstream.connections == 1)
+      }
+    }
+
+    /// A faulty server, which adds the trailers of a request to the header section of the next request on the connection.
+    /// Notes each header section.
+    private static let merging: ScriptedUpstream.Script = { upstream, peer in
+      var kept = ""
+      while true {
+        let head = Message(head: String(decoding: try await peer.take(through: "\r\n\r\n"), as: UTF8.self))
+        upstream.notes.append(head.head + kept)
+        kept = ""
+        if head["Transfer-Encoding"] == nil {
+          _ = try await peer.take(count: head["Content-Length"].flatMap { Int($0) } ?? 0)
+        } else {
+          _ = try await peer.take(through: "\r\n0\r\n")
+          while true {
+            let line = String(decoding: try await peer.take(through: "\r\n"), as: UTF8.self)
+            if line == "\r\n" { break }
+            kept += line
+          }
+          upstream.answered += kept.isEmpty ? 0 : 1
+        }
+        try await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      }
+    }
+
+    /// The ways in which a client sends trailers.
+    enum Sender: CaseIterable {
+      case whole, streamed, http2
+    }
+
+    @Test(
+      "A server that adds trailers to the next request on the connection adds them to no request",
+      arguments: [false, true], Sender.allCases)
+    func merged(forwards: Bool, sender: Sender) async throws {
+      try await HTTP2Tests.setup(Self.merging, { $0.forwardsTrailers = forwards }).run { _, bench in
+        let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        let own = "POST /intercept/post HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello"
+        // An idle connection that the request with trailers uses.
+        _ = try await bench.exchange(get)
+        for victim in [get, own, get] {
+          switch sender {
+          case .http2:
+            let client = try await bench.connectHTTP2()
+            try await client.send(
+              .headers(1, Frame.request("POST", "/"), endsStream: false), .data(1, "hello"),
+              .headers(1, [("x-role", "admin")]))
+            let response = try await client.answer(1)
+            #expect(response.status == 200)
+          case .whole, .streamed:
+            let client = try await bench.connect()
+            let (count, rest) = (bench.upstream.notes.count, "hello\r\n0\r\nX-Role: admin\r\n\r\n")
+            try await client.send(Self.start + (sender == .whole ? rest : ""))
+            if sender == .streamed {
+              await bench.eventually("the head is upstream") { bench.upstream.notes.count > count }
+              try await client.send(rest)
+            }
+            let response = try await client.readResponse()
+            #expect(response.status == 200)
+          }
+          let response = try await bench.exchange(victim)
+          #expect(response.status == 200)
+        }
+        #expect(bench.upstream.notes.count == 7)
+        #expect(!bench.upstream.notes.contains { $0.lowercased().contains("x-role") })
+        // The server has seen the trailers if they are forwarded, each time on a connection that is then closed.
+        #expect(bench.upstream.answered == (forwards ? 3 : 0))
+        #expect(bench.upstream.connections == (forwards ? 4 : 1))
+      }
+    }
+
+    @Test("A connection is used again if all trailers of a request were dropped")
+    func noneLeft() async throws {
+      try await Bench.Setup(upstream: Self.noting(Self.empty), configure: { $0.forwardsTrailers = true }).run {
+        _, bench in
+        let client = try await bench.connect()
+        for _ in 0..<2 {
+          try await client.send(
+            "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\(Self.meaningful)\r\n")
+          let response = try await client.readResponse()
+          #expect(response.status == 200)
+        }
+        #expect(bench.upstream.notes.allSatisfy { $0.hasSuffix("\r\n\r\n5\r\nhello\r\n0\r\n\r\n") })
+        #expect(bench.upstream.notes.count == 2 && bench.upstream.connections == 1)
+      }
+    }
+
     @Test("Trailers are dropped if the head names a field that its `Connection` removes")
     func namedByConnection() async throws {
       let response =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: X-Sum\r\n\r\n5\r\nhello\r\n0\r\n\(Self.passing)\r\n"
-      try await Bench.Setup(upstream: Self.noting(response)).run { _, bench in
+      try await Bench.Setup(upstream: Self.noting(response), configure: { $0.forwardsTrailers = true }).run {
+        _, bench in
         let client = try await bench.connect()
         try await client.send(
           "POST / HTTP/1.1\r\nHost: a\r\nConnection: TE, X-Sum\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -143,7 +260,9 @@ extension ProxyTests {
 
     @Test("The trailers of an intercepted request and of its response are dropped")
     func intercepted() async throws {
-      try await Bench.Setup(upstream: Self.noting(Self.trailing + Self.passing + "\r\n")).run { _, bench in
+      try await Bench.Setup(
+        upstream: Self.noting(Self.trailing + Self.passing + "\r\n"), configure: { $0.forwardsTrailers = true }
+      ).run { _, bench in
         let client = try await bench.connect()
         try await client.send(
           "POST /intercept/relay HTTP/1.1\r\nHost: a\r\nConnection: TE\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -168,6 +287,7 @@ extension ProxyTests {
           route.requestFields.removed = ["X-Gone"]
           route.responseFields.removed = ["X-Zone", "X-Gone", "Link"]
           $0.routes = PassingRoutes([route]) { _ in .route(0) }
+          $0.forwardsTrailers = true
         }
       ).run { _, bench in
         let client = try await bench.connect()
@@ -188,8 +308,11 @@ extension ProxyTests {
       (String(repeating: "X: yy\r\n", count: 1_000), 413),
     ]
 
-    @Test("Trailers are limited in size and number, in both directions", arguments: tooMany)
-    func limits(_ fields: String, _ status: Int) async throws {
+    @Test(
+      "Trailers are limited in size and number, in both directions, also if they are dropped", arguments: tooMany,
+      [false, true])
+    func limits(_ limit: (fields: String, status: Int), forwards: Bool) async throws {
+      let (fields, status) = limit
       let script: ScriptedUpstream.Script = { upstream, peer in
         while true {
           let head = try await peer.readHead()
@@ -197,16 +320,30 @@ extension ProxyTests {
             try await peer.send("\(Self.trailing)\(fields)\r\n")
             continue
           }
-          _ = try await peer.take(through: "0\r\n")
-          _ = try await peer.take(through: "\r\n\r\n")
+          upstream.answered += 1
+          if head["Transfer-Encoding"] == nil {
+            _ = try await peer.take(count: 5)
+          } else {
+            _ = try await peer.take(through: "0\r\n")
+            _ = try await peer.take(through: forwards ? "\r\n\r\n" : "\r\n")
+          }
           upstream.notes.append("whole")
           try await peer.send(Self.empty)
         }
       }
-      try await Bench.Setup(upstream: script).run { _, bench in
-        let request = try await bench.exchange(
-          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\(fields)\r\n")
-        #expect(request.status == status)
+      try await Bench.Setup(upstream: script, configure: { $0.forwardsTrailers = forwards }).run { _, bench in
+        for isStreamed in [false, true] {
+          let client = try await bench.connect()
+          let rest = "hello\r\n0\r\n\(fields)\r\n"
+          let answered = bench.upstream.answered
+          try await client.send(Self.start + (isStreamed ? "" : rest))
+          if isStreamed {
+            await bench.eventually("the head is upstream") { bench.upstream.answered > answered }
+            try await client.send(rest)
+          }
+          let response = try await client.readResponse()
+          #expect(response.status == status)
+        }
         #expect(bench.upstream.notes.isEmpty == (status != 200))
         let response = try? await bench.get("/", "Connection: TE", "TE: trailers")
         #expect((response?.status == 200 && response?.isWhole == true) == (status == 200))
@@ -230,7 +367,9 @@ extension ProxyTests {
       let long = String(repeating: "a", count: 100_000)
       let answer =
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\(String(long.utf8.count, radix: 16))\r\n\(long)\r\n0\r\n"
-      try await HTTP2Tests.setup(Self.noting(answer + Self.meaningful + Self.passing + "\r\n")).run { _, bench in
+      try await HTTP2Tests.setup(
+        Self.noting(answer + Self.meaningful + Self.passing + "\r\n"), { $0.forwardsTrailers = true }
+      ).run { _, bench in
         let client = try await bench.connectHTTP2()
         try await client.send(
           .headers(1, Frame.request("POST", "/"), endsStream: false), .data(1, "hello"),

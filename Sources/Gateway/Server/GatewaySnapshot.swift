@@ -88,6 +88,7 @@ public final class GatewaySnapshot: Sendable {
     settings.responseTimeout = upstream.responseTimeout
     settings.upgrades = upstream.upgrades
     settings.earlyHints = upstream.earlyHints
+    settings.forwardsTrailers = upstream.forwardsTrailers
     settings.upstreamTimers = TCPTimers(
       keepalive: upstream.tcpKeepalive ?? 0, userTimeout: upstream.tcpUserTimeout ?? 0)
     settings.strippedFields = upstream.strippedHeaders

@@ -40,7 +40,7 @@ enum HTTP2Target {
   }
 
   private static func serve(_ wire: [UInt8], _ mode: UInt8, _ buffers: BufferPool) throws(Violation) {
-    guard let session = HTTP2Session(HTTP2Limits(), buffers) else { return }
+    guard let session = HTTP2Session(HTTP2Limits(), keepsTrailers: true, buffers) else { return }
     let step = mode & 2 == 0 ? wire.count : 7
     var streams: [HTTP2Stream] = []
     var texts: [Int32: [UInt8]] = [:]

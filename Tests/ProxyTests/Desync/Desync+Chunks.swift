@@ -51,25 +51,32 @@ extension Desync {
     .forwarded(name, chunked(body), CanonicalRequest(method: "POST", body: .chunked(data)))
   }
 
-  private static func trailed(_ name: String, _ sent: String, _ forwarded: [String]) -> DesyncCase {
+  /// Trailers of a chunked body, and the lines of those that may be forwarded.
+  private static let trailerSections: [(name: String, sent: String, forwarded: [String])] = [
+    ("a trailer", "A:  b\t\r\n", ["A: b"]), ("a trailer without a value", "A:\r\n", ["A: "]),
+    ("a trailer with framing", "Content-Length: 50\r\nTransfer-Encoding: x\r\nHost: evil\r\n", []),
+    ("a trailer that seems a chunk", "0: x\r\nA: 5\r\n", ["0: x", "A: 5"]),
+    ("a request in a trailer", "X: GET /smuggled HTTP/1.1\r\n", ["X: GET /smuggled HTTP/1.1"]),
+  ]
+
+  private static func trailed(_ section: String) -> String { "5\r\nhello\r\n0\r\n\(section)\r\n" }
+
+  /// Requests with trailers for a gateway that forwards them.
+  static let trailers: [DesyncCase] = trailerSections.map {
     .forwarded(
-      name, chunked("5\r\nhello\r\n0\r\n\(sent)\r\n"),
-      CanonicalRequest(method: "POST", body: .trailed("hello", forwarded)))
+      $0.name, chunked(trailed($0.sent)), CanonicalRequest(method: "POST", body: .trailed("hello", $0.forwarded)))
   }
 
-  private static let goodChunks: [DesyncCase] = [
-    whole("no chunk", "0\r\n\r\n", ""), whole("a leading zero", "05\r\nhello\r\n0\r\n\r\n"),
-    whole("fifteen digits", "000000000000005\r\nhello\r\n0\r\n\r\n"),
-    whole("many zeros", "5\r\nhello\r\n00000\r\n\r\n"),
-    whole("upper case", "A\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
-    whole("an extension", "5;a=b\r\nhello\r\n0\r\n\r\n"),
-    whole("a quoted extension", "5;a=\"b;c\"\r\nhello\r\n0;d\r\n\r\n"),
-    whole("an empty extension", "5;\r\nhello\r\n0\r\n\r\n"),
-    trailed("a trailer", "A:  b\t\r\n", ["A: b"]), trailed("a trailer without a value", "A:\r\n", ["A: "]),
-    trailed("a trailer with framing", "Content-Length: 50\r\nTransfer-Encoding: x\r\nHost: evil\r\n", []),
-    trailed("a trailer that seems a chunk", "0: x\r\nA: 5\r\n", ["0: x", "A: 5"]),
-    whole("line ends inside", "b\r\na\r\n0\r\n\r\nb\r\n\r\n0\r\n\r\n", "a\r\n0\r\n\r\nb\r\n"),
-    whole("a request in an extension", "5;GET /smuggled HTTP/1.1\r\nhello\r\n0\r\n\r\n"),
-    trailed("a request in a trailer", "X: GET /smuggled HTTP/1.1\r\n", ["X: GET /smuggled HTTP/1.1"]),
-  ]
+  private static let goodChunks: [DesyncCase] =
+    trailerSections.map { whole($0.name, trailed($0.sent)) } + [
+      whole("no chunk", "0\r\n\r\n", ""), whole("a leading zero", "05\r\nhello\r\n0\r\n\r\n"),
+      whole("fifteen digits", "000000000000005\r\nhello\r\n0\r\n\r\n"),
+      whole("many zeros", "5\r\nhello\r\n00000\r\n\r\n"),
+      whole("upper case", "A\r\n0123456789\r\n0\r\n\r\n", "0123456789"),
+      whole("an extension", "5;a=b\r\nhello\r\n0\r\n\r\n"),
+      whole("a quoted extension", "5;a=\"b;c\"\r\nhello\r\n0;d\r\n\r\n"),
+      whole("an empty extension", "5;\r\nhello\r\n0\r\n\r\n"),
+      whole("line ends inside", "b\r\na\r\n0\r\n\r\nb\r\n\r\n0\r\n\r\n", "a\r\n0\r\n\r\nb\r\n"),
+      whole("a request in an extension", "5;GET /smuggled HTTP/1.1\r\nhello\r\n0\r\n\r\n"),
+    ]
 }

@@ -19,6 +19,9 @@ extension ProxyTests {
     @Test("Chunks have exactly one syntax (attack class 3)", arguments: Desync.chunks)
     func chunks(_ item: DesyncCase) async throws { try await run(item) }
 
+    @Test("Trailers that are forwarded end in front of the next request (attack class 3)", arguments: Desync.trailers)
+    func trailers(_ item: DesyncCase) async throws { try await run(item) { $0.forwardsTrailers = true } }
+
     @Test("Lines end in one way and contain one field (attack class 4)", arguments: Desync.lines)
     func lines(_ item: DesyncCase) async throws { try await run(item) }
 
@@ -47,8 +50,10 @@ extension ProxyTests {
       #expect(Set(cases.map(\.bytes)).count == cases.count)
     }
 
-    private func run(_ item: DesyncCase) async throws {
-      try await Bench.Setup(upstream: DesyncUpstream.script).run { _, bench in
+    private func run(
+      _ item: DesyncCase, _ configure: @escaping @Sendable (inout ProxyConfiguration) -> Void = { _ in }
+    ) async throws {
+      try await Bench.Setup(upstream: DesyncUpstream.script, configure: configure).run { _, bench in
         let client = try await bench.connect()
         switch item.expectation {
         case .refused(let status):
