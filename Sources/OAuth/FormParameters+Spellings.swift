@@ -11,8 +11,10 @@ extension FormParameters {
   ///   - foldToASCII: Converts a name with characters outside ASCII to the ASCII text that some server would find equal
   ///     to the name, for example because the server ignores case by the rules of Unicode. `nil` to compare a name with
   ///     characters outside ASCII unchanged.
+  ///   - afterSemicolons: False to ignore the names that only a server that separates parameters at semicolons would
+  ///     find. A text such as `error_description` may contain semicolons.
   public func alternativeSpelling(
-    of known: ParameterNames, foldToASCII: (([UInt8]) -> [UInt8])? = nil
+    of known: ParameterNames, foldToASCII: (([UInt8]) -> [UInt8])? = nil, afterSemicolons: Bool = true
   ) -> ParameterName? {
     // A name that equals a known parameter is not an alternative spelling of another one.
     for index in entries.indices where entries[index].parameter == nil {
@@ -21,7 +23,7 @@ extension FormParameters {
     for name in namesWithMalformedValue where !known.contains(ParameterName(name)) {
       if let found = FormParameters.parameter(of: known, in: name, foldToASCII) { return found }
     }
-    for name in namesAfterSemicolon {
+    for name in afterSemicolons ? namesAfterSemicolon : [] {
       if let found = FormParameters.parameter(of: known, in: name, foldToASCII) { return found }
     }
     return nil

@@ -170,13 +170,8 @@ public struct FormParameters: Sendable, Equatable {
     defects?.record(change)
   }
 
-  /// Returns the known parameter of an encoded `name=value` pair; `nil` for any other name.
-  public static func parameter(of pair: Span<UInt8>) -> ParameterName? {
-    let name = pair.extracting(parts(of: pair).name)
-    return ParameterName(name) ?? FormEncoding.decode(name).flatMap { ParameterName($0) }
-  }
-
-  private static func parts(of pair: Span<UInt8>) -> (name: Range<Int>, value: Range<Int>) {
+  /// Returns the ranges of the name and the value in an encoded `name=value` pair.
+  static func parts(of pair: Span<UInt8>) -> (name: Range<Int>, value: Range<Int>) {
     guard let equals = pair.firstIndex(of: UInt8(ascii: "=")) else { return (0..<pair.count, pair.count..<pair.count) }
     return (0..<equals, equals + 1..<pair.count)
   }

@@ -56,7 +56,8 @@ struct CompletionTests {
     arguments: [
       "https://gw.example/.proofgate/callback/?code=abcdefghij&state=s",
       "https://GW.example/.proofgate/callback?code=abcdefghij&state=s",
-      "https://gw.example/.proofgate/callback?x=1&code=abcdefghij&state=s",
+      "https://gw.example/.proofgate/callback&x=1?code=abcdefghij&state=s",
+      "https://gw.example/.proofgate/callback;x=1?code=abcdefghij&state=s",
       "http://gw.example/.proofgate/callback?code=abcdefghij&state=s", "//gw.example/?code=abcdefghij&state=s",
     ])
   func elsewhere(location: String) throws {

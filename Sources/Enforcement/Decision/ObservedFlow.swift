@@ -58,13 +58,16 @@ public struct ObservedFlow: Sendable, Equatable {
       }
   }
 
-  /// Returns a digest of the `state` and the redirect URI of an authorization request. ``digests(of:)`` returns the
-  /// same digest for the upstream's response, so that the gateway finds the request of a response. `nil` if the request
+  /// Returns a digest of the `state` and the redirect URI of an authorization request, without its query.
+  /// ``digests(of:)`` returns the same digest for the upstream's response, so that the gateway finds the request of a response. `nil` if the request
   /// omitted the redirect URI and the registration of the client does not determine it.
   public static func linkDigest(of request: AuthorizationRequest, client: Client?) -> ShortDigest? {
     let registered = client.flatMap { RedirectURI.defaultURI(registered: $0.redirectURIs)?.text }
     guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
-    return ShortDigest(request.parameters[.state] ?? "", address)
+    // The response may have any parameters besides those of the redirect URI, so the query is not compared.
+    let end = { (byte: UInt8) in byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
+    return ShortDigest(
+      request.parameters[.state] ?? "", String(decoding: address.utf8.prefix { !end($0) }, as: UTF8.self))
   }
 
   /// Returns the digest that links an authorization response of the upstream to its request, and the digest of its

@@ -14,7 +14,9 @@ extension Rejection {
     "answer-elsewhere", .serverError, 502, .noRedirect, "the server sent its response to another address",
     source: "RFC 6749, section 3.1.2",
     refused: """
-      The server sent its response to an address other than the redirect URI of the request. While the browser has a \
+      The server sent its response to an address other than the redirect URI of the request: the scheme, the host, the \
+      port or the path differs, or a parameter of that URI's own query is missing, changed or repeated. Additional \
+      parameters do not matter. While the browser has a \
       sign-in in progress, the gateway also refuses every code that the server sends to another origin than its own, \
       with or without a `state`, in `Location`, `Refresh`, `Content-Location` or `Link`.
       """,
@@ -37,7 +39,10 @@ extension Rejection {
   package static let upstreamResponseUnusable = Rejection(
     "answer-unusable", .serverError, 502, .mayRedirect, "the server's response cannot be used",
     source: "RFC 6749, section 4.1.2",
-    refused: "The server's response contained neither a code nor an error, or both, or a malformed one.",
+    refused: """
+      The server's response contained neither a code nor an error, or both, or a malformed or repeated one, or a second \
+      `code` or `state` in another spelling, such as `Code`.
+      """,
     why: "There is no response that the app could use.",
     remedy: "See the server's log.")
 

@@ -71,10 +71,13 @@ extension Rule where Context == ReentryContext {
 
 extension ReentryContext {
   /// The addresses to which the upstream or the gateway may send an authorization response for the client of this
-  /// transaction.
+  /// transaction, without their queries: a response may have other parameters in front of the query of its address.
   fileprivate var addresses: [String] {
-    [GatewaySettings.callbackPath, transaction.upstreamRedirectURI, transaction.redirectURI.text]
-      + (client?.redirectURIs.map(\.text) ?? [])
+    let redirectURIs = [transaction.upstreamRedirectURI, transaction.redirectURI.text]
+    return [GatewaySettings.callbackPath]
+      + (redirectURIs + (client?.redirectURIs.map(\.text) ?? [])).map { uri in
+        String(decoding: uri.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+      }
   }
 }
 

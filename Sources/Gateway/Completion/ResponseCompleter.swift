@@ -161,6 +161,7 @@ struct ResponseCompleter {
     // transaction, and the location is the upstream redirect URI of that transaction.
     guard let transaction, authorizationResponse.parameters.contains(.error),
       leads(location, to: transaction.upstreamRedirectURI)
+        || authorizationResponse.isSent(to: transaction.upstreamRedirectURI)
     else {
       return nil
     }

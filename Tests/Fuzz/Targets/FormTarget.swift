@@ -1,13 +1,14 @@
 import OAuth
 
-/// Input: a query or the body of a form; the text before a first line feed is a media type. Parsing and serialising
-/// neither loses nor adds a parameter.
+/// Input: a query or the body of a form; the text before a first line feed is a media type, and the query of a redirect
+/// URI. Parsing and serialising neither loses nor adds a parameter.
 enum FormTarget {
   static func check(_ input: [UInt8]) throws(Violation) {
     let type = input.prefix { $0 != 0x0a }
     let body = type.count < input.count ? Array(input[(type.count + 1)...]) : input
     if !FieldReader.hasSecondReading(Array(type)) { try checkType(Array(type)) }
     try checkBasic(String(decoding: type, as: UTF8.self))
+    try checkSentQuery(Array(type), body)
     guard let parameters = FormParameters(parsing: body) else {
       try Violation.unless(body.count > FormParameters.maximumCount, "few parameters are too many")
       return
@@ -26,6 +27,20 @@ enum FormTarget {
       again.namesWithMalformedValue.isEmpty && !again.hasMalformedName && again.serialised == parameters.serialised,
       "what is written is not canonical")
     try checkSpellings(parameters, body)
+  }
+
+  /// A query keeps that of a redirect URI if its pairs with the names of that query are exactly the sent ones.
+  private static func checkSentQuery(_ sent: [UInt8], _ query: [UInt8]) throws(Violation) {
+    func name(_ pair: ArraySlice<UInt8>) -> [UInt8] {
+      let name = pair.prefix { $0 != UInt8(ascii: "=") }
+      return decoded(name).map { Array($0.utf8) } ?? Array(name)
+    }
+    let pairs = sent.split(separator: UInt8(ascii: "&"))
+    let names = Set(pairs.map(name))
+    let found = query.split(separator: UInt8(ascii: "&")).filter { names.contains(name($0)) }
+    let isKept = pairs.sorted { $0.lexicographicallyPrecedes($1) } == found.sorted { $0.lexicographicallyPrecedes($1) }
+    try Violation.unless(
+      SentQuery(sent.span).isKept(in: query.span) == isKept, "the query of a redirect URI is compared in two ways")
   }
 
   private struct ParameterValue {

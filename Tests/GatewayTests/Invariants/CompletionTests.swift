@@ -167,7 +167,7 @@ struct CompletionTests {
   @Test(
     "I-completion: a response to any address other than the one sent upstream is refused",
     arguments: [
-      "https://gw.example/.proofgate/callback/?", "https://gw.example/.proofgate/callback?x=1&",
+      "https://gw.example/.proofgate/callback/?", "https://gw.example/.proofgate/callback;x=1?",
       "https://GW.example/.proofgate/callback?", "https://gw.example:443/.proofgate/callback?",
       "https://evil.example/.proofgate/callback?", "http://gw.example/.proofgate/callback?", "com.example.p1:/cb?",
       "https://gw.example/.proofgate%2Fcallback?", "https://gw.example/.proofgate/callbackx?",

@@ -190,7 +190,7 @@ struct PassingAnswerTests {
   @Test(
     "I-completion: a response on another path to any address but the one sent upstream is refused",
     arguments: [
-      "https://gw.example/.proofgate/callback?x=1&", "https://GW.example/.proofgate/callback?", "com.example.p1:/cb?",
+      "https://gw.example/.proofgate/callback/?", "https://GW.example/.proofgate/callback?", "com.example.p1:/cb?",
       "https://other.example/.proofgate/callback?", "http://127.0.0.1:7/cb?", "https://web3.example.com/cb?",
     ])
   func elsewhere(address: String) async throws {
