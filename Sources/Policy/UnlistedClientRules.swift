@@ -169,12 +169,8 @@ extension RedirectURI {
       parameters.namesWithMalformedValue.isEmpty, parameters.alternativeSpelling(of: .inResponse) == nil
     else { return true }
     return parameters.entries.contains { entry in
-      ParameterNames.inResponse.contains(entry.parameter) || Self.tokenParameters.contains(entry.name.lowercased())
+      ParameterNames.inResponse.contains(entry.parameter)
+        || ResponseParameters.tokenNames.contains(entry.name.lowercased())
     }
   }
-
-  /// The parameters of responses with tokens, and of a response in one signed value, that the gateway never sends.
-  private static let tokenParameters: Set<String> = [
-    "access_token", "expires_in", "id_token", "refresh_token", "response", "token_type",
-  ]
 }

@@ -56,6 +56,9 @@ public struct UpstreamSettings: Sendable {
   /// The names of parameters of authorization and token requests that the gateway forwards in addition to those of
   /// OAuth and OpenID Connect Core.
   public var parameters: Set<String>
+  /// The names of parameters of authorization responses that the client gets in addition to those of the gateway, in
+  /// the order in which it gets them (`ResponseParameters`). Default: none.
+  public var responseParameters: [String] = []
   /// The maximum number of connections of the process to the server. Default: 1,024.
   public var maxConnections = 1_024
   /// The `reserved_connections` of the policy; `nil` if the policy does not set it. Use `reservedConnections` instead.
@@ -234,6 +237,16 @@ public struct UpstreamSettings: Sendable {
         """
         Authorization request parameters that are forwarded in addition to those of OAuth and OpenID Connect Core; not \
         for registered clients and clients with a metadata document
+        """,
+        default: "none"),
+      .customReader(
+        "response_parameters",
+        .list(.text("names", pattern: "^[A-Za-z0-9._-]{1,64}$"), allowsSingleValue: true),
+        """
+        Parameters of the server's authorization response that the app gets in addition to those of OAuth, such as \
+        `realmId`, at most \(ResponseParameters.maximumCount); values with more than \
+        \(ResponseParameters.maximumValueLength) bytes are dropped. The gateway ignores all other parameters that it \
+        does not know (RFC 6749, section 4.1.2)
         """,
         default: "none"),
       .number(

@@ -114,6 +114,7 @@ enum ComparedSettings {
     "affinity": { .text($0.affinity.map(text)) },
     "failure_statuses": { .list($0.failureStatuses.map(String.init)) },
     "parameters": { .list($0.parameters.sorted()) },
+    "response_parameters": { .list($0.responseParameters) },
     "upgrades": { .list($0.upgrades.sorted()) },
     "strip_headers": { .list($0.strippedHeaders) },
     "keep_headers": { .list($0.keptHeaders) },

@@ -23,6 +23,7 @@ private struct UpstreamDraft: SectionDraft {
       "endpoints": { $2.settings.endpoints = $0.endpoints($1, $2.settings.endpoints) },
       "scopes": { $2.settings.scopes = $0.scopes($1) },
       "parameters": { $2.settings.parameters = $0.parameters($1) },
+      "response_parameters": { $2.settings.responseParameters = $0.responseParameters($1) },
       "upgrades": { $2.settings.upgrades = $0.upgrades($1) },
       "strip_headers": { $2.settings.strippedHeaders = $0.headerGlobs($1) },
       "keep_headers": { $2.settings.keptHeaders = $0.headerGlobs($1) },
@@ -136,6 +137,33 @@ extension PolicyReader {
       if !names.insert(name).inserted {
         error(.duplicateValue, item.node, "\(quoted(name)) occurs twice in `parameters`; keep one")
       }
+    }
+    return names
+  }
+
+  fileprivate func responseParameters(_ field: Field) -> [String] {
+    var names: [String] = []
+    for item in list(field, allowsSingleValue: true) {
+      guard let name = text(item) else { continue }
+      if !ResponseParameters.isName(name) {
+        error(
+          .invalidValue, item.node,
+          "`response_parameters` cannot hold \(quoted(name)); use names of letters, digits, `-`, `.` and `_`, of at most "
+            + "\(ResponseParameters.maximumNameLength) characters")
+      } else if ResponseParameters.isReserved(name) {
+        error(
+          .invalidValue, item.node,
+          "`response_parameters` cannot hold \(quoted(name)), which the gateway sets or reads itself; remove it")
+      } else if names.contains(name) {
+        error(.duplicateValue, item.node, "\(quoted(name)) occurs twice in `response_parameters`; keep one")
+      } else {
+        names.append(name)
+      }
+    }
+    if names.count > ResponseParameters.maximumCount {
+      error(
+        .invalidValue, field.node,
+        "`response_parameters` has \(names.count) names; use at most \(ResponseParameters.maximumCount)")
     }
     return names
   }

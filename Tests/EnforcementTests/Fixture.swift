@@ -61,7 +61,7 @@ enum Fixture {
 
   static func policy(
     unknown: UnknownClients = .reject, mode: EnforcementMode = .enforce, callback: CallbackMode = .inPlace,
-    usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [],
+    usesPKCE: Bool = false, scopes: ScopeRules? = nil, parameters: Set<String> = [], responseParameters: [String] = [],
     resources: [ResourceSettings] = [], deviceAuthorization: [String] = [],
     change: (inout ClientSettings) -> Void = { _ in }
   ) -> Policy {
@@ -73,14 +73,14 @@ enum Fixture {
     }
     var endpoints = EndpointPaths(authorization: ["/authorize"], token: ["/token"])
     endpoints.deviceAuthorization = deviceAuthorization
+    var upstream = UpstreamSettings(
+      origin: Origin(scheme: .http, host: "127.0.0.1", port: 9000), endpoints: endpoints, callback: callback,
+      usesPKCE: usesPKCE, scopes: scopes, parameters: parameters)
+    upstream.responseParameters = responseParameters
     return Policy(
       gateway: GatewaySettings(
         origin: Origin(scheme: .https, host: "gw.example"), issuer: "https://gw.example", listeners: [], admin: nil),
-      upstream: UpstreamSettings(
-        origin: Origin(scheme: .http, host: "127.0.0.1", port: 9000),
-        endpoints: endpoints, callback: callback,
-        usesPKCE: usesPKCE, scopes: scopes, parameters: parameters),
-      unknownClients: unknown, mode: mode,
+      upstream: upstream, unknownClients: unknown, mode: mode,
       clients: Dictionary(uniqueKeysWithValues: listed.map { ($0.id, Client($0)) }), resources: resources,
       version: "test")
   }

@@ -12,19 +12,20 @@ struct ResponseParameterTests {
 
   private func complete(
     _ answer: UpstreamAuthorizationResponse, transaction: AuthorizationTransaction = Fixture.transaction,
-    callback: CallbackMode = .inPlace
+    listed: [String] = [], callback: CallbackMode = .inPlace, change: (inout ClientSettings) -> Void = { _ in }
   ) -> DecisionWithFindings<CompletionPermit> {
     let facts = CompletionFacts(
       browserMatches: true, requestTexts: ReflectedCodeScanner(target: ""), epoch: Fixture.epoch, now: Fixture.now)
-    let policy = Fixture.policy(callback: callback)
+    let policy = Fixture.policy(callback: callback, responseParameters: listed, change: change)
     return Enforcement.decideCompletion(answer, transaction: transaction, facts: facts, policy: policy)
   }
 
   private func complete(
-    _ query: String, at address: String = callback, transaction: AuthorizationTransaction = Fixture.transaction
+    _ query: String, at address: String = callback, transaction: AuthorizationTransaction = Fixture.transaction,
+    listed: [String] = []
   ) throws -> DecisionWithFindings<CompletionPermit> {
     let answer = try #require(UpstreamAuthorizationResponse(location: address + query))
-    return complete(answer, transaction: transaction)
+    return complete(answer, transaction: transaction, listed: listed)
   }
 
   private func parameters(_ outcome: DecisionWithFindings<CompletionPermit>) -> [String] {
@@ -66,8 +67,10 @@ struct ResponseParameterTests {
   @Test("A response at the callback may have additional parameters too")
   func atCallback() throws {
     let form = try #require(FormParameters(parsing: "code=abcdefghij&state=s&realmId=9&x=%zz"))
-    let outcome = complete(UpstreamAuthorizationResponse(atCallback: form), callback: .atCallback)
-    #expect(parameters(outcome) == ["code", "state", "iss"])
+    let outcome = complete(
+      UpstreamAuthorizationResponse(atCallback: form), listed: ["realmId", "x"], callback: .atCallback)
+    #expect(parameters(outcome) == ["code", "realmId", "state", "iss"])
+    #expect(outcome.findings == [.note(.responseParameterDropped)])
   }
 
   @Test(
@@ -142,6 +145,62 @@ struct ResponseParameterTests {
         now: Fixture.now)
       #expect(outcome.rejection == .codeReflectedFromRequest, "\(query)")
     }
+  }
+
+  // MARK: Listed parameters
+
+  @Test("The app gets the listed parameters with a code and with an error, in the order of the policy")
+  func listed() throws {
+    let listed = ["realmId", "accounts-server", "prompt", "absent"]
+    let query = "&prompt=none&x=1&accounts-server=https%3A%2F%2Fa.example%2F%3Fb%26c&realmId=%E2%82%AC+1"
+    let permit = try #require(complete("?code=abcdefghij&state=s&scope=read" + query, listed: listed).permit)
+    #expect(
+      permit.response(code: "w").location
+        == "com.example.app:/cb?code=w&scope=read&realmId=%E2%82%AC%201"
+        + "&accounts-server=https%3A%2F%2Fa.example%2F%3Fb%26c&prompt=none&state=s1&iss=https%3A%2F%2Fgw.example")
+    let denied = try complete("?error=access_denied&state=s" + query, listed: listed)
+    #expect(denied.redirected?["realmId"] == "\u{20ac} 1" && denied.redirected?["prompt"] == "none")
+    #expect(denied.redirected?["x"] == nil && denied.findings.isEmpty)
+    // An error that the gateway reports itself has none of them.
+    let unusable = try complete("?code=a&error=b&state=s" + query, listed: listed)
+    #expect(parameters(unusable) == ["error", "error_description", "error_uri", "state", "iss"])
+  }
+
+  @Test(
+    "A listed parameter with two values, without a readable one, or with a long one is dropped",
+    arguments: [
+      "realmId=1&realmId=1", "realmId=1&realmId=2", "realmId=1&realm%49d=2", "realmId=%zz", "realmId=%FF",
+      "realmId=a%0d%0ab", "realmId=" + String(repeating: "x", count: 513),
+    ])
+  func dropped(query: String) throws {
+    let outcome = try complete("?code=abcdefghij&state=s&" + query, listed: ["realmId"])
+    #expect(parameters(outcome) == ["code", "state", "iss"])
+    #expect(outcome.findings == [.note(.responseParameterDropped)])
+  }
+
+  @Test("A listed parameter without a value is absent, and one of 512 bytes is passed on")
+  func bounds() throws {
+    let empty = try complete("?code=abcdefghij&state=s&realmId=", listed: ["realmId"])
+    #expect(parameters(empty) == ["code", "state", "iss"] && empty.findings.isEmpty)
+    let long = String(repeating: "x", count: 512)
+    let permit = try #require(complete("?code=abcdefghij&state=s&realmId=\(long)", listed: ["realmId"]).permit)
+    #expect(permit.response(code: "w").parameters.contains { $0.name == "realmId" && $0.value == long })
+  }
+
+  @Test("A listed parameter that is also in the query of a redirect URI is dropped")
+  func namesOfRedirectURI() throws {
+    var transaction = Fixture.transaction
+    transaction.clientID = ClientID("w1")
+    transaction.upstreamClientID = ClientID("legacy-w1")
+    transaction.redirectURI = Fixture.uri("https://web.example.com/cb?x=1")
+    transaction.upstreamRedirectURI = Self.callback + "?tenant=1&empty="
+    let outcome = try complete(
+      "?tenant=1&empty=&code=abcdefghij&state=s&x=2&z=3", transaction: transaction,
+      listed: ["x", "tenant", "empty", "z"])
+    #expect(
+      outcome.permit?.response(code: "w").location?.hasPrefix("https://web.example.com/cb?x=1&code=w&z=3&state=")
+        == true)
+    #expect(outcome.findings == [.note(.responseParameterDropped)])
   }
 
   // MARK: Observation

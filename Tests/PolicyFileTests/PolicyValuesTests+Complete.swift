@@ -106,6 +106,7 @@ extension PolicyValuesTests {
       pkce: forward
       scopes: { drop: [openid, offline_access], default: [basic, mail] }
       parameters: [audience, tenant]
+      response_parameters: [realmId, accounts-server]
       max_connections: 64
       reserved_connections: 4
       connect_timeout: 250ms

@@ -113,6 +113,7 @@ struct PolicyValuesTests {
     #expect(web.scopes?.hasDefault == true)
     #expect(web.scopes?.defaultScope?.text == "profile")
     #expect(upstream.parameters == ["audience", "tenant"])
+    #expect(upstream.responseParameters == ["realmId", "accounts-server"])
     #expect(upstream.maxConnections == 64)
     #expect(upstream.connectTimeout == 250)
     #expect(upstream.responseTimeout == 120_000)

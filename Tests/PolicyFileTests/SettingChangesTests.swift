@@ -163,6 +163,7 @@ struct SettingChangesTests {
     "upstream.scopes": ("default: [basic, mail]", "default: [basic]"),
     "upstream.tls": ("min_version: 1.3 }", "min_version: 1.2 }"),
     "upstream.parameters": ("[tenant, other]", "[tenant]"),
+    "upstream.response_parameters": ("[realmId, ", "[realmId, hd, "),
     "upstream.upgrades": ("upgrades: websocket", "upgrades: [websocket, h2c2]"),
     "upstream.strip_headers": ("[X-Badge, ", "[X-Badge2, "),
     "upstream.keep_headers": ("keep_headers: iv-lang", "keep_headers: iv-lang2"),

@@ -410,6 +410,44 @@ struct ValueFindings {
         """),
     FindingCase(
       .invalidValue,
+      "Response parameters of the gateway, and texts that are no names",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  response_parameters: [realmId, code, Error.Description, "
+            + "id_token, session_state, \"\", a b, realmId]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:34: error: `response_parameters` cannot hold `code`, which the gateway sets or reads itself; remove it
+        policy.yaml:9:40: error: `response_parameters` cannot hold `Error.Description`, which the gateway sets or reads \
+        itself; remove it
+        policy.yaml:9:59: error: `response_parameters` cannot hold `id_token`, which the gateway sets or reads itself; \
+        remove it
+        policy.yaml:9:69: error: `response_parameters` cannot hold `session_state`, which the gateway sets or reads itself; \
+        remove it
+        policy.yaml:9:84: error: `response_parameters` is empty; give a value or remove the key
+        policy.yaml:9:88: error: `response_parameters` cannot hold `a b`; use names of letters, digits, `-`, `.` and `_`, of \
+        at most 64 characters
+        policy.yaml:9:93: error: `realmId` occurs twice in `response_parameters`; keep one
+        """),
+    FindingCase(
+      .invalidValue,
+      "Too many response parameters, and one that is too long",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n"
+            + "  response_parameters: [a, b, c, d, e, f, g, h, i, \(String(repeating: "x", count: 65))]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:24: error: `response_parameters` has 9 names; use at most 8
+        policy.yaml:9:52: error: `response_parameters` cannot hold `\(String(repeating: "x", count: 65))`; use names of \
+        letters, digits, `-`, `.` and `_`, of at most 64 characters
+        """),
+    FindingCase(
+      .invalidValue,
       "A code lifetime in fractions of a second",
       edits: [("mode: enforce", "mode: enforce\n  code_lifetime: 1500ms")],
       expected: """

@@ -91,7 +91,8 @@ public final class CompletionPermit: Sendable {
   /// The client gets the upstream code only in sealed form, so that browsers never see it.
   public let code: IssuedCode
   let redirect: VerifiedRedirect
-  /// The parameters of the upstream's response that the client gets with the code: `session_state` and `scope`.
+  /// The parameters of the upstream's response that the client gets with the code: `session_state`, `scope`, and those
+  /// that the policy lists.
   let extraParameters: [FormParameters.Entry]
 
   init(
@@ -157,9 +158,11 @@ extension Enforcement {
       let delivery = rejection == .callbackClosed ? redirect.errorDelivery : .withoutRedirect
       return DecisionWithFindings(decision: .reject(RejectionResponse(rejection, delivery: delivery)), findings: [])
     }
+    let listed = answer.listedParameters(for: transaction, policy)
     return DecisionWithFindings(
-      decision: decision(on: answer, client: client, redirect: redirect, transaction: transaction, facts: facts),
-      findings: [])
+      decision: decision(
+        on: answer, listed.entries, client: client, redirect: redirect, transaction: transaction, facts: facts),
+      findings: listed.isComplete ? [] : [.note(.responseParameterDropped)])
   }
 
   /// Returns the refusal of a response that arrived at the wrong place, that lacks a required `state`, or whose code
@@ -186,9 +189,11 @@ extension Enforcement {
 
   /// Returns the decision on a response that `rejection(of:transaction:facts:policy:)` does not refuse: a permit for a
   /// code, or a refusal for an error or a response without a clear result.
+  ///
+  /// - Parameter listed: The parameters of the response that the policy lists for the client.
   private static func decision(
-    on answer: UpstreamAuthorizationResponse, client: Client, redirect: VerifiedRedirect,
-    transaction: AuthorizationTransaction, facts: CompletionFacts
+    on answer: UpstreamAuthorizationResponse, _ listed: [FormParameters.Entry], client: Client,
+    redirect: VerifiedRedirect, transaction: AuthorizationTransaction, facts: CompletionFacts
   ) -> Decision<CompletionPermit> {
     guard !answer.hasSecondSpelling else {
       return .reject(RejectionResponse(.upstreamResponseUnusable, delivery: redirect.errorDelivery))
@@ -203,11 +208,12 @@ extension Enforcement {
           client: client, transaction: transaction,
           code: transaction.issuedCode(
             for: Secret(code), expiry: facts.now + client.codeLifetime, epoch: facts.epoch),
-          redirect: redirect, extraParameters: extraParameters))
+          redirect: redirect, extraParameters: extraParameters + listed))
     case (.absent, .value(let error)):
       let mapped = OAuthErrorCode(upstreamAuthorizationError: error)
       let words = answer.parameters[.errorDescription] ?? answer.parameters[.errorMessage]
-      let upstream = UpstreamError(code: mapped, description: words.map { ErrorDescription.sanitised($0) })
+      let upstream = UpstreamError(
+        code: mapped, description: words.map { ErrorDescription.sanitised($0) }, extraParameters: listed)
       return .reject(
         RejectionResponse(
           mapped == .accessDenied ? .upstreamDenied : .upstreamError, delivery: redirect.errorDelivery,

@@ -1,11 +1,13 @@
 internal import ByteText
 public import OAuth
 internal import PathReading
+import Policy
 
 /// An authorization response of the upstream. It is in the `Location` of the upstream's response to a forwarded
 /// request, or in a request to the gateway's callback.
 ///
-/// Only the parameters that the gateway knows are read. All others are ignored (RFC 6749, section 4.1.2).
+/// Only the parameters that the gateway knows are read. All others are ignored (RFC 6749, section 4.1.2), except those
+/// that `upstream.response_parameters` lists for the client.
 public struct UpstreamAuthorizationResponse: Sendable {
   /// The places where a response can be found.
   public enum Source: Sendable {
@@ -77,5 +79,38 @@ public struct UpstreamAuthorizationResponse: Sendable {
     // A server that separates parameters at semicolons would have written a semicolon in a value as `%3B`. An error
     // description may contain one.
     return parameters.alternativeSpelling(of: names, foldToASCII: LenientDecoding.folded, afterSemicolons: false) != nil
+  }
+
+  /// Returns the parameters of the response that `upstream.response_parameters` lists, in the order of the policy.
+  /// `isComplete` is false if a listed parameter was left out although it has a value.
+  ///
+  /// A value is left out if it is repeated, cannot be decoded, or is too long. So is a name in the query of a redirect
+  /// URI: such a pair is a part of the URI, and the client would find two.
+  func listedParameters(
+    for transaction: AuthorizationTransaction, _ policy: Policy
+  ) -> (entries: [FormParameters.Entry], isComplete: Bool) {
+    let names = policy.upstream.responseParameters
+    guard !names.isEmpty else { return ([], true) }
+    let redirectURIs = [transaction.redirectURI.text, transaction.upstreamRedirectURI]
+    var entries: [FormParameters.Entry] = []
+    var isComplete = true
+    for name in names {
+      switch parameters.lookUp(named: name) {
+      case .absent: break
+      case .value(let value)
+      where value.utf8.count <= ResponseParameters.maximumValueLength
+        && !redirectURIs.contains { UpstreamAuthorizationResponse.hasParameter(name, in: $0) }:
+        entries.append(FormParameters.Entry(name, value))
+      case .value, .repeated, .malformed: isComplete = false
+      }
+    }
+    return (entries, isComplete)
+  }
+
+  /// Returns true if the query of the redirect URI has a parameter with the name, or too many to be read.
+  private static func hasParameter(_ name: String, in redirectURI: String) -> Bool {
+    guard let mark = redirectURI.utf8.firstIndex(of: UInt8(ascii: "?")) else { return false }
+    guard let query = FormParameters(parsing: redirectURI[redirectURI.utf8.index(after: mark)...]) else { return true }
+    return query.entries.contains { $0.name == name } || query.namesWithMalformedValue.contains(name)
   }
 }

@@ -65,6 +65,9 @@ public enum Finding: Sendable, Hashable {
     /// The request has `authorization_details` (RFC 9396), which is not forwarded, because `upstream.parameters` does
     /// not list it.
     case authorizationDetailsDropped = "authorization-details-dropped"
+    /// The client does not get a parameter of the upstream's response that `upstream.response_parameters` lists, because
+    /// its value is repeated, cannot be decoded or is too long, or because a redirect URI has a parameter with its name.
+    case responseParameterDropped = "response-parameter-dropped"
     /// The user has approved the same request before in this browser, so the consent page was not shown
     /// (`consent_remembered`).
     case consentRemembered = "consent-remembered"
@@ -141,7 +144,8 @@ public struct RejectionResponse: Sendable {
     case .withoutRedirect: nil
     case .redirect(let redirect), .pageWithLink(let redirect):
       redirect.response(
-        error: errorCode, description: errorDescription, uri: errorURI(below: redirect.rulesURL, request: request))
+        error: errorCode, description: errorDescription, uri: errorURI(below: redirect.rulesURL, request: request),
+        extraParameters: upstreamError?.extraParameters ?? [])
     }
   }
 
@@ -167,6 +171,8 @@ public enum Detail: Sendable, Equatable {
 struct UpstreamError: Sendable {
   let code: OAuthErrorCode
   let description: String?
+  /// The parameters of the upstream's response that the policy lists for the client.
+  var extraParameters: [FormParameters.Entry] = []
 }
 
 /// The destination of an authorization response: a redirect URI that matches a registered one of the client.
@@ -213,13 +219,13 @@ public struct VerifiedRedirect: Sendable {
 
   /// Returns an error response with `state` and `iss` (RFC 6749, section 4.1.2.1; RFC 9207).
   public func response(
-    error: OAuthErrorCode, description: String, uri: String? = nil
+    error: OAuthErrorCode, description: String, uri: String? = nil, extraParameters: [FormParameters.Entry] = []
   ) -> AuthorizationResponse {
     makeResponse(
       [
         FormParameters.Entry(.error, error.rawValue),
         FormParameters.Entry(.errorDescription, ErrorDescription.sanitised(description)),
-      ] + (uri.map { [FormParameters.Entry(.errorURI, $0)] } ?? []))
+      ] + (uri.map { [FormParameters.Entry(.errorURI, $0)] } ?? []) + extraParameters)
   }
 
   /// Returns a response with the parameters, `state` and `iss`.

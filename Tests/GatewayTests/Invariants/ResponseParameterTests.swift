@@ -64,12 +64,15 @@ struct ResponseParameterTests {
 
   @Test("I-completion: a response over the network may have additional parameters, by GET and by POST")
   func network() async throws {
-    let policy = try FixturePolicy.with { $0.upstream.callback = .atCallback }
+    let policy = try FixturePolicy.with {
+      $0.upstream.callback = .atCallback
+      $0.upstream.responseParameters = ["realmId"]
+    }
     try await GatewayFixture.run(policy) { gateway in
       for (index, pair) in Self.pairs.enumerated() {
         let begun = try await gateway.begin()
         let cookies = Headers.cookies([begun.cookie])
-        let names = ["code", "state", "iss"]
+        let names = pair.hasPrefix("realmId") ? ["code", "realmId", "state", "iss"] : ["code", "state", "iss"]
         let query = "code=RAWCODE0123456\(index)&state=\(begun.state)&\(pair)"
         if !pair.contains("\u{e9}") {
           expectAnswer(try await gateway.get("/.proofgate/callback?" + query, cookies), names, query)
@@ -94,7 +97,8 @@ struct ResponseParameterTests {
 
   @Test("I-completion: a sign-in with the gateway's consent page may end with additional parameters")
   func consent() async throws {
-    try await GatewayFixture.run { gateway in
+    let policy = try FixturePolicy.with { $0.upstream.responseParameters = ["realmId"] }
+    try await GatewayFixture.run(policy) { gateway in
       gateway.upstream.script { request in
         guard request.path == "/authorize", let query = request.query else { return nil }
         let state = Form(decoding: query)["state"] ?? ""
@@ -102,7 +106,56 @@ struct ResponseParameterTests {
         return Response(status: 302, headers: ["Location": "\(Self.callback)?\(answer)"])
       }
       let delivery = try await gateway.walk("n1")
-      #expect(delivery.parameters.fields.map(\.name) == ["code", "state", "iss"])
+      #expect(delivery.parameters.fields.map(\.name) == ["code", "realmId", "state", "iss"])
+      #expect(delivery.parameters["realmId"] == "9")
+    }
+  }
+
+  @Test("I-completion: the app gets the listed parameters in each response mode, with a code and with an error")
+  func modes() async throws {
+    let policy = try FixturePolicy.with {
+      $0.upstream.responseParameters = ["accounts-server", "realmId"]
+      $0.edit("w1") {
+        $0.responseModes = [.query, .fragment, .formPost]
+        $0.consent = .upstream
+      }
+    }
+    try await GatewayFixture.run(policy) { gateway in
+      let server = "https://a.example/?x=1&y=\"<2>"
+      let results = [("code=RAWCODE", ["code"]), ("error=access_denied&n=", ["error", "error_description"])]
+      for (result, names) in results {
+        for (index, mode) in ["query", "fragment", "form_post"].enumerated() {
+          gateway.upstream.script { request in
+            guard request.path == "/authorize", let query = request.query else { return nil }
+            let answer: Form = [
+              "state": Form(decoding: query)["state"] ?? "", "realmId": "9", "accounts-server": server, "x": "3",
+              "lang": "de",
+            ]
+            let location = "\(Self.callback)?\(answer.encoded)&\(result)0123456\(index)"
+            return Response(status: 302, headers: ["Location": location])
+          }
+          let delivery = try await gateway.walk("w1") { $0.append("response_mode", mode) }
+          #expect(
+            Set(delivery.parameters.fields.map(\.name))
+              == Set(names + ["x", "accounts-server", "realmId", "state", "iss"]), "\(mode)")
+          #expect(delivery.parameters["accounts-server"] == server, "\(mode)")
+          #expect(delivery.parameters["realmId"] == "9", "\(mode)")
+          // That of the redirect URI's own query.
+          #expect(delivery.parameters["x"] == "1", "\(mode)")
+        }
+      }
+    }
+  }
+
+  @Test("I-completion: a listed parameter that is repeated is dropped, and the log says so")
+  func dropped() async throws {
+    let policy = try FixturePolicy.with { $0.upstream.responseParameters = ["realmId"] }
+    try await GatewayFixture.run(policy) { gateway in
+      let begun = try await gateway.begin()
+      answering(gateway, "\(Self.callback)?code=RAWCODE0123456&state=\(begun.state)&realmId=1&realmId=2")
+      let response = try await gateway.get(begun.target, Headers.cookies([begun.cookie]))
+      expectAnswer(response, ["code", "state", "iss"], "repeated")
+      #expect(gateway.logLines.last?.contains("response-parameter-dropped") == true)
     }
   }
 
