@@ -11,7 +11,7 @@ extension Evaluator {
     if request.method == "POST", !parsed.parameterSources.contains(where: AuthorizationRequest.hasOAuthParameters) {
       return form(parsed)
     }
-    let id = parsed.parameters[.clientID]
+    let id = parsed.clientID
     if let reason = unlistedClient(id) { return undetermined(reason, id) }
     if let reference = Enforcement.decidePushedReference(in: parsed, policy: policy),
       Enforcement.mode(of: parsed, policy: policy) == .enforce

@@ -1,3 +1,5 @@
+internal import ByteText
+
 /// A request at the authorization endpoint (RFC 6749, sections 3.1 and 4.1.1), parsed but not yet checked.
 ///
 /// A class, because several types contain the same request, and a copy of a structure would increment the reference
@@ -64,6 +66,29 @@ public final class AuthorizationRequest: Sendable {
 
   /// The query and the body, byte for byte.
   public var queryAndBody: [[UInt8]] { [Array(query.utf8), body] }
+
+  /// Returns the value of a parameter if the query and the body contain only this value, once each or in one of them.
+  /// Returns `nil` if the parameter is missing, and if it repeats in one of them or has different values.
+  ///
+  /// A form of the server that posts to the URL of its page has the parameters of that URL, and its body may repeat
+  /// them.
+  public func commonValue(of parameter: ParameterName) -> String? {
+    var common: String?
+    for source in parameterSources {
+      switch source.lookUp(parameter) {
+      case .absent: continue
+      case .repeated, .malformed: return nil
+      case .value(let value):
+        if let common, !common.utf8.span.isEqual(to: value.utf8.span) { return nil }
+        common = value
+      }
+    }
+    return common
+  }
+
+  /// The client id of the request: that of ``parameters``, or, if these are the body and do not contain one, that of
+  /// the query. `nil` if there is none, or more than one.
+  public var clientID: String? { parameters[.clientID] ?? commonValue(of: .clientID) }
 
   /// Returns all values of a parameter, from the query and the body, except those that are empty or cannot be decoded.
   public func all(_ parameter: ParameterName) -> [String] { parameterSources.flatMap { $0.all(parameter) } }

@@ -48,6 +48,29 @@ struct EvaluatorTests {
     #expect(try Sample.evaluator(mode: .observe).evaluate(Sample.authorize()).decision == .forward)
   }
 
+  @Test("A form of the server belongs to the single client that its query or its body names, as in the gateway")
+  func formOfObservedClient() throws {
+    let evaluator = try Sample.evaluator([
+      Sample.app(),
+      Sample.app {
+        $0.id = ClientID("old")
+        $0.enforcement.mode = .observe
+      },
+    ])
+    func evaluate(_ query: String, _ body: String) throws -> Evaluation {
+      let fields = "Host: id.example.com\nContent-Type: application/x-www-form-urlencoded\n"
+      return evaluator.evaluate(try TriedRequest(parsing: "POST /authorize?\(query) HTTP/1.1\n\(fields)\n\(body)"))
+    }
+    for (query, body) in [("client_id=old&state=s", "username=a"), ("client_id=old", "client_id=old&confirm=yes")] {
+      let evaluation = try evaluate(query, body)
+      #expect(evaluation.mode == .observe && evaluation.client == "old")
+      #expect(evaluation.summary == "would_reject parameters-split")
+    }
+    for (query, body) in [("client_id=old&state=s", "client_id=app"), ("client_id=app&state=s", "username=a")] {
+      #expect(try evaluate(query, body).summary.hasPrefix("reject parameters-split"))
+    }
+  }
+
   @Test("The comparison of a loopback redirect URI leaves out the port and marks the first byte that differs")
   func loopback() throws {
     let request = Sample.authorize([(.redirectURI, "http://127.0.0.1:5000/callbackk")])

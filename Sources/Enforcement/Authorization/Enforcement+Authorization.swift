@@ -73,14 +73,6 @@ extension Enforcement {
   }
 }
 
-extension AuthorizationRequest {
-  /// True if every server finds the same single client id in the request.
-  fileprivate var namesOneClient: Bool {
-    defect == nil && !hasNonFormBody && all(.clientID).count == 1
-      && parameterSources.allSatisfy { $0.isUnambiguous(for: .atAuthorization) }
-  }
-}
-
 extension FormParameters {
   /// Returns true if no parameter of `known` occurs in an alternative spelling, and every name and value can be
   /// decoded.

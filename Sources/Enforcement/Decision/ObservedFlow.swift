@@ -63,11 +63,31 @@ public struct ObservedFlow: Sendable, Equatable {
   /// omitted the redirect URI and the registration of the client does not determine it.
   public static func linkDigest(of request: AuthorizationRequest, client: Client?) -> ShortDigest? {
     let registered = client.flatMap { RedirectURI.defaultURI(registered: $0.redirectURIs)?.text }
-    guard let address = request.parameters[.redirectURI] ?? registered else { return nil }
+    guard let address = request.commonValue(of: .redirectURI) ?? registered else { return nil }
     // The response may have any parameters besides those of the redirect URI, so the query is not compared.
     let end = { (byte: UInt8) in byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#") }
     return ShortDigest(
-      request.parameters[.state] ?? "", String(decoding: address.utf8.prefix { !end($0) }, as: UTF8.self))
+      request.commonValue(of: .state) ?? "", String(decoding: address.utf8.prefix { !end($0) }, as: UTF8.self))
+  }
+
+  /// Returns the digest of ``linkDigest(of:client:)`` for a POST that may be a login or consent form of the upstream.
+  /// `nil` if enforce mode would refuse it as such a form, because the query and the body have different values or a
+  /// parameter cannot be read.
+  ///
+  /// The request is such a form if an authorization request with the same digest is known.
+  public static func linkDigest(ofForm request: AuthorizationRequest, client: Client?) -> ShortDigest? {
+    guard !request.isLink, !request.hasNonFormBody,
+      request.defect == nil || request.defect == .parametersInQueryAndBody,
+      request.parametersWithValue.isDisjoint(with: .requestObjects),
+      request.parameterSources.allSatisfy({ !$0.hasLookalikeName && !$0.hasMalformedName })
+    else { return nil }
+    let compared: [ParameterName] = [
+      .clientID, .redirectURI, .responseType, .responseMode, .state, .codeChallenge, .codeChallengeMethod,
+    ]
+    for parameter in compared where request.contains(parameter) && request.commonValue(of: parameter) == nil {
+      return nil
+    }
+    return linkDigest(of: request, client: client)
   }
 
   /// Returns the digest that links an authorization response of the upstream to its request, and the digest of its

@@ -40,8 +40,15 @@ extension Rejection {
     "parameters-split", .invalidRequest, 400, .noRedirect, "parameters in both the query and the body",
     source: "RFC 6749, section 3.1",
     refused: "Parameters were in the query and in the body of one request.",
-    why: "The gateway and the server could use different ones.",
-    remedy: "Put all parameters in the query of a GET, or all in the body of a POST.")
+    why: """
+      The gateway and the server could use different ones. A login or consent form of the server that posts to the \
+      authorization URL is not refused if it belongs to a sign-in: it has the state that the gateway sent, or it names \
+      a single client, which is observed.
+      """,
+    remedy: """
+      Put all parameters in the query of a GET, or all in the body of a POST. If it is a form of the server, its query \
+      and its body must have the same values.
+      """)
 
   package static let parameterNameMalformed = Rejection(
     "parameter-name-malformed", .invalidRequest, 400, .noRedirect, "a parameter name cannot be decoded",

@@ -78,7 +78,8 @@ struct AuthorizationEndpoint {
   // MARK: A new request
 
   private func handleNewRequest() async -> Reply {
-    intercepted.recordClient(id: request.parameters[.clientID])
+    intercepted.recordClient(id: request.clientID)
+    if let reply = await observeForm() { return reply }
     if let refused = await intercepted.readDocument(for: request, isRestarted: false) { return .response(refused) }
     if let outcome = Enforcement.decidePushedReference(
       in: request, policy: intercepted.policy, unlisted: unlisted(request))
@@ -304,12 +305,30 @@ struct AuthorizationEndpoint {
     return await ResponseCompleter(intercepted, session: session, running).relay(answer, addingCookie: nil)
   }
 
-  /// Passes an observed request to the upstream.
+  /// Passes a login or consent form of the upstream that continues an observed sign-in; `nil` for any other request.
+  ///
+  /// The form has the parameters of the authorization request, whose findings are already in the log. With
+  /// `mode: enforce`, it would have the sealed state and be a re-entry.
+  private func observeForm() async -> Reply? {
+    guard intercepted.request.method == "POST", intercepted.policy.isObserving, isObserved else { return nil }
+    let client = request.clientID.flatMap { intercepted.client(ClientID($0)) }
+    guard let link = ObservedFlow.linkDigest(ofForm: request, client: client),
+      intercepted.gateway.resources.observedFlows.isKnown(link)
+    else { return nil }
+    intercepted.trail.step = .login
+    intercepted.trail.details = RequestDetails()
+    intercepted.trail.details?.flow = link.description
+    return await pass()
+  }
+
+  /// Records an observed request and passes it to the upstream.
   private func observe() async -> Reply {
     intercepted.recordObserved(request)
-    return await intercepted.observe(request.parameterSources, from: request.parameters[.clientID]) {
-      intercepted.respond(with: $0)
-    }
+    return await pass()
+  }
+
+  private func pass() async -> Reply {
+    await intercepted.observe(request.parameterSources, from: request.clientID) { intercepted.respond(with: $0) }
   }
 }
 

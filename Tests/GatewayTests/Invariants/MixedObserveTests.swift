@@ -10,7 +10,7 @@ import Testing
 @Suite("I-observe with enforced clients")
 struct MixedObserveTests {
   /// n1 is enforced as `legacy-native`; `watched` and unknown clients are observed.
-  private static func mixed(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
+  static func mixed(_ adjust: (inout FixturePolicy) -> Void = { _ in }) throws -> Policy {
     let uris = ["com.example.watched:/cb", "http://127.0.0.1/watched", "http://127.0.0.1/cb"]
     let redirectURIs = try uris.map { try RedirectURI(parsing: $0) }
     return try FixturePolicy.with { policy in
