@@ -9,6 +9,8 @@ extension LogLine {
       let time = SeenRequest.limited(members["time"]?.text)
     else { return .unreadable }
     guard event == "decision", let client = SeenRequest.limited(members["client"]?.text) else { return .other }
+    // A form of the server in a known sign-in. Other requests that are observed have no step.
+    if members["mode"]?.text == "observe", members["step"]?.text == "login" { return .other }
     let endpoint: SeenRequest.Endpoint =
       switch members["endpoint"]?.text {
       case "authorization", "pushed_authorization": .authorization

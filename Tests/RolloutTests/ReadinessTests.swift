@@ -45,6 +45,18 @@ struct ReadinessTests {
     #expect(traffic.earlierRequests == 2)
   }
 
+  @Test("A form of the server in a known sign-in is no request of the client")
+  func forms() {
+    var traffic = Traffic()
+    for step in [#""step":"login","#, ""] {
+      traffic.add(
+        Array(
+          (#"{"event":"decision","time":"2026-11-22T10:00:00.000Z","endpoint":"authorization","client":"mail","#
+            + #""decision":"forward",\#(step)"mode":"observe","findings":[]}"#).utf8))
+    }
+    #expect(ReadinessReport(traffic, listed: nil).clients.map(\.requests) == [1])
+  }
+
   @Test("An id that is not listed, a client without requests and an enforced client have their own states")
   func states() {
     var traffic = Traffic()
