@@ -69,9 +69,41 @@ public final class TokenRequest: Sendable {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
-  /// The users, i.e. client ids, in the `Authorization` fields that are well-formed HTTP Basic.
+  /// The parameters of the query and those of the body. A list is empty if its part cannot be parsed.
+  public var parameterSources: [FormParameters] { [query ?? FormParameters(), parameters] }
+
+  /// Returns all values of a parameter, from the query and the body, except those that are empty or cannot be decoded.
+  public func all(_ parameter: ParameterName) -> [String] { parameterSources.flatMap { $0.all(parameter) } }
+
+  /// True if the request has no `Authorization` field, or one in which every server reads the same user.
+  public var authorizationIsReadable: Bool { authorization.count <= 1 && basicUsers.count == authorization.count }
+
+  /// The client ids in the query, the body and the `Authorization` fields.
+  public var namedClients: [String] { all(.clientID) + basicUsers }
+
+  /// The client id in the query, the body and the `Authorization` fields; `nil` if there is none, or if there are
+  /// different ones.
+  public var clientID: String? {
+    let ids = namedClients
+    guard let id = ids.first, ids.allSatisfy({ $0.utf8.span.isEqual(to: id.utf8.span) }) else { return nil }
+    return id
+  }
+
+  /// The users, i.e. client ids, in the `Authorization` fields that are HTTP Basic and in which every server reads the
+  /// same user. The password need not be form-encoded, because many clients do not encode it.
   public var basicUsers: [String] {
-    authorization.compactMap { header in try? BasicCredentials(parsing: header.reveal()).user }
+    authorization.compactMap { header in
+      let header = header.reveal()
+      if let credentials = try? BasicCredentials(parsing: header) { return credentials.user }
+      let parts = header.split(separator: " ", maxSplits: 1)
+      guard parts.count == 2, parts[0].lowercased() == "basic", let pair = Base64.decode(parts[1]),
+        let colon = pair.firstIndex(of: UInt8(ascii: ":")), colon > 0, !pair.contains(where: \.isControl)
+      else { return nil }
+      // A user with one of these characters could mean another id to a server that does not decode it.
+      let user = pair[..<colon]
+      guard !user.contains(UInt8(ascii: "%")), !user.contains(UInt8(ascii: "+")) else { return nil }
+      return String(validating: user.span)
+    }
   }
 
   /// The users in all `Authorization` fields that some server may read as HTTP Basic. A user that cannot be

@@ -1,3 +1,4 @@
+import ByteText
 import OAuth
 import Policy
 import Testing
@@ -100,6 +101,75 @@ struct ClientNamingTests {
     }
     for (query, expected) in [("client_id=K", EnforcementMode.observe), ("client_id=%E2%84%AA", .enforce)] {
       #expect(Enforcement.mode(of: AuthorizationRequest(method: "GET", query: query[...]), policy: policy) == expected)
+    }
+  }
+
+  private static func tokenMode(
+    _ body: String, query: String? = nil, method: String = "POST", authorization: [String] = [],
+    type: String? = form, names: ParameterNames = .atToken
+  ) -> EnforcementMode {
+    let request = TokenRequest(
+      method: method, query: query.map { $0[...] }, contentTypes: type.map { [$0] } ?? [],
+      authorization: authorization, body: Array(body.utf8), definedParameters: names)
+    return Enforcement.mode(of: request, policy: policy())
+  }
+
+  private static func basic(_ user: String) -> String {
+    "Basic " + Base64.encode(Array("\(user):secret".utf8))
+  }
+
+  @Test(
+    "I-observe: a request that a client sends belongs to the client that its query, body and credentials name",
+    arguments: [ParameterNames.atToken, .atPushed, .atDeviceAuthorization])
+  func direct(names: ParameterNames) {
+    let own = Self.basic("n2")
+    #expect(Self.tokenMode("", query: "client_id=n2&scope=a", method: "GET", type: nil, names: names) == .observe)
+    #expect(Self.tokenMode("", query: "client_id=n2&scope=a", type: nil, names: names) == .observe)
+    #expect(Self.tokenMode("client_id=n2", query: "client_id=n2", names: names) == .observe)
+    #expect(Self.tokenMode("scope=a", query: "client_id=n2", names: names) == .observe)
+    #expect(Self.tokenMode("client_id=n2&client_secret=x", authorization: [own], names: names) == .observe)
+    #expect(
+      Self.tokenMode("", query: "scope=a", method: "GET", authorization: [own], type: nil, names: names) == .observe)
+
+    for other in Self.hostile
+    where !other.hasPrefix("re") && !other.hasPrefix("Re") && !other.lowercased().hasPrefix("state") {
+      #expect(Self.tokenMode(other, query: "client_id=n2", names: names) == .enforce, "\(other)")
+      #expect(Self.tokenMode("client_id=n2", query: other, names: names) == .enforce, "\(other)")
+      #expect(
+        Self.tokenMode("", query: "scope=a&" + other, method: "GET", authorization: [own], type: nil, names: names)
+          == .enforce, "\(other)")
+    }
+    #expect(Self.tokenMode("client_id=n2", authorization: [Self.basic("n1")], names: names) == .enforce)
+    #expect(Self.tokenMode("client_id=n2", authorization: [own, own], names: names) == .enforce)
+    for (pair, expected) in [
+      ("n2:a b/+&%", EnforcementMode.observe), ("n1:a b/+&%", .enforce), ("n%32:a%", .enforce), ("n2+:a%", .enforce),
+      ("n2:a%\u{0}", .enforce), (":a%", .enforce), ("n2", .enforce),
+    ] {
+      let field = "Basic " + Base64.encode(Array(pair.utf8))
+      #expect(Self.tokenMode("scope=a", authorization: [field], names: names) == expected, "\(pair)")
+    }
+    #expect(Self.tokenMode("client_id=n2", authorization: ["Bearer x"], names: names) == .enforce)
+    #expect(Self.tokenMode("x", query: "client_id=n2", type: "application/json", names: names) == .enforce)
+    #expect(Self.tokenMode("scope=a", names: names) == .enforce)
+  }
+
+  @Test("I-observe: every client assertion in the query and the body must be that of the client")
+  func assertions() {
+    func assertion(_ id: String) -> String {
+      "client_assertion=e30." + Base64URL.encode(Array(#"{"iss":"\#(id)","sub":"\#(id)"}"#.utf8)) + ".c2ln"
+    }
+    #expect(Self.tokenMode("client_id=n2&" + assertion("n2")) == .observe)
+    #expect(Self.tokenMode("client_id=n2", query: assertion("n2")) == .observe)
+    #expect(Self.tokenMode("client_id=n2", query: assertion("n1")) == .enforce)
+    #expect(Self.tokenMode("client_id=n2&" + assertion("n2"), query: assertion("n1")) == .enforce)
+    #expect(Self.tokenMode("client_id=n2&" + assertion("n1") + "&" + assertion("n2")) == .enforce)
+  }
+
+  @Test("I-observe: a spelling that could hide a code from the gateway is enforced at the token endpoint")
+  func hiddenCode() {
+    for part in ["code[]=x", "Code=x", "grant_type[]=x", "code=%FF", "refresh.token=x"] {
+      #expect(Self.tokenMode("client_id=n2&" + part) == .enforce)
+      #expect(Self.tokenMode("client_id=n2", query: part) == .enforce)
     }
   }
 }

@@ -72,11 +72,3 @@ extension Enforcement {
     return policy.mode(forClientIDs: Set(request.all(.clientID)), isUnambiguous: request.namesOneClient)
   }
 }
-
-extension FormParameters {
-  /// Returns true if no parameter of `known` occurs in an alternative spelling, and every name and value can be
-  /// decoded.
-  func isUnambiguous(for known: ParameterNames) -> Bool {
-    !hasMalformedName && namesWithMalformedValue.isEmpty && alternativeSpelling(of: known) == nil
-  }
-}

@@ -5,7 +5,8 @@ import Policy
 // A request is observed only if every server finds the same single client in it (invariant `I-observe`). A server may
 // read the query, the body or both, and may take the first or the last value of a parameter. So the query and the body
 // are examined alike, and each may name the client once. It does not matter whether the endpoint accepts the request:
-// a login or consent form of the server posts to the URL of its page and so has parameters in both.
+// a login or consent form of the server posts to the URL of its page and so has parameters in both, and an old server
+// accepts a token request by GET.
 
 extension AuthorizationRequest {
   /// True if every server that finds a client id in the request finds the same one.
@@ -20,6 +21,18 @@ extension AuthorizationRequest {
       return false
     }
     return parameterSources.allSatisfy { $0.namesAtMostOneClient(defined: .atReentry, spelled: .identifyingSignIn) }
+  }
+}
+
+extension TokenRequest {
+  /// True if every server that finds a client id in the request finds the same one. The query, the body,
+  /// `Authorization` and each client assertion may contain this id once.
+  var namesOneClient: Bool {
+    guard isReadable, authorizationIsReadable, let id = namedClients.first,
+      namedClients.allSatisfy(Client.isIdentifier),
+      parameterSources.allSatisfy({ $0.namesAtMostOneClient(defined: definedParameters, spelled: definedParameters) })
+    else { return false }
+    return all(.clientAssertion).allSatisfy { ClientAssertion.identifiesClient(ClientID(id), in: $0) }
   }
 }
 

@@ -214,22 +214,6 @@ extension Enforcement {
   }
 }
 
-extension TokenRequest {
-  /// The client ids in the body and in the `Authorization` fields.
-  fileprivate var namedClients: [String] { parameters.all(.clientID) + basicUsers }
-
-  /// True if every server finds the same single client id in the request. The body, `Authorization` and a client
-  /// assertion may each contain this id once.
-  fileprivate var namesOneClient: Bool {
-    guard defect == nil, parameters.all(.clientID).count <= 1, parameters.isUnambiguous(for: definedParameters) else {
-      return false
-    }
-    guard let authentication = try? clientAuthentication() else { return false }
-    guard let assertion = parameters[.clientAssertion] else { return true }
-    return ClientAssertion.identifiesClient(authentication.clientID, in: assertion)
-  }
-}
-
 extension Policy {
   /// Returns the parameters of a token request that `upstream.parameters` permits to the client and that have a value.
   /// Parameters that are defined for the token endpoint are omitted, except `resource`.

@@ -60,11 +60,10 @@ struct PushedAuthorizationEndpoint {
 
   /// Returns true if the gateway sealed the `state` of the request. A client must not send such a state.
   private func stateIsSealed() async throws(StoreError) -> Bool {
-    guard let state = request.parameters[.state] else { return false }
-    switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
-    case .value: return true
-    case .invalid, .keyUnknown: return false
+    for state in request.all(.state) {
+      if case .value = try await intercepted.gateway.states.open(state, now: intercepted.now) { return true }
     }
+    return false
   }
 
   private func store(_ permit: PushedPermit) async throws(StoreError) -> Response {

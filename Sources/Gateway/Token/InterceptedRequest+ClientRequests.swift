@@ -31,7 +31,7 @@ extension InterceptedRequest {
   /// the log. Returns `nil` if the request has no client id, or if its credentials are malformed.
   func authentication(of request: TokenRequest) -> ClientAuthentication? {
     let authentication = (try? request.clientAuthentication()) ?? nil
-    recordClient(id: authentication?.clientID.rawValue)
+    recordClient(id: authentication?.clientID.rawValue ?? request.clientID)
     return authentication
   }
 

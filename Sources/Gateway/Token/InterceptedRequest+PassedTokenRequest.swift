@@ -10,7 +10,7 @@ extension InterceptedRequest {
   /// Passes an observed request to the upstream unchanged. If the gateway holds the client's secret for the upstream
   /// and the upstream responds with 401, this counts as a failed attempt to authenticate.
   func observe(_ request: TokenRequest, _ authentication: ClientAuthentication?) async -> Reply {
-    let reply = await observe([request.parameters], from: authentication?.clientID.rawValue) { tokenRejection($0) }
+    let reply = await observe(request.parameterSources, from: request.clientID) { tokenRejection($0) }
     if reply.status == 401, namesClientWithUpstreamSecret(authentication) { countFailedCredentials(authentication) }
     return reply
   }

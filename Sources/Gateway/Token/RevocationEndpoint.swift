@@ -18,7 +18,7 @@ struct RevocationEndpoint {
   func respond() async -> Reply {
     let request = intercepted.clientRequest()
     let authentication = intercepted.authentication(of: request)
-    let token = request.parameters[.token].map { Secret($0) }
+    let token = (request.parameters[.token] ?? request.query?[.token]).map { Secret($0) }
     let opened: Opened<RefreshGrant> = token.map { intercepted.gateway.sealer.opened($0.reveal()) } ?? .invalid
     let unlisted = intercepted.unlistedClient(of: request)
     var ended: Client?

@@ -55,13 +55,13 @@ struct TokenEndpoint {
   private var holdsSealedValue: Bool {
     guard intercepted.policy.isObserving else { return false }
     let sealer = intercepted.gateway.sealer
-    for text in request.parameters.all(.code) {
+    for text in request.all(.code) {
       if case .value = sealer.opened(text) as Opened<IssuedCode> { return true }
     }
-    for text in request.parameters.all(.refreshToken) {
+    for text in request.all(.refreshToken) {
       if case .value = sealer.opened(text) as Opened<RefreshGrant> { return true }
     }
-    for text in request.parameters.all(.deviceCode) {
+    for text in request.all(.deviceCode) {
       if case .value = sealer.opened(text) as Opened<DeviceCode> { return true }
     }
     return false

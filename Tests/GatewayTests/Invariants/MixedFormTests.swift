@@ -1,3 +1,4 @@
+import ByteText
 import GatewayTestSupport
 import HTTP
 import LegacyServer
@@ -224,6 +225,70 @@ struct MixedFormTests {
         let response = try await gateway.expectRefused(post: query.added(to: "/authorize"), body, headers, status: 400)
         #expect(response.text.contains("reentry-changed"))
       }
+    }
+  }
+
+  @Test("I-observe: an observed client may send its token request by GET, in the query, or with two credentials")
+  func tokenRequests() async throws {
+    try await GatewayFixture.run(try MixedObserveTests.mixed()) { gateway in
+      Self.showingForms(gateway)
+      func send(_ method: String, _ query: String, _ body: String, _ user: String? = nil) -> Request {
+        var request = Request(
+          method: method, target: query.isEmpty ? "/token" : "/token?" + query, headers: Headers(),
+          body: Array(body.utf8))
+        if !body.isEmpty { request.headers.set("Content-Type", "application/x-www-form-urlencoded") }
+        if let user { request.headers.set("Authorization", "Basic " + Base64.encode(Array("\(user):x".utf8))) }
+        return request
+      }
+      let rest = "grant_type=authorization_code&code=rawcode0123456&redirect_uri=com.example.watched:/cb"
+      for client in ["watched", "n1", "N1", "legacy-native"] {
+        let requests = [
+          send("GET", rest + "&client_id=\(client)", ""), send("POST", "client_id=\(client)", rest),
+          send("POST", "client_id=\(client)", rest + "&client_id=\(client)"),
+          send("POST", "", rest + "&client_id=\(client)&client_secret=x", client), send("GET", rest, "", client),
+        ]
+        for request in requests {
+          guard client == "watched" else {
+            try await gateway.expectRefused(request)
+            continue
+          }
+          let before = gateway.upstream.recorder.count
+          #expect(try await gateway.send(request).status == 200)
+          #expect(gateway.upstream.recorder.count == before + 1)
+          #expect(gateway.upstream.recorder.requests(to: "/token").last?.target == request.target)
+          #expect(gateway.logLines.last?.contains("\"client\":\"watched\"") == true)
+        }
+      }
+      for request in [
+        send("GET", rest + "&client_id=watched", "", "n1"), send("POST", "client_id=n1", rest + "&client_id=watched"),
+        send("POST", rest + "&client_id=watched", "client_id=n1"),
+        send("GET", rest.replacing("com.example.watched", with: "com.example.app") + "&client_id=watched", ""),
+      ] {
+        try await gateway.expectRefused(request)
+      }
+    }
+  }
+
+  @Test("I-observe: a code of an enforced sign-in is refused in the query of an observed token request, too")
+  func ownedCode() async throws {
+    try await GatewayFixture.run(try MixedObserveTests.mixed()) { gateway in
+      let begun = try await gateway.begin()
+      let session = try await gateway.legacySession()
+      gateway.upstream.script { request in
+        guard request.path == "/authorize" else { return nil }
+        let state = Form(decoding: request.query ?? "")["state"] ?? ""
+        let body = Form(decoding: String(decoding: request.body, as: UTF8.self))["state"] ?? state
+        return Response(
+          status: 302,
+          headers: ["Location": "https://gw.example/.proofgate/callback?code=rawcode9876543&state=" + body])
+      }
+      let completed = try await gateway.allow(begun, cookies: [begun.cookie, session])
+      #expect(completed.location?.hasPrefix("com.example.p1:/cb?code=") == true)
+      let query = "grant_type=authorization_code&client_id=watched&code="
+      let response = try await gateway.expectRefused(get: "/token?" + query + "rawcode9876543", status: 400)
+      #expect(response.text.contains("code-unbound"))
+      let sealed = try #require(completed.answer["code"])
+      try await gateway.expectRefused(get: "/token?" + query + sealed)
     }
   }
 }

@@ -196,7 +196,7 @@ struct MixedObserveTests {
       switch kind {
       case "gzip": request.headers.append("Content-Encoding", "gzip")
       case "basic": request.headers.append("Authorization", "Basic bjE6eA==")
-      case "query": request.target = "/token?client_id=watched"
+      case "query": request.target = "/token?client_id=n1"
       default: request.headers.set("Content-Type", kind)
       }
       try await gateway.expectRefused(request)
