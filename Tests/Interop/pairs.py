@@ -74,6 +74,11 @@ GATEWAY_CLIENTS = [
     Client("msal", "tv.example.com", DEVICE, "msal_app.py", TELEVISION, "devices"),
     Client("oidc-agent", "tv.example.com", DEVICE, "oidc_agent_app.py", TELEVISION),
 ]
+WEB = "https://web.example.com/cb"
+# A web app with its own secret and without PKCE, which the policy observes while it enforces all other clients.
+OBSERVED = Client(
+    "observed web app", "legacy-web", WEB, "requests_oauthlib_app.py", ["--redirect-uri", WEB], short=True
+)
 # Runs with the servers without a preset that are OpenID providers.
 OPENID_APP = Client(
     "openid",

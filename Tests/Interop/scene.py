@@ -6,7 +6,7 @@ import subprocess
 from checks import check_issuer
 from harness import OPENID_SERVER, free_ports, secret_file, start_gateway, start_server
 from issuers import Issuers
-from pairs import CLIENTS, GATEWAY_CLIENTS, OPENID_APP, Endpoints
+from pairs import CLIENTS, GATEWAY_CLIENTS, OPENID_APP, WEB, Endpoints
 
 
 def make_certificate(folder):
@@ -75,7 +75,7 @@ class Scene:
         self.upstreams = []
         for number in range(2 if is_twice else 1):
             log = f"{server.name}-{number + 1}"
-            process, upstream = start_server(server, self.redirect, folder, *arguments, log=log)
+            process, upstream = start_server(server, f"{self.redirect} {WEB}", folder, *arguments, log=log)
             self.running.append(process)
             self.upstreams.append(upstream)
         if is_twice:

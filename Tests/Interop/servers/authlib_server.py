@@ -1,5 +1,5 @@
 """A legacy authorization server with Authlib 0.15 and Flask 1.1: the authorization code and refresh token grants, one
-confidential client with one web redirect URI. Authlib's PKCE extension (`CodeChallenge`) is not registered, so PKCE
+confidential client with web redirect URIs. Authlib's PKCE extension (`CodeChallenge`) is not registered, so PKCE
 parameters are ignored.
 
 Its behaviour: the login page gets the whole authorization URL as `next`, the consent form posts to the URL of its page,
@@ -8,7 +8,7 @@ errors of the authorization request are shown as a page, and the client authenti
 With an issuer, it is also an OpenID provider, with a discovery document below the path of the issuer, a JWKS and the
 userinfo endpoint. The document has the addresses that the server knows: those of its own host.
 
-Usage: authlib_server.py REDIRECT_URI [ISSUER], where the redirect URI may end with `*`
+Usage: authlib_server.py REDIRECT_URIS [ISSUER], separated by spaces, each of which may end with `*`
 The first line of the output is the port.
 """
 
@@ -39,9 +39,12 @@ ISSUER = sys.argv[2] if len(sys.argv) > 2 else None
 SCOPES = {"profile", "notes"} | ({"openid"} if ISSUER else set())
 
 
-def matches(pattern, redirect_uri):
-    """Compares as legacy servers do: a `*` at the end matches any text."""
-    return redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
+def matches(patterns, redirect_uri):
+    """Compares as legacy servers do: a `*` at the end of a pattern matches any text."""
+    return any(
+        redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
+        for pattern in patterns.split()
+    )
 
 
 class Client(ClientMixin):
@@ -57,7 +60,7 @@ class Client(ClientMixin):
         return self.client_id
 
     def get_default_redirect_uri(self):
-        return self.redirect_uri
+        return self.redirect_uri.split()[0]
 
     def get_allowed_scope(self, scope):
         return " ".join(name for name in (scope or "").split() if name in SCOPES)

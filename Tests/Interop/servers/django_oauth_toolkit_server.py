@@ -1,11 +1,11 @@
 """A legacy authorization server with django-oauth-toolkit 1.2, oauthlib 2.1 and Django 2.2: all URLs of the library
-below `/o/`, one confidential client with one web redirect URI. oauthlib 2 does not support PKCE.
+below `/o/`, one confidential client with web redirect URIs. oauthlib 2 does not support PKCE.
 
 Its behaviour: the paths end with a slash, the login page gets path and query of the authorization URL as `next`, the
 consent form posts its parameters as hidden fields to the URL of its page, with a CSRF cookie, and the client
 authenticates with HTTP Basic.
 
-Usage: django_oauth_toolkit_server.py REDIRECT_URI, which may end with `*`
+Usage: django_oauth_toolkit_server.py REDIRECT_URIS, separated by spaces; a single one may end with `*`
 The first line of the output is the port.
 """
 
@@ -23,7 +23,7 @@ os.environ["OAUTHLIB_INSECURE_TRANSPORT"] = "1"
 import django
 from django.conf import settings
 
-REDIRECT_URI = sys.argv[1]
+REDIRECT_URIS = sys.argv[1]
 LOGIN = """<!doctype html><h1>Log in</h1><form method="post">{% csrf_token %}
 {{ form.as_p }}<button type="submit">Log in</button></form>"""
 
@@ -60,7 +60,7 @@ settings.configure(
     ],
     OAUTH2_PROVIDER={
         "SCOPES": {"profile": "Your name", "notes": "Your notes"},
-        "ALLOWED_REDIRECT_URI_SCHEMES": ["http", "https", urlsplit(REDIRECT_URI).scheme],
+        "ALLOWED_REDIRECT_URI_SCHEMES": ["http", "https", urlsplit(REDIRECT_URIS).scheme],
     },
 )
 django.setup()
@@ -74,9 +74,9 @@ from django.urls import include, path
 from oauth2_provider.decorators import protected_resource
 from oauth2_provider.models import AbstractApplication, AccessToken, Application
 
-if REDIRECT_URI.endswith("*"):
+if REDIRECT_URIS.endswith("*"):
     # A `*` at the end matches any text, as with other legacy servers.
-    AbstractApplication.redirect_uri_allowed = lambda self, uri: uri.startswith(REDIRECT_URI[:-1])
+    AbstractApplication.redirect_uri_allowed = lambda self, uri: uri.startswith(REDIRECT_URIS[:-1])
 
 
 @protected_resource(scopes=["profile"])
@@ -112,7 +112,7 @@ if __name__ == "__main__":
         client_secret="legacy-secret-of-the-server",
         client_type=Application.CLIENT_CONFIDENTIAL,
         authorization_grant_type=Application.GRANT_AUTHORIZATION_CODE,
-        redirect_uris=REDIRECT_URI,
+        redirect_uris=REDIRECT_URIS,
     )
     listener = make_server("127.0.0.1", 0, get_wsgi_application(), server_class=Server, handler_class=Handler)
     print(listener.server_port, flush=True)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # A legacy authorization server with Doorkeeper 5.5 and Rails 6.1 of Debian 12: the engine below `/oauth`, its own SQLite
-# database, and for each client id a confidential client with one web redirect URI and the same secret. The columns for PKCE,
+# database, and for each client id a confidential client with the web redirect URIs and the same secret. The columns for PKCE,
 # which a separate migration adds, are missing, so PKCE parameters are ignored.
 #
 # Its behaviour: the authorization endpoint remembers its URL in the session and redirects to the login page, the consent
@@ -9,7 +9,8 @@
 # form denies. After the first grant, the same client, user and scope need no consent. Errors of the authorization request
 # are pages with status 200. The client authenticates with HTTP Basic or with fields of the body.
 #
-# Usage: doorkeeper_server.rb REDIRECT_URI [SIGNING_KEY CLIENT_ID...]; there are no ID tokens, so the key is not used
+# Usage: doorkeeper_server.rb REDIRECT_URIS [SIGNING_KEY CLIENT_ID...], the URIs separated by spaces; there are no ID
+# tokens, so the key is not used
 # The first line of the output is the port.
 
 ENV["RAILS_ENV"] = "production"

@@ -1,11 +1,11 @@
 """A legacy authorization server with Flask-OAuthlib 0.9.6, oauthlib 2.1 and Flask 1.1: the authorization code and
-refresh token grants, one confidential client with one web redirect URI. oauthlib 2 does not support PKCE.
+refresh token grants, one confidential client with web redirect URIs. oauthlib 2 does not support PKCE.
 
 Its behaviour: the login page gets path and query of the authorization URL as `next`, the consent form posts its
 parameters as hidden fields to the authorization endpoint without a query, errors of the authorization request are
 redirects to its error page, and the client authenticates with fields of the body.
 
-Usage: flask_oauthlib_server.py REDIRECT_URI, which may end with `*`
+Usage: flask_oauthlib_server.py REDIRECT_URIS, separated by spaces, each of which may end with `*`
 The first line of the output is the port.
 """
 
@@ -33,13 +33,15 @@ class Client:
     allowed_response_types = ["code"]
 
     def __init__(self, redirect_uri):
-        self.redirect_uris = [redirect_uri]
-        self.default_redirect_uri = redirect_uri
+        self.redirect_uris = redirect_uri.split()
+        self.default_redirect_uri = self.redirect_uris[0]
 
     def validate_redirect_uri(self, redirect_uri):
-        """Compares as legacy servers do: a `*` at the end matches any text."""
-        pattern = self.default_redirect_uri
-        return redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
+        """Compares as legacy servers do: a `*` at the end of a pattern matches any text."""
+        return any(
+            redirect_uri.startswith(pattern[:-1]) if pattern.endswith("*") else redirect_uri == pattern
+            for pattern in self.redirect_uris
+        )
 
     def validate_scopes(self, scopes):
         return set(scopes) <= {"profile", "notes"}

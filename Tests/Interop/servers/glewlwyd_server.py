@@ -1,5 +1,5 @@
 """Glewlwyd 2.7 of Debian with its plugin `oidc`, with PKCE off: an OpenID provider with its own database in SQLite, and a
-confidential client for `legacy-web` and for each client id, with one web redirect URI. It is configured through its own API,
+confidential client for `legacy-web` and for each client id, with the web redirect URIs. It is configured through its own API,
 as an administrator does.
 
 Its behaviour: the login page is a program in JavaScript, which sends JSON to the API and then opens the authorization URL
@@ -9,7 +9,7 @@ code. The client authenticates with HTTP Basic. A refresh returns no new refresh
 
 Without an issuer, its public address is its own.
 
-Usage: glewlwyd_server.py REDIRECT_URI [ISSUER SIGNING_KEY CLIENT_ID...]
+Usage: glewlwyd_server.py REDIRECT_URIS [ISSUER SIGNING_KEY CLIENT_ID...], the URIs separated by spaces
 The first line of the output is the port.
 """
 
@@ -36,7 +36,7 @@ def free_port():
 
 
 PORT = free_port()
-REDIRECT_URI = sys.argv[1]
+REDIRECT_URIS = sys.argv[1].split()
 ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[2:] or (f"http://127.0.0.1:{PORT}/api/oidc", None)
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent / ".build" / "interop" / "glewlwyd"
 ORIGIN = urlsplit(ISSUER)
@@ -152,7 +152,7 @@ def configure(folder):
             "name": client_id,
             "confidential": True,
             "password": SECRET,
-            "redirect_uri": [REDIRECT_URI],
+            "redirect_uri": REDIRECT_URIS,
             "authorization_type": ["code", "refresh_token"],
             "token_endpoint_auth_method": ["client_secret_basic"],
         }

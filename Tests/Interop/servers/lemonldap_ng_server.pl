@@ -1,6 +1,6 @@
 # A legacy OpenID provider: the portal of LemonLDAP::NG 2.16 with the files of Debian's packages below ROOT, which are not
 # installed. All its data (configuration, sessions, codes, tokens, cache) is in a folder of this process. Each client id is
-# that of a confidential client with one web redirect URI, the same secret, and refresh tokens that end with the user's session.
+# that of a confidential client with the web redirect URIs, the same secret, and refresh tokens that end with the user's session.
 #
 # Its behaviour: a request without `openid` is refused. The login form posts to the authorization URL, and the response
 # redirects to `/oauth2`, where the portal continues with the request that a cookie names. The consent form posts to the
@@ -8,7 +8,7 @@
 # Errors of the authorization request are pages with status 200. It announces PKCE, and checks verifiers only of clients that
 # must use it. The client authenticates with fields of the body, or with HTTP Basic, whose content it does not form-decode.
 #
-# Usage: lemonldap_ng_server.pl ROOT REDIRECT_URI [ISSUER SIGNING_KEY CLIENT_ID...]
+# Usage: lemonldap_ng_server.pl ROOT REDIRECT_URIS [ISSUER SIGNING_KEY CLIENT_ID...], the URIs separated by spaces
 # The first line of the output is the port.
 
 use strict;
@@ -18,7 +18,7 @@ my ( $root, $redirect_uri, $issuer, $signing_key, @client_ids );
 
 BEGIN {
     ( $root, $redirect_uri, $issuer, $signing_key, @client_ids ) = @ARGV;
-    die "usage: lemonldap_ng_server.pl ROOT REDIRECT_URI [ISSUER SIGNING_KEY CLIENT_ID...]\n" unless $redirect_uri;
+    die "usage: lemonldap_ng_server.pl ROOT REDIRECT_URIS [ISSUER SIGNING_KEY CLIENT_ID...]\n" unless $redirect_uri;
     @client_ids = ( 'legacy-web', grep { $_ ne 'legacy-web' } @client_ids );
 }
 use lib "$root/usr/share/perl5";

@@ -1,12 +1,12 @@
 """A legacy OpenID provider with pyop 3.0.1 and Flask 1.1, with the paths of the library's example: the code flow with
 refresh tokens, a discovery document, a JWKS and the userinfo endpoint, and a confidential client for `legacy-web` and for
-each client id, with one web redirect URI. pyop does not know PKCE.
+each client id, with the web redirect URIs. pyop does not know PKCE.
 
 Its behaviour: a request without `openid` is refused, errors of the authorization request are redirects even to a redirect
 URI that is not registered, a wrong refresh token has status 400, and the client authenticates with HTTP Basic. A refresh
 returns no new refresh token.
 
-Usage: pyop_server.py REDIRECT_URI [ISSUER SIGNING_KEY CLIENT_ID...]
+Usage: pyop_server.py REDIRECT_URIS [ISSUER SIGNING_KEY CLIENT_ID...], the URIs separated by spaces
 The first line of the output is the port.
 """
 
@@ -27,7 +27,7 @@ from pyop.userinfo import Userinfo
 from werkzeug.serving import make_server
 
 USERS = {"ada": "correct horse"}
-REDIRECT_URI = sys.argv[1]
+REDIRECT_URIS = sys.argv[1].split()
 ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[2:] or ("https://127.0.0.1/oauth", None)
 SECRET = "legacy-secret-of-the-server"
 
@@ -46,7 +46,7 @@ app.secret_key = os.urandom(16)
 def new_provider():
     base = "{0.scheme}://{0.netloc}".format(urlsplit(ISSUER))
     client = {
-        "redirect_uris": [REDIRECT_URI],
+        "redirect_uris": REDIRECT_URIS,
         "response_types": ["code"],
         "client_secret": SECRET,
         "token_endpoint_auth_method": "client_secret_basic",

@@ -1,12 +1,12 @@
 """A legacy authorization server with python-oauth2 1.1.1 and its WSGI adapter: the authorization code and refresh token
-grants, one confidential client with one web redirect URI.
+grants, one confidential client with web redirect URIs.
 
 Its behaviour: the consent page is the authorization endpoint itself, and its form repeats the request there with GET and
 `confirm` or `deny` added, as in the examples of the library. A redirect with an error has no `state`. A request with an
 unknown client or redirect URI gets JSON with status 400. The client authenticates with fields of the body, a wrong code
 is an `invalid_request`, and a refresh returns no new refresh token.
 
-Usage: python_oauth2_server.py REDIRECT_URI
+Usage: python_oauth2_server.py REDIRECT_URIS, separated by spaces
 The first line of the output is the port.
 """
 
@@ -104,7 +104,7 @@ def me(environ, start_response):
 
 def provider():
     clients = ClientStore()
-    clients.add_client("legacy-web", "legacy secret/+&%", [sys.argv[1]], ["authorization_code", "refresh_token"], ["code"])
+    clients.add_client("legacy-web", "legacy secret/+&%", sys.argv[1].split(), ["authorization_code", "refresh_token"], ["code"])
     made = Provider(access_token_store=tokens, auth_code_store=tokens, client_store=clients, token_generator=Uuid4())
     made.add_grant(AuthorizationCodeGrant(scopes=SCOPES, expires_in=3600, site_adapter=SiteAdapter()))
     made.add_grant(RefreshToken(scopes=SCOPES, default_scope="profile", expires_in=86400))
