@@ -35,8 +35,9 @@ extension FormParameters {
   ) -> ParameterName? {
     var decoded = FormParameters.decoded(name)
     if let foldToASCII, !decoded.span.isASCII { decoded = foldToASCII(decoded) }
-    let folded = FormParameters.folded(decoded)
-    if let parameter = ParameterName(folded), known.contains(parameter) { return parameter }
+    if let folded = FormParameters.folded(decoded), let parameter = ParameterName(folded), known.contains(parameter) {
+      return parameter
+    }
     guard decoded.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "]") }) else { return nil }
     // PHP replaces an unclosed bracket with an underscore, so `client[id` is `client_id`. Other servers remove the
     // brackets, or treat their content as part of the name. So only letters and digits are compared. A known parameter
@@ -56,14 +57,18 @@ extension FormParameters {
     return bytes
   }
 
-  /// Returns the name that the most lenient server would read.
-  private static func folded(_ bytes: [UInt8]) -> String {
+  /// The length of the longest name of a known parameter.
+  private static let maximumNameLength = ParameterName.allCases.map(\.text.utf8.count).max() ?? 0
+
+  /// Returns the name that the most lenient server would read; `nil` if it is longer than that of each known parameter.
+  private static func folded(_ bytes: [UInt8]) -> String? {
     // C strings end at a NUL. Some servers ignore padding around a name, and a question mark or a bracket in front of
     // it. PHP reads `client_id[x]` as an array with the name `client_id`, so the text from a bracket on is removed.
     var core = bytes.prefix { $0 != 0 }
     core = core.drop { isPadding($0) || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "[") }
     core = core.prefix { $0 != UInt8(ascii: "[") && $0 != UInt8(ascii: "]") }
     while let last = core.last, isPadding(last) { core.removeLast() }
+    guard core.count <= maximumNameLength else { return nil }
     return String(
       decoding: core.map { byte -> UInt8 in
         // PHP replaces a period or a space inside a name with an underscore.

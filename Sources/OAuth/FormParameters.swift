@@ -46,6 +46,9 @@ public struct FormParameters: Sendable, Equatable {
   /// The maximum number of parameters, whether `&` or `;` separates them. OAuth requests have fewer, and a request with
   /// so many needs little memory.
   public static let maximumCount = 128
+  /// The maximum number of bytes of all names together, encoded. Each name is compared with the known ones in every
+  /// spelling that some server accepts, which costs much more than the reading of a value.
+  public static let maximumNameBytes = 8 * 1024
 
   /// The parameters whose name and value could be decoded, in order.
   public private(set) var entries: [Entry] = []
@@ -91,9 +94,10 @@ public struct FormParameters: Sendable, Equatable {
     for entry in entries { append(entry) }
   }
 
-  /// Parses an encoded query or body; `nil` if it has more than ``maximumCount`` parameters.
+  /// Parses an encoded query or body; `nil` if it has more than ``maximumCount`` parameters, or more than
+  /// ``maximumNameBytes`` of names.
   public init?(parsing bytes: Span<UInt8>) {
-    var count = 0
+    var (count, nameBytes) = (0, 0)
     var start = 0
     // An authorization request usually has about this many parameters, so the array grows once.
     if !bytes.isEmpty { entries.reserveCapacity(8) }
@@ -102,11 +106,14 @@ public struct FormParameters: Sendable, Equatable {
       if start < end {
         count += 1
         guard count <= FormParameters.maximumCount else { return nil }
-        add(bytes.extracting(start..<end), &count)
+        let pair = bytes.extracting(start..<end)
+        nameBytes += FormParameters.parts(of: pair).name.count
+        guard nameBytes <= FormParameters.maximumNameBytes else { return nil }
+        add(pair, &count, &nameBytes)
       }
       start = end + 1
     }
-    guard count <= FormParameters.maximumCount else { return nil }
+    guard count <= FormParameters.maximumCount, nameBytes <= FormParameters.maximumNameBytes else { return nil }
   }
 
   /// Parses an encoded body; `nil` if it has more than ``maximumCount`` parameters.
@@ -118,12 +125,13 @@ public struct FormParameters: Sendable, Equatable {
   /// Parses text, e.g. a query without its question mark; `nil` if it has more than ``maximumCount`` parameters.
   public init?(parsing text: Substring) { self.init(parsing: text.utf8.span) }
 
-  /// Adds a pair to the entries or defects, and the number of pieces after semicolons to `count`.
-  private mutating func add(_ pair: Span<UInt8>, _ count: inout Int) {
+  /// Adds a pair to the entries or defects, and the number of pieces after semicolons and of the bytes of their names to
+  /// the last two parameters.
+  private mutating func add(_ pair: Span<UInt8>, _ count: inout Int, _ nameBytes: inout Int) {
     let (name, value) = FormParameters.parts(of: pair)
     // Nearly all pairs have nothing to split, decode or refuse. One pass over the bytes detects this.
     let isPlain = FormEncoding.isPlain(pair)
-    if !isPlain { recordNamesAfterSemicolons(pair, &count) }
+    if !isPlain { recordNamesAfterSemicolons(pair, &count, &nameBytes) }
     // A known name without escapes is compared as bytes, without creating a string.
     let parameter = ParameterName(pair.extracting(name))
     var otherName = ""
@@ -176,14 +184,17 @@ public struct FormParameters: Sendable, Equatable {
     return (0..<equals, equals + 1..<pair.count)
   }
 
-  private mutating func recordNamesAfterSemicolons(_ pair: Span<UInt8>, _ count: inout Int) {
+  private mutating func recordNamesAfterSemicolons(
+    _ pair: Span<UInt8>, _ count: inout Int, _ nameBytes: inout Int
+  ) {
     var next = pair.firstIndex(of: UInt8(ascii: ";"))
-    while let semicolon = next, count <= FormParameters.maximumCount {
+    while let semicolon = next, count <= FormParameters.maximumCount, nameBytes <= FormParameters.maximumNameBytes {
       next = pair.firstIndex(of: UInt8(ascii: ";"), from: semicolon + 1)
       let piece = pair.extracting(semicolon + 1..<(next ?? pair.count))
       guard !piece.isEmpty else { continue }
       count += 1
       guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
+      nameBytes += equals
       let name = FormEncoding.decode(piece.extracting(0..<equals)) ?? ""
       recordDefect { $0.namesAfterSemicolon.append(name) }
     }

@@ -6,9 +6,24 @@ struct ParameterWords: Sendable {
   private struct Word: Sendable {
     let parameter: ParameterName
     let letters: [UInt8]
+    /// The first letters, at most eight, as `Span.word(at:)` reads them, and a mask for as many bytes.
+    let start: UInt64
+    let mask: UInt64
     /// True if the name consists of several words, so that it may be a part of another name.
     let mayBePart: Bool
+
+    init(_ parameter: ParameterName) {
+      let name = Array(parameter.text.utf8)
+      self.parameter = parameter
+      letters = ParameterWords.lettersAndDigits(name)
+      start = (letters + ParameterWords.padding).span.word(at: 0)
+      mask = letters.count < 8 ? 1 << UInt64(8 * letters.count) - 1 : .max
+      mayBePart = name.contains(UInt8(ascii: "_"))
+    }
   }
+
+  /// Bytes after a text, so that a word can be read at each of its bytes.
+  private static let padding = [UInt8](repeating: 0, count: 8)
 
   /// The table of all known parameters.
   static let all = ParameterWords()
@@ -17,12 +32,7 @@ struct ParameterWords: Sendable {
   private let words: [[Word]]
 
   private init() {
-    let all = ParameterName.allCases.map { parameter in
-      let name = Array(parameter.text.utf8)
-      return Word(
-        parameter: parameter, letters: ParameterWords.lettersAndDigits(name),
-        mayBePart: name.contains(UInt8(ascii: "_")))
-    }
+    let all = ParameterName.allCases.map(Word.init)
     words = (0..<128).map { byte in all.filter { $0.letters.first.map(Int.init) == byte } }
   }
 
@@ -37,16 +47,21 @@ struct ParameterWords: Sendable {
   /// Returns the parameters of one word that equal `letters`, and those of several words that are any part of it.
   func parameters(in letters: [UInt8]) -> ParameterNames {
     var found: ParameterNames = []
-    let (letters, words) = (letters.span, words.span)
-    for start in letters.indices {
-      let candidates = words[Int(letters[start])].span
-      for index in candidates.indices where candidates[index].mayBePart || start == 0 {
+    let padded = letters + ParameterWords.padding
+    let (bytes, words) = (padded.span, words.span)
+    var start = 0
+    while start < letters.count {
+      let candidates = words[Int(bytes[start])].span
+      let word = candidates.isEmpty ? 0 : bytes.word(at: start)
+      for index in candidates.indices where (word ^ candidates[index].start) & candidates[index].mask == 0 {
         let count = candidates[index].letters.count
-        guard count <= letters.count - start, candidates[index].mayBePart || count == letters.count,
-          letters.extracting(start..<start + count).isEqual(to: candidates[index].letters.span)
+        let isWhole = start == 0 && count == letters.count
+        guard isWhole || candidates[index].mayBePart, count <= letters.count - start,
+          bytes.extracting(start..<start + count).isEqual(to: candidates[index].letters.span)
         else { continue }
         found.formUnion(ParameterNames(candidates[index].parameter))
       }
+      start &+= 1
     }
     return found
   }

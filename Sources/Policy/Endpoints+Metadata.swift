@@ -40,13 +40,15 @@ extension EndpointPaths {
   /// Returns true if the path contains a well-known path of metadata, and has plain segments in front of it or behind it.
   /// It is the path of an issuer or resource that this gateway does not serve.
   public static func isBesideWellKnownPath(_ path: Span<UInt8>) -> Bool {
-    let path = String(decoding: [UInt8](copying: path), as: UTF8.self)
-    guard [oauthName, openIDName, resourceName].contains(where: { path.hasSuffix($0) || path.contains($0 + "/") })
-    else {
-      return false
+    let isNamed = [oauthName, openIDName, resourceName].contains { name in
+      path.contains(name + "/") || path.extracting(last: name.utf8.count).isEqual(to: name.utf8.span)
     }
-    return path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy {
-      !$0.isEmpty && $0 != "." && $0 != ".." && $0.utf8.allSatisfy { $0.isLetterOrDigit || "-._~".utf8.contains($0) }
+    guard isNamed else { return false }
+    let path = [UInt8](copying: path)
+    return path.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).allSatisfy {
+      segment in
+      !segment.isEmpty && !segment.elementsEqual(".".utf8) && !segment.elementsEqual("..".utf8)
+        && segment.allSatisfy { $0.isLetterOrDigit || "-._~".utf8.contains($0) }
     }
   }
 

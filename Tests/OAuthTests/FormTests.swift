@@ -71,11 +71,25 @@ struct FormTests {
     #expect(FormParameters(parsing: String(repeating: "&", count: 60_000)) != nil)
   }
 
+  @Test("All names together have at most 8 KiB, whatever separates them")
+  func nameBytes() {
+    let limit = FormParameters.maximumNameBytes
+    let name = String(repeating: "x", count: 1_024)
+    for separator in ["=1&", "&", "=;"] {
+      let eight = String(repeating: name + separator, count: limit / 1_024)
+      #expect(FormParameters(parsing: eight) != nil, "\(separator)")
+      #expect(FormParameters(parsing: eight + "a=1") == nil, "\(separator)")
+    }
+    #expect(FormParameters(parsing: "a=" + String(repeating: "x", count: 60_000)) != nil)
+    #expect(FormParameters(parsing: String(repeating: "x", count: limit)) != nil)
+    #expect(FormParameters(parsing: String(repeating: "x", count: limit + 1)) == nil)
+  }
+
   @Test("A long name with brackets is another spelling of each parameter of several words in it")
   func longNames() throws {
     let known = ParameterNames.atAuthorization
     for filler in ["x", "c", "cl", "client_i", "_"] {
-      let long = String(repeating: filler, count: 2_000)
+      let long = String(repeating: filler, count: 500)
       for parameter in known.sorted where parameter.text.contains("_") {
         let name = long + "[" + parameter.text
         let first = known.sorted.first { name.contains($0.text) && $0.text.contains("_") }
