@@ -149,7 +149,9 @@ struct CanonicalPath: Sendable {
   ]
 
   /// True if the segment has a suffix of a program.
-  static func isProgram(_ segment: ArraySlice<UInt8>) -> Bool { suffix(of: segment).map(programSuffixes.contains) ?? false }
+  static func isProgram(_ segment: ArraySlice<UInt8>) -> Bool {
+    suffix(of: segment).map(programSuffixes.contains) ?? false
+  }
 
   /// True for lower-case letters, digits, `-`, `.` and `_`, which every server reads in the same way.
   static func isPlain(_ byte: UInt8) -> Bool {

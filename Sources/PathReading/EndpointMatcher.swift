@@ -279,7 +279,7 @@ public final class EndpointMatcher: Sendable {
     return leadsToEndpoint(query, at: place(of: bytes, [bytes]), &budget)
   }
 
-  /// Returns what a program that serves a path may read from a query.
+  /// Returns the facts about a path that decide which routes a program may read from the query.
   ///
   /// - Parameter texts: The spellings of `path`.
   private func place(of path: [UInt8], _ texts: [[UInt8]]) -> FrontControllerQuery.Place {

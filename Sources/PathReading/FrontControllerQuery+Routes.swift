@@ -3,7 +3,7 @@ internal import ByteText
 /// The routes of a query, each of which is compared with the endpoint paths as soon as it is found, so that no list of
 /// them grows with the query.
 extension FrontControllerQuery {
-  /// What the program that serves a path may read from a query.
+  /// The facts about a path that decide which routes a program may read from the query.
   struct Place {
     /// True if some server runs a program for the path.
     var runsProgram: Bool
@@ -89,10 +89,16 @@ private struct RouteSearch {
   private mutating func leads(_ pair: ArraySlice<UInt8>, _ isRouteName: (Span<UInt8>) -> Bool) -> Bool {
     let equals = pair.firstIndex(of: UInt8(ascii: "="))
     let rawName = pair[..<(equals ?? pair.endIndex)]
-    // Most names are plain, and no name of a route.
-    if equals != nil, rawName.allSatisfy(FrontControllerQuery.isPlain), !isRouteName(rawName.span) { return false }
-    budget.spend(on: rawName)
-    if budget.isSpent { return true }
+    // Most names are plain, and no name of a route. Nothing is decoded in the others, and they have no part that is a name.
+    if rawName.allSatisfy(FrontControllerQuery.isPlain), equals != nil || !place.runsProgram {
+      guard isRouteName(rawName.span) else { return false }
+      let value = RouteSearch.spaced(pair[(equals.map { $0 + 1 } ?? pair.endIndex)...])
+      return leads(named: String(decoding: rawName.map(\.lowercasedASCII), as: UTF8.self), value)
+    }
+    if rawName.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) {
+      budget.spend(onName: rawName)
+      if budget.isSpent { return true }
+    }
     let name = FrontControllerQuery.lenientName(rawName)
     let value = RouteSearch.spaced(pair[(equals.map { $0 + 1 } ?? pair.endIndex)...])
     // Some frameworks put a prefix in front of a name (`action:` in Struts), so each part between colons may be the name.
@@ -105,13 +111,17 @@ private struct RouteSearch {
     let mayBeRoute = equals == nil || name.span.contains(UInt8(ascii: "/"))
     if mayBeRoute, place.runsProgram || RouteSearch.mayHaveSlash(pair), counted(leads: pair) { return true }
     let names = [name[...]] + (colons.isEmpty ? [] : name.split(separator: UInt8(ascii: ":")))
-    var isPart = false
     for name in names where name.count <= RouteSearch.maximumNameLength {
-      let text = String(decoding: name, as: UTF8.self)
-      if leads(text, value) { return true }
-      if place.isFrontController, FrontControllerQuery.partNames.contains(text) { isPart = true }
+      if leads(named: String(decoding: name, as: UTF8.self), value) { return true }
     }
-    if isPart { parts.append(value) }
+    return false
+  }
+
+  /// True if a program may read an endpoint path from a parameter with this name and value, or if the query has too many
+  /// parts of routes. Records the value if it may be a part.
+  private mutating func leads(named name: String, _ value: ArraySlice<UInt8>) -> Bool {
+    if leads(name, value) { return true }
+    if place.isFrontController, FrontControllerQuery.partNames.contains(name) { parts.append(value) }
     return parts.count > RouteSearch.maximumParts
   }
 
