@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
   bench-report bench-instructions profile gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
-  sanitize fuzz attack faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
+  sanitize fuzz attack race cost faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 APT := $(ROOT) apt-get
@@ -272,6 +272,18 @@ fuzz: deps
 attack: deps-attack
 	swift build --product proofgate
 	Tests/Attack/run --proofgate .build/debug/proofgate $(ATTACK_OPTIONS)
+
+## race: starts the gateway with 8 workers 30 times, and sends it malformed requests of many kinds, each 24 times at once
+race: deps
+	$(call install,python3)
+	swift build --product proofgate
+	Tests/Attack/race --proofgate .build/debug/proofgate $(RACE_OPTIONS)
+
+## cost: counts the instructions and the memory of the most expensive requests that are known; 15 minutes
+cost: deps build
+	$(call install,valgrind binutils python3)
+	swift build --product proofgate
+	Tests/Attack/cost $(COST_OPTIONS)
 
 ## faults: makes single system calls fail; takes an hour, or less for a sample: FAULTS_OPTIONS="--seconds 100"
 faults: deps-faults build
