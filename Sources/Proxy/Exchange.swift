@@ -179,7 +179,9 @@ final class Exchange {
   }
 
   /// Sends `response`, the head made by a handler, and then streams the body of `upstreamResponse`.
-  func relay(_ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: MonotonicInstant) async {
+  func relay(
+    _ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: MonotonicInstant
+  ) async {
     begin(ExchangeState(relayedRequestAllowsReuse: upstreamResponse.requestAllowsReuse), began)
     acceptsTrailers = false
     let upstream = upstreamResponse.takeConnection()

@@ -271,7 +271,11 @@ final class ServerConnection: Activity {
         if case .http2Stream = stage { return close() }
         // The task may answer without a wait, so a client that pipelines requests could block the worker.
         if !input.isEmpty {
-          if state.requestCount % ServerConnection.yieldAfter == 0 { await waiter.yield() } else { await yieldInLongTurn() }
+          if state.requestCount % ServerConnection.yieldAfter == 0 {
+            await waiter.yield()
+          } else {
+            await yieldInLongTurn()
+          }
         }
       case .refused(let failure): return await refuse(failure)
       case .http2: return handOver()

@@ -42,11 +42,15 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
 
   /// Returns the sum of two durations.
   @inlinable
-  public static func + (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count.saturatingSum(b.count)) }
+  public static func + (a: Milliseconds, b: Milliseconds) -> Milliseconds {
+    Milliseconds(a.count.saturatingSum(b.count))
+  }
 
   /// Returns the difference of two durations, which may be negative.
   @inlinable
-  public static func - (a: Milliseconds, b: Milliseconds) -> Milliseconds { Milliseconds(a.count.saturatingDifference(b.count)) }
+  public static func - (a: Milliseconds, b: Milliseconds) -> Milliseconds {
+    Milliseconds(a.count.saturatingDifference(b.count))
+  }
 
   /// Adds a duration.
   @inlinable
@@ -58,7 +62,9 @@ public struct Milliseconds: Hashable, Comparable, Sendable, ExpressibleByInteger
 
   /// Returns a multiple of a duration.
   @inlinable
-  public static func * (a: Milliseconds, factor: Int) -> Milliseconds { Milliseconds(a.count.saturatingProduct(factor)) }
+  public static func * (a: Milliseconds, factor: Int) -> Milliseconds {
+    Milliseconds(a.count.saturatingProduct(factor))
+  }
 
   /// Returns a duration divided by a number, rounded toward zero.
   @inlinable

@@ -231,6 +231,7 @@ final class Bench {
     var open = 0
     var idle = 0
     var buffers = 0
+    var bufferBytes = 0
     var sockets = 0
   }
 
@@ -246,6 +247,7 @@ final class Bench {
         value.open += proxy.pool.openCount
         value.idle += proxy.pool.idleCount
         value.buffers += proxy.poller.buffers.inUse
+        value.bufferBytes += proxy.poller.buffers.bytes
         value.sockets += proxy.poller.openSockets
       }
     }
