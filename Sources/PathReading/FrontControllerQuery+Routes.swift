@@ -92,8 +92,12 @@ private struct RouteSearch {
     // Most names are plain, and no name of a route. Nothing is decoded in the others, and they have no part that is a name.
     if rawName.allSatisfy(FrontControllerQuery.isPlain), equals != nil || !place.runsProgram {
       guard isRouteName(rawName.span) else { return false }
-      let value = RouteSearch.spaced(pair[(equals.map { $0 + 1 } ?? pair.endIndex)...])
-      return leads(named: String(decoding: rawName.map(\.lowercasedASCII), as: UTF8.self), value)
+      let name = String(decoding: rawName.map(\.lowercasedASCII), as: UTF8.self)
+      let value = pair[(equals.map { $0 + 1 } ?? pair.endIndex)...]
+      // Elsewhere than at a front controller, a value without a slash is a route for these names only.
+      let mayBeRoute = place.isFrontController || RouteSearch.mayHaveSlash(value)
+      guard mayBeRoute || FrontControllerQuery.namesOnAnyPath.contains(name) else { return false }
+      return leads(named: name, RouteSearch.spaced(value))
     }
     if rawName.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) {
       budget.spend(onName: rawName)
