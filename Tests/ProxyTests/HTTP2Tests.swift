@@ -121,9 +121,16 @@ extension ProxyTests {
           #expect(answer.body == message.body)
           let ofConnection = ["connection", "transfer-encoding"]
           let expected = message.fields.map { ($0.name.lowercased(), $0.value) }.filter { !ofConnection.contains($0.0) }
-          #expect(answer.fields.dropFirst().map { "\($0.name): \($0.value)" } == expected.map { "\($0.0): \($0.1)" })
+          // The two responses may have been made in different seconds.
+          let line = { (name: String, value: String) in name == "date" ? Self.maskedDate(value) : "\(name): \(value)" }
+          #expect(answer.fields.dropFirst().map { line($0.name, $0.value) } == expected.map { line($0.0, $0.1) })
         }
       }
+    }
+
+    /// Returns the same text for each date that the gateway has set. The dates of the upstream are fixed.
+    private static func maskedDate(_ value: String) -> String {
+      "date: " + (value.contains("1970") || !value.hasSuffix(" GMT") ? value : "now")
     }
 
     @Test("A hundred concurrent streams are served, each with a complete upload")
