@@ -41,8 +41,8 @@ public final class UpstreamAddress: Sendable {
 
   /// The place of the server.
   public let place: Place
-  /// The address as text.
-  public var name: String { place.name }
+  /// The address as text, made once, because each line of the access log has it.
+  public let name: String
   /// A short id of the address for cookies and sealed values. It follows from the address, so that all replicas give an
   /// address the same id. It is too short to reveal the address.
   public let id: UInt16
@@ -61,7 +61,8 @@ public final class UpstreamAddress: Sendable {
   init(_ place: Place, id: UInt16) {
     self.place = place
     self.id = id
-    hash = UpstreamAddress.hash(place.name.utf8)
+    name = place.name
+    hash = UpstreamAddress.hash(name.utf8)
   }
 
   /// Returns a hash of the bytes that is the same in each process and version (FNV-1a with 64 bits).

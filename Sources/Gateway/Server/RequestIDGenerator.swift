@@ -16,9 +16,7 @@ struct RequestIDGenerator: Sendable {
   ///   - worker: The index of the worker.
   ///   - number: The sequence number of the request in its worker.
   func id(worker: Int, number: UInt64) -> String {
-    var bytes = words(0..<2, worker: worker, number: number)
-    bytes[0] &= 0x7f
-    return Base64URL.encode(bytes)
+    Base64URL.encode(words(0..<2, worker: worker, number: number, firstByteMask: 0x7f))
   }
 
   /// Returns the trace that begins with a request. Its ids do not reveal that of the request.
@@ -26,8 +24,8 @@ struct RequestIDGenerator: Sendable {
     TraceContext(starting: words(2..<5, worker: worker, number: number))
   }
 
-  /// Returns eight bytes for each number in `indices`.
-  private func words(_ indices: Range<Int>, worker: Int, number: UInt64) -> [UInt8] {
+  /// Returns eight bytes for each number in `indices`; the first byte has only the bits of `firstByteMask`.
+  private func words(_ indices: Range<Int>, worker: Int, number: UInt64, firstByteMask: UInt8 = 0xff) -> [UInt8] {
     var bytes: [UInt8] = []
     // The standard library seeds `Hasher` at random in each process, unless the environment variable
     // `SWIFT_DETERMINISTIC_HASHING` is set. With the secret, the ids are unpredictable in either case.
@@ -37,10 +35,12 @@ struct RequestIDGenerator: Sendable {
     keyed.combine(worker)
     keyed.combine(number)
     bytes.append(addingCapacity: 8 * indices.count) { output in
+      var mask = ~UInt64(~firstByteMask)
       for index in indices {
         var hasher = keyed
         hasher.combine(index)
-        let hash = UInt64(UInt(bitPattern: hasher.finalize()))
+        let hash = UInt64(UInt(bitPattern: hasher.finalize())) & mask
+        mask = .max
         for byte in 0..<8 { output.append(UInt8(truncatingIfNeeded: hash &>> UInt64(byte &* 8))) }
       }
     }
