@@ -22,9 +22,9 @@ extension FrontControllerQuery {
     // PHP separates pairs only at `&`, other programs also at `;`.
     let mayBeSeparatedAtSemicolons = query.span.contains(UInt8(ascii: ";"))
     for separatesAtSemicolons in mayBeSeparatedAtSemicolons ? [false, true] : [false] {
-      var search = RouteSearch(place, endpoints, budget)
+      var search = RouteSearch(self, place, endpoints, budget)
       defer { budget = search.budget }
-      if search.finds(query, separatesAtSemicolons, isRouteName) { return true }
+      if search.finds(query, separatesAtSemicolons) { return true }
     }
     return false
   }
@@ -44,6 +44,7 @@ extension FrontControllerQuery {
 
 /// The search for endpoint paths in one query that is separated in one way.
 private struct RouteSearch {
+  private let names: FrontControllerQuery
   private let place: FrontControllerQuery.Place
   private let endpoints: [EndpointPath]
   private(set) var budget: PathVariants.Budget
@@ -54,19 +55,20 @@ private struct RouteSearch {
 
   /// The maximum number of parts of a route in one query.
   private static let maximumParts = 6
-  /// The maximum length of a name in the tables.
-  private static let maximumNameLength = 13
+  private static let restRoute = Array("rest_route".utf8)
 
-  init(_ place: FrontControllerQuery.Place, _ endpoints: [EndpointPath], _ budget: PathVariants.Budget) {
+  init(
+    _ names: FrontControllerQuery, _ place: FrontControllerQuery.Place, _ endpoints: [EndpointPath],
+    _ budget: PathVariants.Budget
+  ) {
+    self.names = names
     self.place = place
     self.endpoints = endpoints
     self.budget = budget
   }
 
   /// True if a program may read an endpoint path from the query, or if the query contains too many routes.
-  mutating func finds(
-    _ query: [UInt8], _ separatesAtSemicolons: Bool, _ isRouteName: (Span<UInt8>) -> Bool
-  ) -> Bool {
+  mutating func finds(_ query: [UInt8], _ separatesAtSemicolons: Bool) -> Bool {
     var pairs = 0
     var start = 0
     while start < query.count {
@@ -74,7 +76,7 @@ private struct RouteSearch {
       let end = query[start...].firstIndex(where: isEnd) ?? query.count
       if end > start {
         pairs += 1
-        if leads(query[start..<end], isRouteName) { return true }
+        if leads(pair: query[start..<end]) { return true }
       }
       start = end + 1
     }
@@ -86,17 +88,16 @@ private struct RouteSearch {
   }
 
   /// True if a program may read an endpoint path from a pair, or if the query has too many routes.
-  private mutating func leads(_ pair: ArraySlice<UInt8>, _ isRouteName: (Span<UInt8>) -> Bool) -> Bool {
+  private mutating func leads(pair: ArraySlice<UInt8>) -> Bool {
     let equals = pair.firstIndex(of: UInt8(ascii: "="))
     let rawName = pair[..<(equals ?? pair.endIndex)]
     // Most names are plain, and no name of a route. Nothing is decoded in the others, and they have no part that is a name.
     if rawName.allSatisfy(FrontControllerQuery.isPlain), equals != nil || !place.runsProgram {
-      guard isRouteName(rawName.span) else { return false }
-      let name = String(decoding: rawName.map(\.lowercasedASCII), as: UTF8.self)
+      guard let name = names.routeName(rawName.span) else { return false }
       let value = pair[(equals.map { $0 + 1 } ?? pair.endIndex)...]
       // Elsewhere than at a front controller, a value without a slash is a route for these names only.
       let mayBeRoute = place.isFrontController || RouteSearch.mayHaveSlash(value)
-      guard mayBeRoute || FrontControllerQuery.namesOnAnyPath.contains(name) else { return false }
+      guard mayBeRoute || name.isOnAnyPath else { return false }
       return leads(named: name, RouteSearch.spaced(value))
     }
     if rawName.contains(where: { $0 == UInt8(ascii: "%") || $0 >= 0x80 }) {
@@ -114,31 +115,30 @@ private struct RouteSearch {
     // For example, `/index.php?/oauth/token`.
     let mayBeRoute = equals == nil || name.span.contains(UInt8(ascii: "/"))
     if mayBeRoute, place.runsProgram || RouteSearch.mayHaveSlash(pair), counted(leads: pair) { return true }
-    let names = [name[...]] + (colons.isEmpty ? [] : name.split(separator: UInt8(ascii: ":")))
-    for name in names where name.count <= RouteSearch.maximumNameLength {
-      if leads(named: String(decoding: name, as: UTF8.self), value) { return true }
+    if let name = names.routeName(name.span), leads(named: name, value) { return true }
+    for part in colons.isEmpty ? [] : name.split(separator: UInt8(ascii: ":")) {
+      if let name = names.routeName(part.span), leads(named: name, value) { return true }
     }
     return false
   }
 
   /// True if a program may read an endpoint path from a parameter with this name and value, or if the query has too many
   /// parts of routes. Records the value if it may be a part.
-  private mutating func leads(named name: String, _ value: ArraySlice<UInt8>) -> Bool {
+  private mutating func leads(named name: FrontControllerQuery.RouteName, _ value: ArraySlice<UInt8>) -> Bool {
     if leads(name, value) { return true }
-    if place.isFrontController, FrontControllerQuery.partNames.contains(name) { parts.append(value) }
+    if place.isFrontController, name.isPart { parts.append(value) }
     return parts.count > RouteSearch.maximumParts
   }
 
   /// True if a program may read an endpoint path from a parameter with this name and value.
-  private mutating func leads(_ name: String, _ value: ArraySlice<UInt8>) -> Bool {
-    if FrontControllerQuery.namesOnAnyPath.contains(name) {
+  private mutating func leads(_ name: FrontControllerQuery.RouteName, _ value: ArraySlice<UInt8>) -> Bool {
+    if name.isOnAnyPath {
       // A value of one word may be a search term, so it counts as a route only if the path runs a program.
       let isRoute = place.runsProgram || RouteSearch.mayHaveSlash(value)
-      if isRoute, counted(leads: value, mayBeAnySuffix: name == "rest_route") { return true }
+      if isRoute, counted(leads: value, mayBeAnySuffix: name.text == RouteSearch.restRoute) { return true }
       // The name may be the first segment of the route: `oauth=token` may mean `/oauth/token`.
-      return counted(leads: Array(name.utf8) + [UInt8(ascii: "/")] + value)
+      return counted(leads: name.text + [UInt8(ascii: "/")] + value)
     }
-    guard FrontControllerQuery.namesAtFrontControllers.contains(name) else { return false }
     // The front controller may read the parameter on every path, because a rewriting rule may send a request for any
     // path to it, with the query of the client. But on a path that is not a front controller, a value that begins with
     // a slash is usually a return address. So there, a value counts only if it has a slash, and begins neither with a

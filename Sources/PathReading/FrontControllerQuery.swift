@@ -28,11 +28,26 @@ struct FrontControllerQuery {
   /// read in all ways in which a path is read.
   static let maximumRoutes = 16
 
+  /// The name of a parameter from which a program may read a route.
+  struct RouteName: Sendable {
+    let text: [UInt8]
+    /// True for a name of `namesOnAnyPath`.
+    let isOnAnyPath: Bool
+    /// True for a name of `partNames`.
+    let isPart: Bool
+
+    fileprivate init(_ name: String) {
+      text = Array(name.utf8)
+      isOnAnyPath = namesOnAnyPath.contains(name)
+      isPart = partNames.contains(name)
+    }
+  }
+
   /// The names of both kinds of parameters. The index is their length in bytes.
-  private let namesByLength: [[[UInt8]]] = {
-    let all = namesOnAnyPath.union(namesAtFrontControllers).map { Array($0.utf8) }
-    let longest = all.map(\.count).max() ?? 0
-    return (0...longest).map { length in all.filter { $0.count == length } }
+  private let namesByLength: [[RouteName]] = {
+    let all = namesOnAnyPath.union(namesAtFrontControllers).map(RouteName.init)
+    let longest = all.map(\.text.count).max() ?? 0
+    return (0...longest).map { length in all.filter { $0.text.count == length } }
   }()
 
   /// The result of `quickCheck(_:)`.
@@ -98,11 +113,19 @@ struct FrontControllerQuery {
     byte != UInt8(ascii: ".") && CanonicalPath.isPlain(byte.lowercasedASCII)
   }
 
-  func isRouteName(_ name: Span<UInt8>) -> Bool {
+  private func isRouteName(_ name: Span<UInt8>) -> Bool { indexOfRouteName(name) != nil }
+
+  /// Returns the entry for a name in upper or lower case; `nil` if no program reads a route from such a parameter.
+  func routeName(_ name: Span<UInt8>) -> RouteName? {
+    indexOfRouteName(name).map { namesByLength[name.count][$0] }
+  }
+
+  /// Returns the index of a name among those of its length.
+  private func indexOfRouteName(_ name: Span<UInt8>) -> Int? {
     let namesByLength = namesByLength.span
-    guard name.count < namesByLength.count else { return false }
+    guard name.count < namesByLength.count else { return nil }
     let candidates = namesByLength[name.count].span
-    for index in candidates.indices where candidates[index].span.isEqualIgnoringCase(to: name) { return true }
-    return false
+    for index in candidates.indices where candidates[index].text.span.isEqualIgnoringCase(to: name) { return index }
+    return nil
   }
 }

@@ -163,6 +163,10 @@ struct ClientNamingTests {
     #expect(Self.tokenMode("client_id=n2", query: assertion("n1")) == .enforce)
     #expect(Self.tokenMode("client_id=n2&" + assertion("n2"), query: assertion("n1")) == .enforce)
     #expect(Self.tokenMode("client_id=n2&" + assertion("n1") + "&" + assertion("n2")) == .enforce)
+    let strings = String(repeating: #""a","#, count: 200)
+    let payload = Base64URL.encode(Array((strings + #""iss":"n2","sub":"n2""#).utf8))
+    #expect(Self.tokenMode("client_id=n2&client_assertion=e30.\(payload).c2ln") == .enforce)
+    #expect(Self.tokenMode("client_id=n2&" + assertion("n2") + ".x") == .enforce)
   }
 
   @Test("I-observe: a spelling that could hide a code from the gateway is enforced at the token endpoint")

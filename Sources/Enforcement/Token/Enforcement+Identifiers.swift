@@ -30,13 +30,14 @@ extension Enforcement {
     of parameters: FormParameters, _ guarded: GuardedIdentifiers, _ policy: Policy
   ) -> Rejection? {
     guard !parameters.hasMalformedName else { return .parameterNameMalformed }
+    // Each assertion is searched, so many would cost much work.
+    guard parameters.all(.clientAssertion).count <= 1 else { return .parameterRepeated }
     for entry in parameters.entries {
       switch entry.parameter {
       case .clientID: if isGuarded(entry.value, guarded, policy) { return .clientIDOfUpstreamAtToken }
       case .clientAssertion:
-        if ClientClaims.values(in: entry.value).contains(where: { isGuarded($0, guarded, policy) }) {
-          return .clientIDOfUpstreamAtToken
-        }
+        guard let values = ClientClaims.values(in: entry.value) else { return .parameterMalformed }
+        if values.contains(where: { isGuarded($0, guarded, policy) }) { return .clientIDOfUpstreamAtToken }
       case nil:
         if isClientName(entry.name), isGuarded(entry.value, guarded, policy) { return .clientIDOfUpstreamAtToken }
       default: continue
@@ -62,13 +63,15 @@ extension Enforcement {
 /// Extracts the strings in the payload of a client assertion, which is a JWT. The claims `sub` and `iss` of the
 /// assertion contain a client id (RFC 7523, section 3).
 enum ClientClaims {
-  /// Returns the texts between quotation marks, which include all strings of the payload. The structure of the payload
-  /// is not parsed, because the result is only searched for ids.
-  static func values(in assertion: String) -> [String] {
-    let parts = assertion.split(separator: ".", omittingEmptySubsequences: false)
+  /// Returns the texts between quotation marks, which include all strings of the payload; `nil` if there are more than
+  /// `ClientAssertion.maximumPieces`. The structure of the payload is not parsed, because the result is only searched for
+  /// ids.
+  static func values(in assertion: String) -> [String]? {
+    let parts = ClientAssertion.parts(of: assertion)
     guard parts.count > 1 else { return [] }
-    let payload = unescaped(LenientBase64.decode(parts[1].utf8))
-    return payload.split(separator: UInt8(ascii: "\"")).map { String(decoding: $0, as: UTF8.self) }
+    return ClientAssertion.pieces(of: unescaped(LenientBase64.decode(parts[1])))?.map {
+      String(decoding: $0, as: UTF8.self)
+    }
   }
 
   /// Replaces `\uXXXX` with its character, and removes the backslash of any other escape (RFC 8259, section 7).

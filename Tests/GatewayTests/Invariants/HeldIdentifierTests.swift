@@ -71,6 +71,14 @@ struct HeldIdentifierTests {
     ("compressed", { $0.headers.append("Content-Encoding", "gzip") }),
     ("assertion", { $0.body = body("client_assertion=\(jwt(#"{"sub":"legacy-w1","iss":"legacy-w1"}"#))") }),
     ("assertion with escapes", { $0.body = body("client_assertion=\(jwt(#"{"sub":"l\u0065gacy-w1"}"#))") }),
+    (
+      "assertion behind many strings",
+      { $0.body = body("client_assertion=\(jwt(String(repeating: #""a","#, count: 400) + #""legacy-w1""#))") }
+    ),
+    (
+      "second assertion",
+      { $0.body = body("client_assertion=a.e30.b&client_assertion=\(jwt(#"{"sub":"legacy-w1"}"#))") }
+    ),
   ]
 
   private static func body(_ text: String) -> [UInt8] {
