@@ -2,12 +2,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores demo test reference conformance mutation lint build bench \
+.PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores deps-checks quick tests flakes search demo test reference conformance mutation lint build bench \
   bench-report bench-instructions profile gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
   sanitize fuzz attack race cost faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
-ROOT := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
-APT := $(ROOT) apt-get
 # Each function has a section of its own, so that the linker leaves out the unused ones and keeps one of several functions
 # with the same code. It also leaves out the index of the unwinding tables, which only C++ exceptions need.
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable \
@@ -16,70 +14,77 @@ STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executa
 PROFILE := deploy/proofgate.profdata
 BINARY := .build/dist/proofgate
 
-# $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing. Services of the packages
-# are not started, because the tests start what they need themselves; policy-rc.d is Debian's way to say so.
-define install
-	@missing=(); \
-	for package in $(1); do \
-	  [ "$$(dpkg-query --show --showformat '$${db:Status-Status}' $$package 2>/dev/null)" = installed ] \
-	    || missing+=("$$package"); \
-	done; \
-	if (($${#missing[@]})); then \
-	  echo "installing: $${missing[*]}"; \
-	  $(APT) update --quiet --quiet; \
-	  if [ ! -e /usr/sbin/policy-rc.d ]; then \
-	    trap '$(ROOT) rm -f /usr/sbin/policy-rc.d' EXIT; \
-	    printf '#!/bin/sh\nexit 101\n' | $(ROOT) install -m 755 /dev/stdin /usr/sbin/policy-rc.d; \
-	  fi; \
-	  DEBIAN_FRONTEND=noninteractive $(APT) install --yes --quiet --no-install-recommends "$${missing[@]}"; \
-	fi
-endef
+# $(call install,PACKAGES): installs missing packages; needs no root rights if none is missing. `unavailable:` in the
+# output means that a package could not be had, which is no fault of the product.
+install = @deploy/install-packages $(1)
 
-## deps: installs the libraries that the build needs; Swift itself must be installed already
-deps:
-	@command -v swift >/dev/null || { echo "make: no swift in PATH; install Swift 6.3, see https://www.swift.org/install" >&2; exit 1; }
-	$(call install,libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev libsqlite3-dev libhiredis-dev)
-
+# The Debian packages by what needs them.
+BUILD_PACKAGES := libssl-dev libnghttp2-dev zlib1g-dev libyaml-dev libsqlite3-dev libhiredis-dev
 # The tests start Redis servers and sentinels, and a server in Python. They do not use the services of the packages.
-deps-test: deps
-	$(call install,redis-server redis-sentinel redis-tools python3)
-
-deps-bench: deps
-	$(call install,nginx wrk haproxy caddy nghttp2-client openssl python3)
-
-deps-attack: deps
-	$(call install,slowhttptest zzuf python3)
-
-deps-faults: deps
-	$(call install,strace python3)
-
-deps-load: deps
-	$(call install,nginx haproxy wrk util-linux python3)
-
-deps-stores: deps
-	$(call install,redis-server redis-sentinel haproxy nginx wrk strace util-linux python3)
-
-# The package also enables a service, which the test does not use.
-deps-monitoring: deps
-	$(call install,prometheus python3 python3-yaml)
-
-deps-package: deps
-	$(call install,debootstrap dpkg man-db groff-base systemd python3)
-
-deps-paths: deps
-	$(call install,nginx-light apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3)
-
-deps-interop: deps
-	$(call install,git git-credential-oauth oidc-agent-cli python3-venv python3-yaml ca-certificates curl openssl \
-	  libulfius2.7 libiddawc1.1 libhoel1.4 libconfig9 libcbor0.8 liboath0 libldap-2.5-0)
-	Tests/Interop/unpack glewlwyd glewlwyd glewlwyd-common
-
+TEST_PACKAGES := redis-server redis-sentinel redis-tools python3
+LINT_PACKAGES := python3 python3-yaml
+BENCH_PACKAGES := nginx wrk haproxy caddy nghttp2-client openssl python3
+ATTACK_PACKAGES := slowhttptest zzuf python3
+COUNT_PACKAGES := valgrind binutils python3
+FAULTS_PACKAGES := strace python3
+LOAD_PACKAGES := nginx haproxy wrk util-linux python3
+STORES_PACKAGES := redis-server redis-sentinel haproxy nginx wrk strace util-linux python3
+MONITORING_PACKAGES := prometheus python3 python3-yaml
+PATHS_PACKAGES := nginx apache2-bin haproxy openjdk-17-jdk-headless php-cli nodejs gunicorn libmojolicious-perl python3
+DOCUMENTS_PACKAGES := python3 python3-yaml curl openssl
+PAGES_PACKAGES := chromium python3 python3-venv ca-certificates
+INTEROP_PACKAGES := git git-credential-oauth oidc-agent-cli python3-venv python3-yaml ca-certificates curl openssl \
+  libulfius2.7 libiddawc1.1 libhoel1.4 libconfig9 libcbor0.8 liboath0 libldap-2.5-0
 # What the packages of LemonLDAP::NG depend on. They would add timers and a configuration to the machine, so they are unpacked
 # and not installed.
 LEMONLDAP_DEPENDENCIES := perl libapache-session-perl libcache-cache-perl libclass-xsaccessor-perl libclone-perl \
   libconfig-inifiles-perl libcrypt-openssl-rsa-perl libcrypt-openssl-x509-perl libcrypt-rijndael-perl libcrypt-urandom-perl \
   libemail-date-format-perl libhtml-template-perl libio-string-perl libjson-perl libjson-xs-perl liblist-moreutils-perl \
   libmouse-perl libplack-perl libregexp-assemble-perl libstring-random-perl libtext-unidecode-perl liburi-perl libwww-perl
+
+## deps: installs the libraries that the build needs; Swift itself must be installed already
+deps:
+	@command -v swift >/dev/null || { echo "make: no swift in PATH; install Swift 6.3, see https://www.swift.org/install" >&2; exit 1; }
+	$(call install,$(BUILD_PACKAGES))
+
+deps-test: deps
+	$(call install,$(TEST_PACKAGES))
+
+deps-bench: deps
+	$(call install,$(BENCH_PACKAGES))
+
+deps-attack: deps
+	$(call install,$(ATTACK_PACKAGES))
+
+deps-faults: deps
+	$(call install,$(FAULTS_PACKAGES))
+
+deps-load: deps
+	$(call install,$(LOAD_PACKAGES))
+
+deps-stores: deps
+	$(call install,$(STORES_PACKAGES))
+
+# The package also enables a service, which the test does not use.
+deps-monitoring: deps
+	$(call install,$(MONITORING_PACKAGES))
+
+deps-package: deps
+	$(call install,debootstrap dpkg man-db groff-base systemd python3)
+
+deps-paths: deps
+	$(call install,$(PATHS_PACKAGES))
+
+deps-interop: deps
+	$(call install,$(INTEROP_PACKAGES))
+	Tests/Interop/unpack glewlwyd glewlwyd glewlwyd-common
+
+# All that the checks of .ci/run need, at once.
+deps-checks: deps
+	$(call install,$(sort $(TEST_PACKAGES) $(LINT_PACKAGES) $(BENCH_PACKAGES) $(ATTACK_PACKAGES) \
+	  $(COUNT_PACKAGES) $(FAULTS_PACKAGES) $(LOAD_PACKAGES) $(STORES_PACKAGES) $(MONITORING_PACKAGES) $(PATHS_PACKAGES) \
+	  $(DOCUMENTS_PACKAGES) $(PAGES_PACKAGES) $(INTEROP_PACKAGES)))
+	Tests/Interop/unpack glewlwyd glewlwyd glewlwyd-common
 
 # These servers take a minute to install.
 deps-interop-debian: deps-interop
@@ -92,26 +97,40 @@ demo: deps
 	swift build --product proofgate
 	.build/debug/proofgate demo $(if $(HEADLESS),--headless) $(DEMO_OPTIONS)
 
-## test: all tests, one at a time, because they start servers with deadlines that would pass if hundreds ran at once
-test: deps-test
-	swift test --no-parallel
+## test: all tests; SEED=n repeats the random values of a run, ONLY=regex runs some of the tests (Tests/run explains both)
+test: deps-test tests
+	Tests/run $(if $(ONLY),--only '$(ONLY)') $(TEST_OPTIONS)
+
+# The program with all tests, and the products.
+tests: deps
+	swift build --build-tests
+
+## quick: what to run in front of each commit, in three minutes: lint, unit tests, and the tests of the modules that changed
+quick: lint tests
+	Tests/run --changed --slowest 5
+	.build/debug/proofgate demo --headless
+
+## flakes: the tests in random order, and the checks that start servers, RUNS=n times on a busy machine; see Tests/flakes
+flakes: RUNS := 20
+flakes: deps-checks
+	Tests/flakes $(RUNS)
 
 ## reference: writes the JSON Schema, the tables of docs/policy.md and docs/cli.md, docs/rules.md and the matrix of the rules
 reference: deps
-	PROOFGATE_WRITE_REFERENCE=1 swift test --no-parallel --filter 'PolicyFileTests.FormatTests|EnforcementTests.(Rejection|RuleTable)Tests|CLITests.ExitCodeTests'
+	swift build --build-tests
+	PROOFGATE_WRITE_REFERENCE=1 Tests/run --only '^(PolicyFileTests.FormatTests|EnforcementTests.(Rejection|RuleTable)Tests|CLITests.ExitCodeTests)'
 
 ## conformance: tests the clauses of docs/conformance.tsv against a running gateway; writes docs/conformance.md
-conformance: deps
-	$(call install,python3)
-	Tests/Conformance/run
+conformance: tests
+	Tests/Conformance/run $(CONFORMANCE_OPTIONS)
 
 ## mutation: switches off each rule of Enforcement in turn; fails if the tests still pass
-mutation: deps
+mutation: tests
 	Tests/Conformance/mutate $(MUTATION_OPTIONS)
 
 ## lint: checks the format, the rules of the code base that the compiler does not check, and the links of the documents
 lint:
-	$(call install,python3 python3-yaml)
+	$(call install,$(LINT_PACKAGES))
 	Tests/Documents/run --links
 	swift format lint --strict --parallel --recursive Package.swift Sources Tests
 	@for script in $$(grep -rlE '^#!/(usr/)?bin/(env )?bash' .ci deploy Tests); do bash -n "$$script"; done
@@ -173,7 +192,7 @@ deploy-check: deps
 
 ## documents: runs the commands of the documents, and checks the policies, the links and the programs in them
 documents: deps
-	$(call install,python3 python3-yaml curl openssl)
+	$(call install,$(DOCUMENTS_PACKAGES))
 	swift build --product proofgate
 	Tests/Documents/run $(DOCUMENTS_OPTIONS)
 
@@ -222,7 +241,7 @@ bench-report: deps-bench build
 
 ## bench-instructions: compares the instructions of requests and important functions with the committed baseline
 bench-instructions: deps-bench build
-	$(call install,valgrind binutils)
+	$(call install,$(COUNT_PACKAGES))
 	Tests/Bench/instructions $(BENCH_OPTIONS)
 
 ## profile: counts how often each part of the code runs in the scenarios of the benchmark; writes deploy/proofgate.profdata
@@ -281,7 +300,7 @@ race: deps
 
 ## cost: counts the instructions and the memory of the most expensive requests that are known; 15 minutes
 cost: deps build
-	$(call install,valgrind binutils python3)
+	$(call install,$(COUNT_PACKAGES))
 	swift build --product proofgate
 	Tests/Attack/cost $(COST_OPTIONS)
 
@@ -319,9 +338,11 @@ monitoring: deps-monitoring
 ##   dark; also the script of the status page, with a running gateway; AXE=axe.min.js uses another axe-core than the
 ##   pinned one; PAGES_OPTIONS=--short checks one form of each page
 pages: deps
-	$(call install,chromium python3 python3-venv ca-certificates)
+	$(call install,$(PAGES_PACKAGES))
 	rm -rf .build/pages && mkdir -p .build/pages/shots
-	PROOFGATE_WRITE_PAGES=$(CURDIR)/.build/pages swift test --no-parallel --filter 'GatewayTests.PageSamples|AdminTests.StatusPageSamples'
+	swift build --build-tests
+	PROOFGATE_WRITE_PAGES=$(CURDIR)/.build/pages NO_COLOR=1 .build/debug/proofgatePackageTests.xctest \
+	  --testing-library swift-testing --no-parallel --filter 'GatewayTests.PageSamples|AdminTests.StatusPageSamples'
 	Tests/Browsers/status --proofgate .build/debug/proofgate --screenshots .build/pages/shots
 	Tests/Browsers/pages .build/pages "$(or $(AXE),$$(Tests/Browsers/axe))" --screenshots .build/pages/shots $(PAGES_OPTIONS)
 
