@@ -182,8 +182,8 @@ let package = Package(
     tests(
       "ProbeTests",
       [
-        "ClientTestSupport", "TLSTestSupport", "Probe", "Demo", "LegacyServer", "Gateway", "PolicyFile", "Policy",
-        "OAuth", "TLS", "HTTP", "Reactor", "Time",
+        "ClientTestSupport", "PortTestSupport", "TLSTestSupport", "Probe", "Demo", "LegacyServer", "Gateway",
+        "PolicyFile", "Policy", "OAuth", "TLS", "HTTP", "Reactor", "Time",
       ]),
     tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
@@ -194,15 +194,17 @@ let package = Package(
       name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Telemetry", "Time"],
       path: "Tests/StoreLoad", swiftSettings: settings),
     tests("RESPTests", ["RESP"]),
+    // Ports that tests know before a server binds them.
+    .target(name: "PortTestSupport", path: "Tests/PortTestSupport", swiftSettings: settings),
     // Redis servers that tests start.
     .target(
-      name: "RedisTestSupport", dependencies: ["RedisStore", "Stores", "Policy", "Reactor", "Time"],
+      name: "RedisTestSupport", dependencies: ["PortTestSupport", "RedisStore", "Stores", "Policy", "Reactor", "Time"],
       path: "Tests/RedisTestSupport", swiftSettings: settings),
     tests(
       "RedisStoreTests",
       [
-        "RedisTestSupport", "TLSTestSupport", "RedisStore", "Stores", "Policy", "OAuth", "Cryptography", "Reactor",
-        "Time",
+        "PortTestSupport", "RedisTestSupport", "TLSTestSupport", "RedisStore", "Stores", "Policy", "OAuth",
+        "Cryptography", "Reactor", "Time",
       ]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("AccessLogTests", ["ClientTestSupport", "AccessLog", "Rollout", "Telemetry", "Reactor", "Time"]),
@@ -221,8 +223,8 @@ let package = Package(
     tests(
       "ProxyTests",
       [
-        "HTTP2TestSupport", "TLSTestSupport", "TLS", "Proxy", "AccessLog", "Compression", "Reactor", "HTTP", "HTTP1",
-        "HTTP2", "Telemetry", "Time",
+        "HTTP2TestSupport", "PortTestSupport", "TLSTestSupport", "TLS", "Proxy", "AccessLog", "Compression", "Reactor",
+        "HTTP", "HTTP1", "HTTP2", "Telemetry", "Time",
       ]),
     tests(
       "ClientDocumentsTests",
@@ -233,14 +235,14 @@ let package = Package(
     tests(
       "AdminTests",
       [
-        "ClientTestSupport", "Admin", "Rollout", "JSON", "Markup", "Cryptography", "Compression", "Policy", "OAuth",
-        "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP", "Time",
+        "ClientTestSupport", "PortTestSupport", "Admin", "Rollout", "JSON", "Markup", "Cryptography", "Compression",
+        "Policy", "OAuth", "Telemetry", "LegacyServer", "Proxy", "Reactor", "HTTP", "Time",
       ]),
     tests(
       "CLITests",
       [
-        "ClientTestSupport", "GatewayTestSupport", "TLSTestSupport", "proofgate", "Demo", "LegacyServer", "OAuth",
-        "Compression", "Cryptography", "Reactor", "HTTP", "Telemetry", "Time", "PathReading",
+        "ClientTestSupport", "GatewayTestSupport", "PortTestSupport", "TLSTestSupport", "proofgate", "Demo",
+        "LegacyServer", "OAuth", "Compression", "Cryptography", "Reactor", "HTTP", "Telemetry", "Time", "PathReading",
       ]),
     // Certificates that tests trust.
     .target(

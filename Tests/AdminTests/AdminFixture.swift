@@ -53,12 +53,4 @@ struct AdminFixture {
         endpoints: EndpointPaths(authorization: ["/authorize"], token: ["/token"])),
       unknownClients: .reject, mode: .enforce, clients: [client.id: Client(client)], version: version)
   }
-
-  /// A port on which no server listens.
-  static func freePort() throws -> Int {
-    let address = try #require(Address(literal: "127.0.0.1", port: 0))
-    let sockets = try ListeningSocket.bind(address, count: 1, id: 0)
-    defer { for socket in sockets { socket.close() } }
-    return try #require(sockets.first).address.port
-  }
 }

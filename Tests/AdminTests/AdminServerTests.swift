@@ -4,6 +4,7 @@ import Glibc
 import HTTP
 import LegacyServer
 import Policy
+import PortTestSupport
 import Proxy
 import Reactor
 import Synchronization
@@ -66,7 +67,9 @@ struct AdminServerTests {
 
   @Test("An upstream that refuses connections makes the process unready, and the response names it")
   func unreachable() async throws {
-    let port = try AdminFixture.freePort()
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    let port = reserved.number
     let admin = try await AdminFixture { _ in try AdminFixture.policy(upstreamPort: port) }
     admin.status.beginServing([])
     let answer = try await Fetch.get(admin.port, "/readyz")

@@ -4,6 +4,7 @@ import Cryptography
 import Foundation
 import HTTP
 import JSON
+import PortTestSupport
 import Telemetry
 import Testing
 
@@ -115,7 +116,9 @@ struct StatusResponseTests {
 
   @Test("An upstream that cannot be reached is shown")
   func unreachable() async throws {
-    let port = try AdminFixture.freePort()
+    let reserved = try ReservedPort()
+    defer { withExtendedLifetime(reserved) {} }
+    let port = reserved.number
     let admin = try await AdminFixture { _ in try AdminFixture.policy(upstreamPort: port) }
     admin.status.beginServing([])
     let html = Fetch.text(try await Fetch.get(admin.port, "/"))

@@ -1,19 +1,22 @@
+import PortTestSupport
 import Reactor
+import Synchronization
 import Testing
 
 /// Loopback ports for a child process.
 enum Ports {
-  /// Ports that were free a moment ago, below the range from which the kernel gives ports to other programs: a port of
-  /// that range could be in use again before the child binds it.
+  private static let reserved = Mutex<[ReservedPort]>([])
+
+  /// Ports on which no server listens until a child of the test binds them. No other program gets them meanwhile.
   static func free(_ count: Int) throws -> [Int] {
-    var sockets: [ListeningSocket] = []
-    defer { for socket in sockets { socket.close() } }
-    for _ in 0..<1_000 where sockets.count < count {
-      let address = try #require(Address(literal: "127.0.0.1", port: Int.random(in: 10_000..<32_000)))
-      sockets += (try? ListeningSocket.bind(address, count: 1, id: 0)) ?? []
+    var ports: [ReservedPort] = []
+    for _ in 0..<count { ports.append(try ReservedPort()) }
+    reserved.withLock { kept in
+      kept += ports
+      // Those of tests that have ended: a test has far fewer.
+      kept.removeFirst(max(0, kept.count - 256))
     }
-    try #require(sockets.count == count)
-    return sockets.map(\.address.port)
+    return ports.map(\.number)
   }
 
   /// A port that stays in use until the socket is closed.

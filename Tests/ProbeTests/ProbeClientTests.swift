@@ -1,6 +1,7 @@
 import HTTP
 import OAuth
 import Policy
+import PortTestSupport
 import Reactor
 import TLS
 import TLSTestSupport
@@ -113,10 +114,12 @@ struct ProbeClientTests {
   @Test("A port without a server is a failure with the address")
   func refused() async throws {
     let failure = try await ProbeWorker.run { worker -> ProbeFailure? in
-      let unused = try ScriptedServer.unusedPort()
+      let unused = try ReservedPort()
+      defer { withExtendedLifetime(unused) {} }
+      let origin = Origin(scheme: .http, host: "127.0.0.1", port: unused.number)
       let client = try ProbeClient(
-        worker.poller, ProbeTarget(origin: Origin(scheme: .http, host: "127.0.0.1", port: unused)), authorities: nil,
-        limits: .init(timeout: 5_000, pause: 0, userAgent: "x"))
+        worker.poller, ProbeTarget(origin: origin), authorities: nil,
+        limits: .init(timeout: 60_000, pause: 0, userAgent: "x"))
       do throws(ProbeFailure) {
         _ = try await client.send(ProbeRequest(.get, "/"))
         return nil

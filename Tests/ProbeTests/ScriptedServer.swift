@@ -38,15 +38,6 @@ final class ScriptedServer {
     }
   }
 
-  /// Returns a port on which no server listens.
-  static func unusedPort() throws -> Int {
-    guard let any = Address(literal: "127.0.0.1", port: 0),
-      let listener = try ListeningSocket.bind(any, count: 1, id: 0).first
-    else { throw IOError.invalidArgument }
-    listener.close()
-    return listener.address.port
-  }
-
   private func serve(
     _ socket: Socket, _ poller: Poller, _ waiter: Waiter, _ answer: [UInt8]?, _ deadline: Deadline
   ) async {

@@ -1,6 +1,7 @@
 import Cryptography
 import OAuth
 import Policy
+import PortTestSupport
 import RedisStore
 import RedisTestSupport
 import Stores
@@ -32,10 +33,10 @@ struct RedisPlacesTests {
     #expect(keys.allSatisfy { $0.hasPrefix("other:") })
   }
 
-  private func secured() throws -> (RedisProcess, Int) {
-    let port = try FreePort.next()
+  private func secured() throws -> (RedisProcess, ReservedPort) {
+    let port = try ReservedPort()
     let server = try RedisProcess(options: [
-      "--tls-port", "\(port)", "--tls-cert-file", TestCertificates.path("gateway.pem"), "--tls-key-file",
+      "--tls-port", "\(port.number)", "--tls-cert-file", TestCertificates.path("gateway.pem"), "--tls-key-file",
       TestCertificates.path("gateway.key"), "--tls-ca-cert-file", TestCertificates.path("server-ca.pem"),
       "--tls-auth-clients", "no",
     ])
@@ -45,7 +46,7 @@ struct RedisPlacesTests {
   @Test("A store can use TLS, with values that fill many records")
   func tls() async throws {
     let (server, port) = try secured()
-    var settings = try RedisSettings(url: "rediss://localhost:\(port)")
+    var settings = try RedisSettings(url: "rediss://localhost:\(port.number)")
     settings.authorities = try TestCertificates.chain("server-ca")
     try await StoreOnWorkers.run(settings) { store async throws in
       let long = (0..<16_384).map { UInt8(truncatingIfNeeded: $0 * 7) }
@@ -61,19 +62,19 @@ struct RedisPlacesTests {
         try await group.waitForAll()
       }
     }
-    withExtendedLifetime(server) {}
+    withExtendedLifetime((server, port)) {}
   }
 
   @Test("A certificate of another authority is refused and reported")
   func untrusted() async throws {
     let (server, port) = try secured()
-    var settings = try RedisSettings(url: "rediss://localhost:\(port)")
+    var settings = try RedisSettings(url: "rediss://localhost:\(port.number)")
     settings.authorities = try TestCertificates.chain("client-ca")
     try await StoreOnWorkers.run(settings, isConnected: false) { store async throws in
       #expect(try await store.wait { store.notices.contains { $0.contains("certificate is not trusted") } })
       #expect(store.store.epoch == .none)
     }
-    withExtendedLifetime(server) {}
+    withExtendedLifetime((server, port)) {}
   }
 
   @Test("The commands of one turn of a loop are sent together")

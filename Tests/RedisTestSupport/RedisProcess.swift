@@ -1,6 +1,7 @@
 // The whole of Foundation, because its `Process` starts the server.
 public import Foundation
 public import Policy
+import PortTestSupport
 import Synchronization
 import Testing
 
@@ -15,13 +16,15 @@ public final class RedisProcess {
   }
 
   /// The port on 127.0.0.1.
-  public let port: Int
+  public var port: Int { reserved.number }
   /// The path of its Unix socket. A sentinel has no socket there.
   public let socket: String
   /// The folder of its files, which is removed with the object.
   public let folder: URL
   private let program: Program
   private let arguments: [String]
+  /// Keeps the port while the process is away.
+  private let reserved: ReservedPort
   private var running: Running?
 
   private struct Running {
@@ -39,7 +42,7 @@ public final class RedisProcess {
     self.program = program
     folder = FileManager.default.temporaryDirectory.appendingPathComponent("proofgate-redis-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    port = try FreePort.next()
+    reserved = try ReservedPort()
     socket = folder.appendingPathComponent("redis.sock").path
     var arguments: [String] = []
     if let configuration {
@@ -47,8 +50,12 @@ public final class RedisProcess {
       try configuration.write(to: file, atomically: true, encoding: .utf8)
       arguments.append(file.path)
     }
-    arguments += ["--port", "\(port)", "--bind", "127.0.0.1", "--dir", folder.path]
-    if program == .server { arguments += ["--unixsocket", socket, "--save", "", "--loglevel", "warning"] }
+    arguments += ["--port", "\(reserved.number)", "--bind", "127.0.0.1", "--dir", folder.path]
+    if program == .server {
+      arguments += ["--unixsocket", socket, "--save", "", "--loglevel", "warning"]
+      // By default a primary waits 5 s for more replicas before it sends its data.
+      arguments += ["--repl-diskless-sync-delay", "0"]
+    }
     self.arguments = arguments + options
     try start()
   }
@@ -93,11 +100,12 @@ public final class RedisProcess {
     process.standardError = FileHandle.nullDevice
     try process.run()
     running = Running(process: process, input: input, identifier: try RedisProcess.number(output))
-    for _ in 0..<500 {
+    let end = ContinuousClock.now + .seconds(60)
+    repeat {
       let answer = command("PING", orElse: "")
       if answer.contains("PONG") || answer.contains("NOAUTH") { return }
       usleep(10_000)
-    }
+    } while ContinuousClock.now < end
     Issue.record("\(program.rawValue) did not start on port \(port)")
   }
 
@@ -145,26 +153,5 @@ public final class RedisProcess {
     let text = output.fileHandleForReading.readDataToEndOfFile()
     client.waitUntilExit()
     return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .newlines)
-  }
-}
-
-/// Free ports on loopback.
-public enum FreePort {
-  /// Returns a port that the kernel has just assigned and that is free again.
-  public static func next() throws -> Int {
-    let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    try #require(descriptor >= 0)
-    defer { close(descriptor) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = unsafe withUnsafeMutablePointer(to: &address) { pointer in
-      unsafe pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        unsafe bind(descriptor, pointer, length) == 0 && getsockname(descriptor, pointer, &length) == 0
-      }
-    }
-    try #require(isBound)
-    return Int(UInt16(bigEndian: address.sin_port))
   }
 }
