@@ -85,8 +85,8 @@ struct DocumentFetchTests {
       })
     for (outage, time) in results {
       #expect(outage == .timeout)
-      // More than 3 s only on a busy machine.
-      #expect(time >= 2_990 && time < 15_000)
+      // The time begins with the turn of the loop, which a busy machine may have interrupted; there it also ends later.
+      #expect(time >= 2_000 && time < 25_000)
     }
   }
 

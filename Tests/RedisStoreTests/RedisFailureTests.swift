@@ -186,7 +186,7 @@ struct RedisFailureTests {
 
   @Test("A restarted server is another epoch even with its data")
   func restarted() async throws {
-    let server = try RedisProcess(options: ["--appendonly", "yes"])
+    let server = try RedisProcess(options: ["--appendonly", "yes", "--appendfsync", "no"])
     try await StoreOnWorkers.run(server.settings) { store async throws in
       let epoch = store.store.epoch
       #expect(try await store.put(.sample(.family), 1) == nil)

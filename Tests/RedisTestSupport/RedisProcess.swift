@@ -82,6 +82,19 @@ public final class RedisProcess {
       settings = server.settings
       self.server = Mutex(server)
     }
+
+    /// Shortens the time of each entry below the key prefix, as if this many seconds had passed for it.
+    public func pass(seconds: Int, below prefix: String) throws {
+      let script = """
+        for _, key in ipairs(redis.call('KEYS', ARGV[1] .. '?:*')) do
+          local left = redis.call('PTTL', key)
+          if left >= 0 then redis.call('PEXPIRE', key, left - ARGV[2]) end
+        end
+        return 'passed'
+        """
+      let answer = try server.withLock { try $0.command("EVAL", script, "0", prefix, "\(seconds * 1_000)") }
+      try #require(answer == "passed", "\(answer)")
+    }
   }
 
   /// Starts the process, also after `kill` and on the same port, and waits until it accepts connections.

@@ -52,7 +52,7 @@ public final class StoreOnWorkers: Sendable {
     return try result.get()
   }
 
-  /// Waits up to 30 s until the store is connected.
+  /// Waits up to two minutes until the store is connected.
   public func waitUntilAvailable() async throws {
     let isAvailable = try await wait { self.outage == nil }
     #expect(isAvailable, "\(self.outage ?? "")")
@@ -68,14 +68,15 @@ public final class StoreOnWorkers: Sendable {
     for task in await workers[0].launch(count, body) { try await task.value }
   }
 
-  /// Waits up to 30 s until the condition holds. Returns false if it does not.
+  /// Waits up to two minutes until the condition holds. Returns false if it does not.
   public func wait(until condition: () async throws -> Bool) async throws -> Bool {
     try await StoreOnWorkers.poll(condition)
   }
 
-  /// Waits up to 30 s until the condition holds. Returns false if it does not.
+  /// Waits up to two minutes until the condition holds. Returns false if it does not.
   public static func poll(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<3_000 {
+    let end = ContinuousClock.now + .seconds(120)
+    while ContinuousClock.now < end {
       if try await condition() { return true }
       try await Task.sleep(for: .milliseconds(10))
     }
@@ -84,11 +85,11 @@ public final class StoreOnWorkers: Sendable {
 }
 
 extension RedisStore {
-  /// Starts the store and waits up to 10 s until it is connected.
+  /// Starts the store and waits up to two minutes until it is connected.
   public func startAndConnect(on workers: [Worker]) async throws {
     for worker in workers { await worker.perform { self.start(on: $0) } }
-    for _ in 0..<1_000 where activity?.outage != nil { try await Task.sleep(for: .milliseconds(10)) }
-    #expect(activity?.outage == nil)
+    let isConnected = try await StoreOnWorkers.poll { activity?.outage == nil }
+    #expect(isConnected, "\(activity?.outage ?? "")")
   }
 }
 

@@ -77,8 +77,8 @@ struct CapacityTableTests {
         let claims = try #require(store.usage.first { $0.kind == .claim }?.capacity)
         #expect(abs(claims / (60 + Int(store.clockTolerance.count)) - redemptions) <= 1)
         store.close()
-        for _ in 0..<500 where !store.isClosed { try await Task.sleep(for: .milliseconds(10)) }
-        try #require(store.isClosed)
+        let isClosed = try await StoreOnWorkers.poll { store.isClosed }
+        try #require(isClosed)
       }
     }
   }

@@ -45,13 +45,14 @@ enum StoreEngine: String, CaseIterable, CustomTestStringConvertible {
         try await StoreFixture.run(store, body)
       }
     case .redis:
-      var settings = try RedisProcess.shared.get().settings
+      let server = try RedisProcess.shared.get()
+      var settings = server.settings
       settings.size = size
       settings.keyPrefix = "test-\(UInt64.random(in: 0...UInt64.max)):"
-      let store = RedisStore(settings)
+      let (store, prefix) = (RedisStore(settings), settings.keyPrefix)
       try await StoreFixture.run(
-        store, now: SystemClock.unixTime(), sleeps: true, start: { try await store.startAndConnect(on: $0) },
-        stop: { await store.stop() }, body)
+        store, now: SystemClock.unixTime(), pass: { try server.pass(seconds: Int($0.count), below: prefix) },
+        start: { try await store.startAndConnect(on: $0) }, stop: { await store.stop() }, body)
     }
   }
 }
@@ -61,24 +62,27 @@ final class StoreFixture {
   let store: any EphemeralStore
   private let workers: [Worker]
   private(set) var now: UnixTime
-  private let sleeps: Bool
+  private let letPass: @Sendable (Seconds) throws -> Void
 
-  private init(_ store: any EphemeralStore, _ workers: [Worker], now: UnixTime, sleeps: Bool) {
+  private init(
+    _ store: any EphemeralStore, _ workers: [Worker], now: UnixTime,
+    _ letPass: @escaping @Sendable (Seconds) throws -> Void
+  ) {
     self.store = store
     self.workers = workers
     self.now = now
-    self.sleeps = sleeps
+    self.letPass = letPass
   }
 
   /// Runs `body` on the first of two workers.
   ///
   /// - Parameters:
   ///   - now: the time at which the test's clock starts.
-  ///   - sleeps: true if the engine reads its own clock, so that the test has to wait.
+  ///   - pass: lets time pass for an engine that reads its own clock.
   ///   - start: prepares the store for use on the workers.
   ///   - stop: ends the store.
   static func run(
-    _ store: any EphemeralStore, now: UnixTime = 0, sleeps: Bool = false,
+    _ store: any EphemeralStore, now: UnixTime = 0, pass: @escaping @Sendable (Seconds) throws -> Void = { _ in },
     start: ([Worker]) async throws -> Void = { _ in }, stop: () async -> Void = {},
     _ body: @escaping @Sendable (StoreFixture) async throws -> Void
   ) async throws {
@@ -86,7 +90,7 @@ final class StoreFixture {
     for worker in workers { try worker.start(name: "store-test") }
     try await start(workers)
     let task = await workers[0].launch { _ in
-      try await body(StoreFixture(store, workers, now: now, sleeps: sleeps))
+      try await body(StoreFixture(store, workers, now: now, pass))
     }
     let outcome = await task.result
     await stop()
@@ -95,9 +99,9 @@ final class StoreFixture {
   }
 
   /// Advances the clock.
-  func pass(seconds: Seconds) async {
+  func pass(seconds: Seconds) throws {
     now += seconds
-    if sleeps, let poller = Poller.current { await poller.pause(Milliseconds(seconds)) }
+    try letPass(seconds)
   }
 
   /// Runs `body` `count` times at the same time, on both workers, and returns all results.
@@ -117,7 +121,7 @@ final class StoreFixture {
 
   /// Stores a sample value of the kind. Returns the existing value, or `nil` if there was none.
   func put(
-    _ key: StoreKey, _ number: Int = 1, holder: StoreHolder? = nil, seconds: Seconds = 10
+    _ key: StoreKey, _ number: Int = 1, holder: StoreHolder? = nil, seconds: Seconds = 60
   ) async throws -> [UInt8]? {
     try await store.put(
       key, key.kind.sample(number), holder: holder ?? StoreHolder(address: "127.0.0.1", isLoopback: true),
@@ -137,7 +141,7 @@ final class StoreFixture {
     try await store.remove(key, key.kind.sample(number), now: now)
   }
 
-  func replace(_ key: StoreKey, _ old: Int, with new: Int, seconds: Seconds = 10) async throws -> Bool {
+  func replace(_ key: StoreKey, _ old: Int, with new: Int, seconds: Seconds = 60) async throws -> Bool {
     try await store.replace(key, key.kind.sample(old), with: key.kind.sample(new), expiry: now + seconds, now: now)
   }
 

@@ -201,7 +201,7 @@ struct StoreFillTests {
         own += 1
         try #require(own < 10_000)
       }
-      await fixture.pass(seconds: 60)
+      try fixture.pass(seconds: 60)
       for number in 0..<own { try await fixture.add(.sample(.claim, 10_000 + number), .sample(1), seconds: 60) }
     }
   }
