@@ -1,4 +1,5 @@
 import Reactor
+import TLS
 import Time
 
 /// One end of a raw TCP connection, client or upstream, scripted by a test.
@@ -18,6 +19,7 @@ final class Peer {
   let socket: Socket
   let poller: Poller
   private let waiter: Waiter
+  private var isInHandshake = false
   private var bytes: [UInt8] = []
   /// The number of bytes of `bytes` that were taken.
   private var taken = 0
@@ -27,6 +29,13 @@ final class Peer {
     self.socket = socket
     self.poller = poller
     waiter = Waiter(poller)
+  }
+
+  /// Performs the server's side of a TLS handshake. It fails when this peer is closed meanwhile.
+  func accept(_ tls: TLSServer) async throws {
+    isInHandshake = true
+    defer { isInHandshake = false }
+    _ = try await tls.accept(socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)
   }
 
   // MARK: Sending
@@ -193,7 +202,7 @@ final class Peer {
 
   /// Ends a script that waits for this connection.
   private func release() {
-    waiter.resume(.ready)
+    waiter.resume(isInHandshake ? .timedOut : .ready)
     waiter.cancelDeadline()
   }
 }

@@ -50,13 +50,7 @@ final class ScriptedUpstream {
       poller.start(
         PeerTask {
           defer { self.running -= 1 }
-          if let tls {
-            let waiter = Waiter(poller)
-            defer { waiter.cancelDeadline() }
-            guard
-              (try? await tls.accept(socket, with: waiter, gate: HandshakeGate(poller), until: poller.patience)) != nil
-            else { return peer.close() }
-          }
+          if let tls, (try? await peer.accept(tls)) == nil { return peer.close() }
           try? await script(self, peer)
           peer.close()
         })
