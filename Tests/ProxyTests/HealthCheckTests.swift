@@ -9,8 +9,9 @@ import Time
 
 @Suite("Active checks of the upstream's addresses")
 struct HealthCheckTests {
-  private static func check(failures: Int = 2, successes: Int = 2) -> HealthCheck {
-    var check = HealthCheck(path: "/health", interval: 30, timeout: 20)
+  /// - Parameter timeout: Short only where the server of the test does not answer.
+  private static func check(failures: Int = 2, successes: Int = 2, timeout: Milliseconds = 60_000) -> HealthCheck {
+    var check = HealthCheck(path: "/health", interval: 30, timeout: timeout)
     check.failures = failures
     check.successes = successes
     return check
@@ -127,7 +128,7 @@ struct HealthCheckTests {
   func failures(_ answer: String) async throws {
     let isHealthy = Atomic<Bool>(false)
     let script = Self.script("a") { isHealthy.load(ordering: .relaxed) ? Self.healthy : answer }
-    try await Self.setup(script).run { _, bench in
+    try await Self.setup(script, Self.check(timeout: 100)).run { _, bench in
       await bench.eventually("the address has left service") { await Self.address(bench)?.isOut ?? false }
       #expect(await Self.address(bench)?.checkResults.problem != nil)
       // The only address gets requests in spite of that.
@@ -190,13 +191,10 @@ struct HealthCheckTests {
   @Test("A server with TLS is checked, and one that does not prove its name fails", arguments: [true, false])
   func tls(isTrusted: Bool) async throws {
     let client = try TestCertificates.client(isTrusted ? "127.0.0.1" : "other.example")
-    var check = Self.check()
-    check.timeout = 5_000
-    let configured = check
     var setup = Bench.Setup(upstream: Self.script("a") { Self.healthy }, upstreamTLS: try TestCertificates.server())
     setup.configure = {
       $0.upstreamTLS = client
-      $0.healthCheck = configured
+      $0.healthCheck = Self.check()
     }
     try await setup.run { _, bench in
       await bench.eventually("there are results") {
