@@ -11,10 +11,10 @@ final class Brake: Sendable {
 
   var holds: Bool { isHeld.load(ordering: .acquiring) }
 
-  /// Blocks the calling thread for at most ten seconds.
+  /// Blocks the calling thread for at most a minute.
   fileprivate func block() {
     isHeld.store(true, ordering: .releasing)
-    for _ in 0..<20_000 where !isReleased.load(ordering: .acquiring) { usleep(500) }
+    for _ in 0..<120_000 where !isReleased.load(ordering: .acquiring) { usleep(500) }
   }
 
   fileprivate func keep(_ task: Task<Void, Never>) {

@@ -31,7 +31,7 @@ extension ProxyTests {
         var left: Int?
         worker.poller.start(
           PeerTask {
-            left = await bench.drain(timeout: 20_000)
+            left = await bench.drain(timeout: 60_000)
           })
         for client in idle {
           let ending = try await client.waitForEnd()

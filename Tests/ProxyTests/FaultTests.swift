@@ -101,6 +101,7 @@ extension ProxyTests {
         await bench.eventually("the process holds no more sockets than before") {
           Descriptors.openSockets < descriptors + 50
         }
+        await bench.reload { $0.headerTimeout = 60_000 }
         let response = try await bench.get("/answer")
         #expect(response.status == 200)
       }

@@ -39,7 +39,7 @@ extension ProxyTests.HTTP2Tests {
   func watch() async throws {
     try await Self.setup(ScriptedUpstream.plain) {
       $0.limits.bufferMemory = 1_500_000
-      $0.limits.creditWindow = 300
+      $0.limits.creditWindow = 2_000
     }.run { _, bench in
       let good = try await bench.connectHTTP2(settings: Self.noCredit)
       good.givesCredit = false
@@ -110,12 +110,12 @@ extension ProxyTests.HTTP2Tests {
 
   @Test("A client that reads the rest of a response slowly keeps its stream while it makes progress")
   func slowRest() async throws {
-    try await Self.setup(ScriptedUpstream.plain) { $0.bodyTimeout = 1_500 }.run { _, bench in
+    try await Self.setup(ScriptedUpstream.plain) { $0.bodyTimeout = 3_000 }.run { _, bench in
       let client = try await bench.connectHTTP2(settings: Self.noCredit)
       client.givesCredit = false
       try await client.send(.get(1, "/" + String(repeating: "a", count: 3_000)))
       // For longer than the timeout, in pieces that each arrive well within it.
-      for _ in 0..<5 {
+      for _ in 0..<7 {
         await bench.poller.pause(500)
         try await client.send(.window(1, 100))
       }

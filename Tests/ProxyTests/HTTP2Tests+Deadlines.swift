@@ -13,8 +13,8 @@ extension ProxyTests.HTTP2Tests {
       try? await peer.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")
       try? await peer.send([UInt8](repeating: 0x61, count: 1_000_000))
     }) {
-      $0.bodyTimeout = 300
-      $0.idleTimeout = 300
+      $0.bodyTimeout = 1_000
+      $0.idleTimeout = 1_000
     }.run { _, bench in
       let client = try await bench.connectHTTP2()
       client.givesCredit = false
@@ -57,7 +57,7 @@ extension ProxyTests.HTTP2Tests {
 
   @Test("A field section without an end is cut at the deadline for a head")
   func slowFields() async throws {
-    try await Self.setup(ScriptedUpstream.plain) { $0.headerTimeout = 200 }.run { _, bench in
+    try await Self.setup(ScriptedUpstream.plain) { $0.headerTimeout = 1_000 }.run { _, bench in
       let client = try await bench.connectHTTP2()
       try await client.send(.get(1))
       _ = try await client.answer(1)

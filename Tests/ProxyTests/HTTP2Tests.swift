@@ -322,7 +322,7 @@ extension ProxyTests {
         let late = try await idle.answer(3)
         #expect(late.text == "ok")
         var left: Int?
-        worker.poller.start(PeerTask { left = await bench.drain(timeout: 20_000) })
+        worker.poller.start(PeerTask { left = await bench.drain(timeout: 60_000) })
         let last = try await idle.next(.goAway)
         #expect(last?.word(at: 0) == 3 && last?.word(at: 4) == 0)
         #expect(try await idle.next() == nil)

@@ -65,7 +65,7 @@ extension ProxyTests {
         proxyProtocol: true,
         configure: {
           $0.trusts = { $0.isLoopback }
-          $0.headerTimeout = 100
+          $0.headerTimeout = 1_000
         }
       ).run { _, bench in
         let client = try await bench.connect()

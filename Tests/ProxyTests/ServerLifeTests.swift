@@ -1,4 +1,5 @@
 import Glibc
+import PortTestSupport
 import Proxy
 import Reactor
 import Telemetry
@@ -53,11 +54,10 @@ extension ProxyTests {
 
     @Test("A connection that is accepted while a server starts is answered, whichever worker gets it")
     func earlyConnections() async throws {
-      // A free port, so that the clients know it before the server does.
-      let any = try #require(Address(literal: "127.0.0.1", port: 0))
-      let found = try ListeningSocket.bind(any, count: 1, id: 0)
-      let address = try #require(found.first).address
-      for socket in found { socket.close() }
+      // The clients know the port before the server does.
+      let reserved = try ReservedPort()
+      defer { withExtendedLifetime(reserved) {} }
+      let address = try #require(Address(literal: "127.0.0.1", port: reserved.number))
       let upstream = ServerLocation.host("127.0.0.1", port: 1)
       let peers = try Worker(index: 0)
       try peers.start(name: "peers")

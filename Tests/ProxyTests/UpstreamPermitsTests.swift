@@ -32,7 +32,7 @@ struct UpstreamPermitsTests {
         $0.http2 = HTTP2Limits()
         $0.upstreamConnections = maximum
         $0.limits.reservedUpstreamConnections = reserved
-        $0.queueTimeout = 20_000
+        $0.queueTimeout = 60_000
       })
   }
 
