@@ -405,7 +405,8 @@ struct PayloadTests {
 
   @Test("Random payloads are refused or parsed, without a crash")
   func randomPayloads() throws {
-    var generator = SystemRandomNumberGenerator()
+    // A crash does not say which payload caused it, so they are the same in each run.
+    var generator = SeededGenerator(seed: 3)
     let payload = try sealer.open(sealer.seal(try Samples.transaction()), as: .state)
     for _ in 0..<20_000 {
       var changed = payload
@@ -413,7 +414,8 @@ struct PayloadTests {
         changed[Int.random(in: 0..<changed.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)
       }
       _ = try? open(changed)
-      _ = try? open(randomBytes(Int.random(in: 0...200, using: &generator)))
+      let count = Int.random(in: 0...200, using: &generator)
+      _ = try? open(generator.bytes(count))
     }
   }
 

@@ -134,23 +134,29 @@ struct SealerTests {
 
   @Test("Random input is refused without a crash")
   func randomInput() {
-    var generator = SystemRandomNumberGenerator()
+    var generator = SeededGenerator(seed: 1)
     let known = Base64URL.decode(sealer.seal(payload, for: .state)) ?? []
     for _ in 0..<20_000 {
-      var bytes = randomBytes(Int.random(in: 0...120, using: &generator))
+      let count = Int.random(in: 0...120, using: &generator)
+      var bytes = generator.bytes(count)
       // Half of them get past the check of version, mark and key id.
       if Bool.random(using: &generator) { bytes.replaceSubrange(0..<min(8, bytes.count), with: known.prefix(8)) }
-      #expect(throws: OpenError.self) { try sealer.open(Base64URL.encode(bytes), as: .state) }
-      #expect(throws: OpenError.self) { try sealer.open(String(decoding: bytes, as: UTF8.self), as: .state) }
+      for text in [Base64URL.encode(bytes), String(decoding: bytes, as: UTF8.self)] {
+        #expect(throws: OpenError.self, "\(Hex.encode(bytes))") { try sealer.open(text, as: .state) }
+      }
     }
   }
 
   @Test("Values that were not sealed do not look sealed, whatever they begin with")
   func foreignValues() {
+    // One of 2^24 texts with the right version begins like a sealed one: the texts are the same in each run.
+    var generator = SeededGenerator(seed: 2)
     for _ in 0..<20_000 {
-      let random = randomBytes(60)
+      let random = generator.bytes(60)
       for bytes in [random, [1] + random, [1, 0x00, 0x00, 0x00] + random] {
-        #expect(throws: OpenError.malformed) { try sealer.open(Base64URL.encode(bytes), as: .state) }
+        #expect(throws: OpenError.malformed, "\(Hex.encode(bytes))") {
+          try sealer.open(Base64URL.encode(bytes), as: .state)
+        }
       }
     }
   }
