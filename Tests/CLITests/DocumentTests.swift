@@ -23,6 +23,11 @@ struct DocumentTests {
     return findings
   }()
 
+  /// The titles of all tests, which take long to read.
+  private static let titles = Result {
+    try TestTitles(folder: Repository.root.appendingPathComponent("Tests"))
+  }
+
   @Test("Each finding of the reviews has one row in docs/attacks.md, in the order of the numbers")
   func findings() throws {
     let named = try FindingsTable(Repository.read("docs/attacks.md")).rows.map(\.finding)
@@ -32,7 +37,7 @@ struct DocumentTests {
 
   @Test("Every test that docs/attacks.md names for a finding exists")
   func proofs() throws {
-    let titles = try TestTitles(folder: Repository.root.appendingPathComponent("Tests"))
+    let titles = try Self.titles.get()
     let makefile = try Repository.read("Makefile")
     for row in try FindingsTable(Repository.read("docs/attacks.md")).rows {
       #expect(row.holds.hasSuffix(".") && row.holds.first?.isLowercase == false, "\(row.finding): \(row.holds)")
@@ -51,7 +56,7 @@ struct DocumentTests {
       #"CLITests/KeysTests "`keys list` gives each key's id, age and state, and no secret", "No such test""#,
     ])
   func missingProof(_ proof: String) throws {
-    let titles = try TestTitles(folder: Repository.root.appendingPathComponent("Tests"))
+    let titles = try Self.titles.get()
     let head = "| finding | what holds | shown by |\n|---|---|---|\n"
     let table = try FindingsTable(head + "| a 1 | It holds. | `make lint`; \(proof) |\n")
     #expect(table.rows.map(\.finding) == ["a 1"])
@@ -62,7 +67,7 @@ struct DocumentTests {
 
   @Test("Every suite that the documents on attacks and on the threat model name exists")
   func suites() throws {
-    let titles = try TestTitles(folder: Repository.root.appendingPathComponent("Tests")).titles
+    let titles = try Self.titles.get().titles
     let known = Set(titles.keys.flatMap { $0.split(separator: "/") })
     for file in ["docs/attacks.md", "docs/threat-model.md"] {
       // Every second piece is between two backticks.

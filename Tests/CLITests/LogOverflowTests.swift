@@ -1,6 +1,5 @@
-import ClientTestSupport
 import Foundation
-import HTTP
+import GatewayTestSupport
 import Testing
 
 /// The decision log with a destination that accepts no lines: a FIFO without a reader.
@@ -25,12 +24,21 @@ struct LogOverflowTests {
       port = served.port
     }
 
-    /// Sends refused authorization requests. Returns the ids of the answers by status.
+    /// Sends refused authorization requests over one connection. Returns the ids of the answers by status.
     func send(_ count: Int) async throws -> [Int: [String]] {
+      // The answers to HEAD have no bodies.
+      let request = "HEAD /authorize?client_id=nobody-knows HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\n"
+      let pipeline = String(repeating: request + "\r\n", count: count - 1) + request + "Connection: close\r\n\r\n"
+      let bytes = try await ClientLoop.sendRaw(Array(pipeline.utf8), toPort: port)
+      let answers = String(decoding: bytes, as: UTF8.self).components(separatedBy: "\r\n\r\n").dropLast()
+      try #require(answers.count == count)
       var ids: [Int: [String]] = [:]
-      for _ in 0..<count {
-        let answer = try await Fetch.get(port, "/authorize?client_id=nobody-knows")
-        ids[answer.status, default: []].append(answer.headers["X-Request-ID"] ?? "-")
+      for answer in answers {
+        let lines = answer.components(separatedBy: "\r\n")
+        let status = try #require(lines.first?.split(separator: " ").dropFirst().first.flatMap { Int($0) })
+        let field = "X-Request-ID: "
+        let id = try #require(lines.first { $0.hasPrefix(field) }?.dropFirst(field.count))
+        ids[status, default: []].append(String(id))
       }
       return ids
     }
@@ -39,10 +47,12 @@ struct LogOverflowTests {
     func read(_ count: Int) throws -> [String] {
       let reader = try #require(FileHandle(forReadingAtPath: fifo))
       var text = Data()
-      while text.count(where: { $0 == UInt8(ascii: "\n") }) < count {
+      var lines = 0
+      while lines < count {
         let more = reader.availableData
         if more.isEmpty { break }
         text += more
+        lines += more.count { $0 == UInt8(ascii: "\n") }
       }
       return String(decoding: text, as: UTF8.self).split(separator: "\n").map(String.init)
     }

@@ -79,9 +79,9 @@ final class Child {
     process.standardError = errors
     try process.run()
     let identifier = process.processIdentifier
-    // A test that waits for output that never comes still ends, and fails.
+    // A test that waits for output that never comes still ends, and fails. On a busy machine others take minutes.
     watchdog = DispatchWorkItem { kill(identifier, SIGKILL) }
-    DispatchQueue.global().asyncAfter(deadline: .now() + 120, execute: watchdog)
+    DispatchQueue.global().asyncAfter(deadline: .now() + 600, execute: watchdog)
   }
 
   deinit {

@@ -37,14 +37,14 @@ public struct ClientLoop: Sendable {
 
 extension Worker {
   fileprivate func send(_ address: WebAddress, _ request: Request) async throws(LoopbackClient.Failure) -> Response {
-    try await LoopbackClient(poller, timeout: 120_000).send(address, request)
+    try await LoopbackClient(poller, timeout: 600_000).send(address, request)
   }
 
   fileprivate func send(_ address: WebAddress, _ request: Request, _ tls: TLSClient) async throws -> Response {
     guard let target = Address(literal: address.host, port: address.port) else { throw IOError.invalidArgument }
     let waiter = Waiter(poller)
     defer { waiter.cancelDeadline() }
-    let deadline = poller.deadline(after: 120_000)
+    let deadline = poller.deadline(after: 600_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
     try await tls.connect(socket, with: waiter, gate: HandshakeGate(poller), until: deadline)
@@ -57,7 +57,7 @@ extension Worker {
     guard let target = Address(literal: "127.0.0.1", port: port) else { return [] }
     let waiter = Waiter(poller)
     defer { waiter.cancelDeadline() }
-    let deadline = poller.deadline(after: 120_000)
+    let deadline = poller.deadline(after: 600_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
     let buffer = poller.buffers.take()
