@@ -86,7 +86,7 @@ struct AdminServerTests {
     let mayAnswer = try ThreadSignal()
     let resolver = Resolver(host: "slow.test", port: port) { _, port in
       // Far longer than a probe may take, but not forever if the test does not end it.
-      mayAnswer.pause(atMost: 20_000)
+      mayAnswer.pause(atMost: 60_000)
       return .success([Address(literal: "127.0.0.1", port: port)].compactMap { $0 })
     }
     let worker = try Worker(index: 0)
@@ -96,7 +96,7 @@ struct AdminServerTests {
       let probe = UpstreamProbe(worker.poller, UpstreamServers([.name(resolver)])) { nil }
       for _ in 0..<3 { worker.run(ProbeTask(probe) { problem in problems.withLock { $0.append(problem) } }) }
     }
-    for _ in 0..<2_500 where problems.withLock({ $0.count }) < 3 { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6_000 where problems.withLock({ $0.count }) < 3 { try await Task.sleep(for: .milliseconds(10)) }
     let found = problems.withLock { $0 }
     #expect(found.count == 3)
     for problem in found { #expect(problem?.contains("within 900 ms") == true) }
@@ -119,7 +119,7 @@ struct AdminServerTests {
     await worker.perform { worker in
       worker.run(UnixProbeTask(worker.poller, server, "@\(name)") { found in problems.withLock { $0 = found } })
     }
-    for _ in 0..<2_500 where problems.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
+    for _ in 0..<6_000 where problems.withLock({ $0.isEmpty }) { try await Task.sleep(for: .milliseconds(10)) }
     await worker.stop()
     #expect(problems.withLock { $0 } == [nil, "unix:@\(name): Connection refused"])
   }

@@ -55,13 +55,17 @@ struct AccessLogTests {
     #expect(refused.status == 400)
     // The line of a request follows its response.
     var waits = 0
-    while waits < 10_000, try served.lines("access.log").count < 2 {
+    while waits < 60_000, try served.lines("access.log").count < 2 {
       usleep(1_000)
       waits += 1
     }
     try FileManager.default.moveItem(atPath: served.folder.path("access.log"), toPath: served.folder.path("old.log"))
     served.child.signal(SIGUSR1)
-    while !FileManager.default.fileExists(atPath: served.folder.path("access.log")) { usleep(1_000) }
+    waits = 0
+    while waits < 60_000, !FileManager.default.fileExists(atPath: served.folder.path("access.log")) {
+      usleep(1_000)
+      waits += 1
+    }
     #expect(try served.folder.mode("access.log") & 0o137 == 0)
     _ = try await served.get("/later")
     served.stop()

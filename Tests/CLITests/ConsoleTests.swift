@@ -51,7 +51,7 @@ struct ConsoleTests {
     mayGoOn.signal()
     entered.wait()
     mayGoOn.signal()
-    for _ in 0..<1_000 where !queue.isEmpty { usleep(1_000) }
+    for _ in 0..<60_000 where !queue.isEmpty { usleep(1_000) }
     #expect(queue.isEmpty)
     let lines = written.withLock { $0 }.split(separator: "\n")
     #expect(lines.first == "first")

@@ -13,7 +13,7 @@ struct UnixListenerTests {
     import socket, ssl, sys
     name, proxy, tls, request = sys.argv[1:5]
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(20)
+    connection.settimeout(120)
     try:
         connection.connect("\\0" + name[1:] if name[0] == "@" else name)
         connection.sendall(proxy.encode())

@@ -71,8 +71,12 @@ struct UnixUpstreamTests {
     let answer = try await Fetch.get(policy.port, "/page")
     #expect(Fetch.text(answer).hasPrefix("localhost/page\n"))
     // A result of the probe is used again for two seconds.
-    try await Task.sleep(for: .seconds(2.1))
-    #expect(try await Fetch.get(policy.adminPort, "/readyz").status == 200)
+    var status = 503
+    for _ in 0..<1_200 where status != 200 {
+      try await Task.sleep(for: .milliseconds(50))
+      status = try await Fetch.get(policy.adminPort, "/readyz").status
+    }
+    #expect(status == 200)
     withExtendedLifetime(server) {}
     child.signal(SIGTERM)
     #expect(child.wait() == 0)
