@@ -109,7 +109,7 @@ struct SocketTests {
         #expect(sent == bytes.count)
       }
       while taken.count < 7 {
-        guard await waiter.wait(server, .readable, until: poller.deadline(after: 2_000)) == .ready else { break }
+        guard await waiter.wait(server, .readable, until: poller.patience) == .ready else { break }
         _ = server.receive(into: taken)
       }
       #expect(taken.bytes(from: 0, count: taken.count) == Array("abcXdef".utf8))
