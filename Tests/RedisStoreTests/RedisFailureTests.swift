@@ -42,7 +42,7 @@ struct RedisFailureTests {
     let server = try RedisProcess()
     try await StoreOnWorkers.run(server.settings) { store async throws in
       let key = StoreKey.sample(.claim)
-      if isStopped { server.freeze() } else { try server.command("CLIENT", "PAUSE", "3000", "ALL") }
+      if isStopped { server.freeze() } else { try server.command("CLIENT", "PAUSE", "5000", "ALL") }
       _ = await unavailable { try await store.put(key, 1) }
       // When the store is known to be away, operations do not wait for it.
       for _ in 0..<100 { _ = await unavailable { try await store.put(.sample(.claim, 2), 1) } }
@@ -107,7 +107,7 @@ struct RedisFailureTests {
     let proxy = try CuttingProxy(to: server.port)
     defer { proxy.stop() }
     try await StoreOnWorkers.run(RedisSettings(url: "redis://127.0.0.1:\(proxy.port)")) { store async throws in
-      for (number, delay) in [20, 200, 700].enumerated() {
+      for (number, delay) in [20, 100, 700].enumerated() {
         proxy.rule = .delay(delay)
         let key = StoreKey.sample(.claim, number)
         do {
