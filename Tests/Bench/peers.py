@@ -10,10 +10,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 import measure
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Support"))
+
+from ports import free_port  # noqa: E402
 
 PROXY_CORE, LOAD_CORE = "0", "1"
 EVERY_CORE = "0,1"  # the cores of a proxy with several workers
@@ -22,12 +27,6 @@ START = 60  # seconds until a program must listen; valgrind makes it slow
 SMALL = "x" * 200
 LARGE = 1024 * 1024
 HUGE = 1024 * LARGE
-
-
-def free_port():
-    with socket.socket() as each:
-        each.bind(("127.0.0.1", 0))
-        return each.getsockname()[1]
 
 
 class Program:

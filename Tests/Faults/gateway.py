@@ -5,12 +5,16 @@ import os
 import pathlib
 import re
 import signal
-import socket
 import subprocess
+import sys
 import time
 
 import upstream
 import workload
+
+sys.path.insert(0, str(workload.ROOT / "Tests" / "Support"))
+
+from ports import free_ports  # noqa: E402
 
 POLICY = """version: 1
 gateway:
@@ -42,14 +46,6 @@ END = 9  # seconds from SIGTERM; the drain takes at most 4
 TICKS = os.sysconf("SC_CLK_TCK")
 # Of 0.25 s without a request.
 BUSY = 0.12  # seconds of processor time
-
-
-def free_ports(count):
-    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in listeners]
-    for each in listeners:
-        each.close()
-    return ports
 
 
 class Gateway:

@@ -14,6 +14,9 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / ".build" / "interop"
+sys.path.insert(0, str(ROOT / "Tests" / "Support"))
+
+from ports import free_ports  # noqa: E402,F401
 
 START = 20  # seconds for a server or the gateway to listen
 
@@ -195,17 +198,6 @@ def quiet_environment(**more):
     kept = {k: v for k, v in os.environ.items() if not k.lower().endswith("_proxy")}
     kept.update(more, NO_PROXY="*", PYTHONWARNINGS="ignore", PYTHONDONTWRITEBYTECODE="1", LC_ALL="C.UTF-8")
     return kept
-
-
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
-        return [each.getsockname()[1] for each in sockets]
-    finally:
-        for each in sockets:
-            each.close()
 
 
 def listening(port, process):

@@ -2,39 +2,19 @@
 
 import os
 import pathlib
-import random
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "Tests" / "Support"))
+
+from ports import free_ports  # noqa: E402,F401
+
 START = 20  # seconds until a program must listen
-
-
-def free_ports(count):
-    """Returns ports on which a program can listen now and after a restart.
-
-    They are below the range from which the kernel takes the ports of outgoing connections, so that no connection has
-    one of them while the program is down.
-    """
-    first = int(pathlib.Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
-    held = []
-    try:
-        for port in random.sample(range(10_000, max(first, 20_000)), 2_000):
-            if len(held) == count:
-                break
-            each = socket.socket()
-            try:
-                each.bind(("127.0.0.1", port))
-                held.append(each)
-            except OSError:
-                each.close()
-        return [each.getsockname()[1] for each in held]
-    finally:
-        for each in held:
-            each.close()
 
 
 class Child:

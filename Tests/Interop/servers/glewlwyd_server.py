@@ -28,14 +28,11 @@ import time
 import urllib.request
 from urllib.parse import urlsplit
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "Support"))
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+import ports  # noqa: E402
 
-
-PORT = free_port()
+PORT = ports.free_port()
 REDIRECT_URIS = sys.argv[1].split()
 ISSUER, SIGNING_KEY, *CLIENT_IDS = sys.argv[2:] or (f"http://127.0.0.1:{PORT}/api/oidc", None)
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent / ".build" / "interop" / "glewlwyd"
@@ -43,7 +40,7 @@ ORIGIN = urlsplit(ISSUER)
 SECRET = "legacy-secret-of-the-server"
 SCOPES = ["openid", "profile", "notes"]
 TYPES = {"html": "text/html", "js": "application/javascript", "css": "text/css", "json": "application/json"}
-START = 15  # seconds
+START = 60  # seconds
 
 # The settings of the plugin in the administration page; those that are left out are off.
 PLUGIN = {
