@@ -23,9 +23,8 @@ def seed():
             if text and not text.isdigit():
                 sys.exit(f"the environment variable SEED is `{text}` and not a number")
             _seed = int(text or random.SystemRandom().randrange(1_000_000))
-            if not text:
-                os.environ["SEED"] = str(_seed)
-                print(f"seed {_seed} (SEED={_seed} makes the same choices)", file=sys.stderr, flush=True)
+            os.environ["SEED"] = str(_seed)
+            print(f"seed {_seed} (SEED={_seed} makes the same choices)", file=sys.stderr, flush=True)
         return _seed
 
 
