@@ -315,7 +315,7 @@ class Proofgate(Proxy):
 
     def __init__(self, folder, upstream, program, clients=1, workers=1, gateway=""):
         super().__init__(folder, upstream, workers)
-        self.program, self.clients, self.gateway = str(program), clients, gateway
+        self.program, self.clients, self.gateway, self.admin = str(program), clients, gateway, free_port()
 
     def command(self):
         secret = self.write("secret", "secret-of-the-legacy-client")
@@ -328,7 +328,7 @@ gateway:
     - address: 127.0.0.1:{self.port}
     - address: 127.0.0.1:{self.tls_port}
       tls: {{ certificate: {self.certificate}, private_key: {self.key} }}
-  admin: 127.0.0.1:{free_port()}
+  admin: 127.0.0.1:{self.admin}
   workers: {self.workers}
 {self.gateway}  # For each sign-in, the store keeps the digest of its code for ten minutes, the maximum lifetime of an upstream code.
   store: {{ memory: 4GiB }}

@@ -7,17 +7,19 @@ import collections
 import hashlib
 import itertools
 import json
-import random
 import time
 import urllib.parse
 
 import gateway
+from dice import dice
 from legacy import PAGE, digest
+
+chance = dice("app")
 
 VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"  # RFC 7636, appendix B
 CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
 # Longer than all deadlines of the gateway for one request.
-PATIENCE = 15  # seconds
+PATIENCE = 60  # seconds
 IDLE = 20  # seconds after which an open connection is not used again; the gateways keep it longer
 
 Answer = collections.namedtuple("Answer", "status fields body sent done lost")
@@ -210,6 +212,6 @@ class App:
     async def flow(self, gateways, kind=""):
         """Runs a whole sign-in with a refresh, each step at a random gateway. Returns the new token, or `None`."""
         login = self.login(kind)
-        code = await self.authorize(random.choice(gateways), login, random.choice(gateways))
-        grant = code and (await self.redeem(code, random.choice(gateways)))[1]
-        return grant and (await self.refresh(grant, random.choice(gateways)))[1]
+        code = await self.authorize(chance.choice(gateways), login, chance.choice(gateways))
+        grant = code and (await self.redeem(code, chance.choice(gateways)))[1]
+        return grant and (await self.refresh(grant, chance.choice(gateways)))[1]

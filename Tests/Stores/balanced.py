@@ -123,7 +123,7 @@ async def kills(flows, gateways, count, past):
         began = flows.killed = time.monotonic()
         victim.kill()
         # Its connections end with it, at once; the balancer needs a moment for its answers.
-        past.fault(f"SIGKILL of {victim.name}", began, time.monotonic() + 0.1, kill=victim.name, balancer="haproxy")
+        past.fault(f"SIGKILL of {victim.name}", began, time.monotonic() + 0.5, kill=victim.name, balancer="haproxy")
         await asyncio.sleep(0.5)
         victim.launch()
         await asyncio.to_thread(victim.wait)
@@ -144,7 +144,7 @@ async def play(stage, verdict):
     stage.start(balancer)
     past = history.History(stage.history("haproxy"))
     probe = app.App("probe", replicas.host, past)
-    if await load.recovered(probe, gateways, 20) is None:
+    if await load.recovered(probe, gateways, 60) is None:
         raise RuntimeError(f"no sign-in works before the first kill{past.latest()}")
     probe.close()
     flows = Flows(server, Balancer(balancer.port), past, replicas.host, count, 3 if options.short else BUSY)

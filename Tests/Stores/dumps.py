@@ -12,6 +12,7 @@ import servers
 INTERVAL = 0.03  # seconds between two looks at the role of a server
 # Seconds after a promotion at which the families are dumped.
 MOMENTS = (0, 0.2, 0.5, 1, 2, 3)
+PATIENCE = 60  # seconds for an answer of the sentinels
 ADOPTION = 1.5  # seconds after a change until every gateway uses the new primary
 
 
@@ -55,7 +56,9 @@ class Dumps:
         """Dumps the families of the present primary. The dump must have the tokens that apps have got: otherwise no dump
         shows anything."""
         got = {each["got"] for each in self.past.events if each["kind"] == "refresh" and "got" in each}
-        primary = await asyncio.to_thread(self.cluster.primary)
+        end = time.monotonic() + PATIENCE
+        while (primary := await asyncio.to_thread(self.cluster.primary)) is None and time.monotonic() < end:
+            await asyncio.sleep(INTERVAL)
         tokens = await asyncio.to_thread(servers.families, primary.port) if primary else set()
         # The latest tokens may be newer than the dump, and ended families have none.
         if not got or len(got & tokens) < len(tokens) / 4:

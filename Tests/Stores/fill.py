@@ -25,7 +25,7 @@ import servers
 ATTACKERS = 1_000  # addresses
 AT_ONCE = 24  # attackers with a request in progress
 LIMIT = 45  # seconds of the attack on one engine
-SHORT = 2.5  # seconds of the attack on one engine in the short form
+SHORT = 2.5  # the least seconds of the attack on one engine in the short form, which then ends if the store is full
 PAUSE = 0.4  # seconds between two sign-ins of other addresses
 REFUSALS = 300  # refused attackers after which the store counts as full
 MEMORY = "16mb"  # of the Redis server, twice the `store_size`
@@ -91,10 +91,11 @@ class Client(app.App):
 
 
 class Attack:
-    """The attackers, in turn. `counts` has the accepted and the refused steps."""
+    """The attackers, in turn, for `seconds`, or for at least `least` seconds and until the store has evicted an entry.
+    `counts` has the accepted and the refused steps."""
 
-    def __init__(self, at, host, seconds):
-        self.at, self.seconds, pool = at, seconds, collections.defaultdict(list)
+    def __init__(self, at, host, seconds, least=None):
+        self.at, self.seconds, self.least, pool = at, seconds, least, collections.defaultdict(list)
         self.clients = [
             Client(f"10.{number // 250}.{number % 250}.1", host, Silent(), pool) for number in range(ATTACKERS)]
         self.counts, self.used = collections.Counter(), set()
@@ -102,8 +103,18 @@ class Attack:
     async def run(self):
         self.end = time.monotonic() + self.seconds
         turns = itertools.cycle(range(ATTACKERS))
+        if self.least is not None:
+            asyncio.create_task(self.end_early())
         await asyncio.gather(*(self.work(turns) for _ in range(AT_ONCE)))
         self.clients[0].close()
+
+    async def end_early(self):
+        await asyncio.sleep(self.least)
+        while time.monotonic() < self.end:
+            seen = await asyncio.to_thread(figures, self.at)
+            if seen.get(("evictions_total", "state")):
+                self.end = 0
+            await asyncio.sleep(0.2)
 
     async def work(self, turns):
         while time.monotonic() < self.end and self.counts["sign-in refused"] < REFUSALS:
@@ -120,7 +131,7 @@ class Attack:
 
 def figures(at):
     """Returns the figures of the store from the metrics, by name and kind."""
-    connection = http.client.HTTPConnection("127.0.0.1", at.admin, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", at.admin, timeout=60)
     try:
         connection.request("GET", "/metrics")
         text = connection.getresponse().read().decode()
@@ -136,7 +147,7 @@ async def others(at, host, past, attack):
     pool, problems, number = collections.defaultdict(list), [], 0
     early = Client("192.0.2.1", host, past, pool)
     # The gateway connects to a Redis server after its start.
-    for _ in range(20):
+    for _ in range(200):
         session = await early.sign_in(at)
         if session is not None:
             break
@@ -177,7 +188,8 @@ async def play(stage, verdict, engine, store, redis=None):
     replicas = Replicas(Part(folder, stage.options), server, store, port, ["fill"], count=1)
     at = stage.start(gateway.Gateway(replicas, f"fill-{engine}", replicas.port))
     past = history.History(stage.history(f"fill-{engine}"))
-    attack = Attack(at, replicas.host, SHORT if short else LIMIT)
+    # A Redis server does not say when it is full.
+    attack = Attack(at, replicas.host, SHORT if short and redis else LIMIT, SHORT if short and not redis else None)
     problems, number = await others(at, replicas.host, past, attack)
     counts = attack.counts
     if redis:

@@ -1,6 +1,7 @@
 """The gateways of a run: replicas with one policy, each on a port of its own."""
 
 import calendar
+import http.client
 import json
 import re
 import signal
@@ -43,7 +44,7 @@ class Replicas:
         """Runs `proofgate keys`. Returns the exit code and the output."""
         done = subprocess.run(
             [self.program, "keys", *words, "--file", self.keys], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=20)
+            text=True, timeout=60)
         if words[0] == "generate" and done.returncode:
             raise RuntimeError(f"proofgate keys generate: {done.stdout.strip()}")
         return done.returncode, done.stdout
@@ -106,7 +107,7 @@ class Gateway(processes.Child):
         policy = self.write("policy.yaml", self.replicas.policy(self.port, self.admin))
         return [self.replicas.program, "serve", "--policy", policy, "--log", self.decisions]
 
-    def reload(self, seconds=10):
+    def reload(self, seconds=60):
         """Sends SIGHUP and waits until the policy and the keys are in force."""
         before = len(self.said())
         self.send(signal.SIGHUP)
@@ -124,8 +125,7 @@ class Gateway(processes.Child):
         """Yields the findings of its decision log, with monotonic times."""
         if not self.decisions.exists():
             return
-        # The clock of the log jumps if the clock of the machine does; a test machine's does not.
-        offset = time.time() - time.monotonic()
+        offset = clock_offset()
         for line in self.decisions.read_text(errors="replace").splitlines():
             try:
                 entry = json.loads(line)
@@ -136,9 +136,39 @@ class Gateway(processes.Child):
                        "endpoint": entry.get("endpoint"), "status": entry.get("status"),
                        "sent": seconds(entry["time"]) - offset}
 
+    def finish_log(self, seconds=60):
+        """Waits until the decision log has the lines of all answered requests: until it has that of one more."""
+        number = f"end-of-log-{time.monotonic_ns()}"
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=seconds)
+            try:
+                connection.request("GET", f"/oauth/authorize?client_id={number}", headers={"Host": self.replicas.host})
+                connection.getresponse().read()
+                break
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.1)
+            finally:
+                connection.close()
+        while time.monotonic() < end:
+            if self.decisions.exists() and number.encode() in self.decisions.read_bytes():
+                return ""
+            time.sleep(0.05)
+        return f"the decision log of {self.name} has no line of the last request after {seconds} s"
+
     def dropped(self):
         """Returns true if the decision log has gaps."""
         return self.decisions.exists() and '"event":"dropped"' in self.decisions.read_text(errors="replace")
+
+
+def clock_offset():
+    """Returns the clock of the machine minus the monotonic clock. A process that is interrupted between two readings gets
+    another difference, so the closest pair counts. The clock of a test machine does not jump."""
+    pairs = []
+    for _ in range(100):
+        before, wall = time.monotonic(), time.time()
+        pairs.append((time.monotonic() - before, wall - before))
+    return min(pairs)[1]
 
 
 def seconds(text):

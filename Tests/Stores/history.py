@@ -31,8 +31,9 @@ class History:
 
         Returns the problems of the records themselves.
         """
-        time.sleep(0.3)  # the gateways write their last lines some 10 ms after the answers
-        problems = [f"{each.name} dropped lines of its decision log" for each in gateways if each.dropped()]
+        problems = [text for each in gateways if each.is_running and (text := each.finish_log())]
+        time.sleep(0.3)  # lines of other threads follow within some 10 ms
+        problems += [f"{each.name} dropped lines of its decision log" for each in gateways if each.dropped()]
         for event in legacy.events():
             self.events.append(event | {"done": event["sent"]})
         for each in gateways:

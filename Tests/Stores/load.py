@@ -2,10 +2,12 @@
 
 import asyncio
 import collections
-import random
 import time
 
 import app
+from dice import dice
+
+chance = dice("load")
 
 # The kinds of a sign-in and their weights. A late one waits between code and redemption, so that failures happen then.
 KINDS = {"plain": 40, "late": 20, "double": 25, "replay": 15}
@@ -30,42 +32,42 @@ class User:
         self.isDone = False
 
     def any(self):
-        return random.choice(self.gateways)
+        return chance.choice(self.gateways)
 
     async def run(self):
         while not self.isDone and len(self.app.history.events) < EVENTS:
-            choice = random.random()
+            choice = chance.random()
             if self.used and choice < 0.08:
                 await self.use_again()
             elif self.sessions and choice < 0.6:
-                await self.refresh(random.choice(self.sessions))
+                await self.refresh(chance.choice(self.sessions))
             else:
                 await self.sign_in()
             await self.app.pass_through(self.any())
-            await asyncio.sleep(random.uniform(0, self.pause))
+            await asyncio.sleep(chance.uniform(0, self.pause))
 
     async def sign_in(self):
         login = self.app.login(".page" if self.pages else "")
-        kind = random.choices(list(KINDS), list(KINDS.values()))[0]
+        kind = chance.choices(list(KINDS), list(KINDS.values()))[0]
         code = await self.app.authorize(self.any(), login, self.any())
         if code is None:
             return
         if kind == "late":
-            await asyncio.sleep(random.uniform(0, 2))
+            await asyncio.sleep(chance.uniform(0, 2))
         grant = None
         for attempt in range(TRIES):
-            gateways = random.sample(self.gateways * 2, 2) if kind == "double" else [self.any()]
+            gateways = chance.sample(self.gateways * 2, 2) if kind == "double" else [self.any()]
             results = await self.app.tokens("redeem", code, gateways)
             grant = next((new for _, new, _ in results if new), None)
             if grant or any(event.get("status") != 503 for event, _, _ in results):
                 break
-            await asyncio.sleep(random.uniform(0.1, 0.6))
+            await asyncio.sleep(chance.uniform(0.1, 0.6))
         if grant is None:
             return
         if kind == "replay":
-            await asyncio.sleep(random.uniform(0, 0.2))
+            await asyncio.sleep(chance.uniform(0, 0.2))
             await self.app.redeem(code, self.any())
-        self.sessions.append(Session(grant, kind != "replay" and random.random() < 0.6))
+        self.sessions.append(Session(grant, kind != "replay" and chance.random() < 0.6))
         if len(self.sessions) > SESSIONS:
             self.sessions.pop(0)
 
@@ -113,7 +115,7 @@ class Load:
         self.tasks = [asyncio.create_task(user.run()) for user in self.users]
         return self
 
-    async def renew(self, seconds=20):
+    async def renew(self, seconds=120):
         """Waits until no session has a token from before, and forgets used tokens."""
         before = {id(session): session.grant for user in self.users for session in user.sessions}
         end = time.monotonic() + seconds

@@ -14,7 +14,7 @@ import servers
 
 AT_ONCE = 50
 WAIT = 2  # seconds for writing all requests; the legacy server holds the winner's answer longer
-ARRIVAL = 0.3  # seconds after which a gateway has read a request that was written
+ARRIVAL = 0.3  # seconds after which a gateway has decided on a request that it has read
 LIMIT = 900  # seconds for all rounds
 
 
@@ -26,6 +26,8 @@ class Race:
     async def all_written(self):
         while self.client.written < AT_ONCE:
             await asyncio.sleep(0.005)
+        while any(each.unread() for each in self.gateways):
+            await asyncio.sleep(0.02)
         await asyncio.sleep(ARRIVAL)
 
     async def run(self, isHeld):
@@ -87,7 +89,7 @@ async def play(stage, verdict):
         stage, server, cluster.store, processes.free_ports(1)[0], load.clients(1), least=1, count=3)
     gateways = [stage.start(gateway.Gateway(replicas, f"gateway-{n}")) for n in range(3)]
     past = history.History(stage.history("races"))
-    if await load.recovered(app.App("probe", replicas.host, past), gateways, 20) is None:
+    if await load.recovered(app.App("probe", replicas.host, past), gateways, 60) is None:
         raise RuntimeError(f"no sign-in works before the first round{past.latest()}")
     race, began = Race(server, gateways, app.App("app0", replicas.host, past)), time.monotonic()
     held = 0

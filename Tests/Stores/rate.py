@@ -4,9 +4,12 @@ Each code is redeemed once, by 64 clients of wrk, which share the second process
 Redis server. The figures are printed; `--judge` compares them with the budgets.
 """
 
+import json
 import pathlib
 import shutil
 import sys
+import time
+import urllib.request
 
 import processes
 import servers
@@ -20,6 +23,9 @@ import scenarios  # noqa: E402
 RATE = 10_000  # redemptions a second, with `file` and with `redis`
 RATIO = 1.25  # processor time with `redis`, compared with `memory`
 MEMORY = "store: { memory: 4GiB }"  # the line in the policy of the benchmark
+
+
+START = 60  # seconds until the store can be used
 
 
 class Measured(peers.Proofgate):
@@ -39,11 +45,28 @@ class Measured(peers.Proofgate):
         return command
 
 
+def wait_for_store(proxy):
+    """The gateway connects to a Redis server after its start."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    end = time.monotonic() + START
+    while True:
+        try:
+            with opener.open(f"http://127.0.0.1:{proxy.admin}/readyz", timeout=START) as answer:
+                if json.load(answer)["store"]["ok"]:
+                    return
+        except OSError:
+            pass  # it does not listen there yet, or is not ready
+        if time.monotonic() > end:
+            raise RuntimeError(f"the store cannot be used {START} s after the start")
+        time.sleep(0.05)
+
+
 def once(stage, store, workers, upstream, seconds):
     """Returns redemptions a second, microseconds of processor time for each, and the requests that failed."""
     proxy = Measured(stage.folder, upstream.port, stage.options.proofgate, store, workers)
     try:
         proxy.start()
+        wait_for_store(proxy)
         scenarios.fetch_codes(proxy, stage.folder)
         before = measure.cpu_seconds(proxy.pids())
         load = scenarios.token(proxy, seconds, stage.folder)

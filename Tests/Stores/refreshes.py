@@ -106,7 +106,7 @@ class Engine:
 
     async def play(self, rounds, replays):
         probe = app.App("probe", self.replicas.host, self.past)
-        if await load.recovered(probe, self.gateways, 20) is None:
+        if await load.recovered(probe, self.gateways, 60) is None:
             raise RuntimeError(f"no sign-in works before the first round{self.past.latest()}")
         began = time.monotonic()
         for number in range(rounds):

@@ -16,7 +16,7 @@ class RedisError(Exception):
     """An error reply."""
 
 
-def command(port, *words, seconds=1.0, encoding="utf-8"):
+def command(port, *words, seconds=20.0, encoding="utf-8"):
     """Executes a command as the default user. Raises `OSError` if there is no answer in time."""
     data = b"*%d\r\n" % len(words)
     for word in words:
@@ -190,7 +190,7 @@ class Cluster:
             and state.get("num-other-sentinels") == "2" and state.get("port") == str(primary.public)
             for state in (each.state() for each in self.sentinels))
 
-    def settle(self, seconds=40):
+    def settle(self, seconds=120):
         """Waits until all know each other and all replicas have all data."""
         end = time.monotonic() + seconds
         while not self.is_settled():

@@ -37,7 +37,7 @@ CASES = (
     ("a reset on a full disk", FULL_DISK_WITH_STORE, "reset", True, FULL),
 )
 SIZE = 1_024  # KiB of a disk
-LIMIT = 20  # seconds of a case
+LIMIT = 120  # seconds of a case
 
 
 def namespace():
