@@ -6,10 +6,14 @@ public enum ClientAssertion {
   /// further one would cost work.
   public static let maximumPieces = 256
 
-  /// Returns the parts of the assertion in front of and behind each of its first two periods; the third contains all
-  /// others.
-  public static func parts(of assertion: String) -> [Substring.UTF8View] {
-    assertion.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+  /// The maximum length of an encoded payload in bytes. That of an assertion has a few hundred.
+  public static let maximumPayloadBytes = 8 * 1024
+
+  /// Returns the parts of the assertion in front of and behind each of its first two periods, of which the last one contains
+  /// all other periods; `nil` if the payload, which is the second part, is longer than `maximumPayloadBytes`.
+  public static func parts(of assertion: String) -> [Substring.UTF8View]? {
+    let parts = assertion.utf8.split(separator: UInt8(ascii: "."), maxSplits: 2, omittingEmptySubsequences: false)
+    return parts.count > 1 && parts[1].count > maximumPayloadBytes ? nil : parts
   }
 
   /// Returns the pieces between the quotation marks of a payload; `nil` if there are more than `maximumPieces`.
@@ -24,8 +28,7 @@ public enum ClientAssertion {
   ///
   /// The payload is not parsed as JSON. If it contains a backslash, which may begin an escape, the result is false.
   public static func identifiesClient(_ id: ClientID, in assertion: String) -> Bool {
-    let parts = parts(of: assertion)
-    guard parts.count == 3, !parts[2].contains(UInt8(ascii: ".")),
+    guard let parts = parts(of: assertion), parts.count == 3, !parts[2].contains(UInt8(ascii: ".")),
       let payload = Base64URL.decode(String(Substring(parts[1]))), !payload.contains(UInt8(ascii: "\\")),
       let pieces = pieces(of: payload)
     else { return false }

@@ -167,6 +167,8 @@ struct ClientNamingTests {
     let payload = Base64URL.encode(Array((strings + #""iss":"n2","sub":"n2""#).utf8))
     #expect(Self.tokenMode("client_id=n2&client_assertion=e30.\(payload).c2ln") == .enforce)
     #expect(Self.tokenMode("client_id=n2&" + assertion("n2") + ".x") == .enforce)
+    let long = Base64URL.encode(Array((String(repeating: " ", count: 7_000) + #"{"iss":"n2","sub":"n2"}"#).utf8))
+    #expect(Self.tokenMode("client_id=n2&client_assertion=e30.\(long).c2ln") == .enforce)
   }
 
   @Test("I-observe: a spelling that could hide a code from the gateway is enforced at the token endpoint")

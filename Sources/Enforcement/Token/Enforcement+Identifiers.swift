@@ -63,11 +63,11 @@ extension Enforcement {
 /// Extracts the strings in the payload of a client assertion, which is a JWT. The claims `sub` and `iss` of the
 /// assertion contain a client id (RFC 7523, section 3).
 enum ClientClaims {
-  /// Returns the texts between quotation marks, which include all strings of the payload; `nil` if there are more than
-  /// `ClientAssertion.maximumPieces`. The structure of the payload is not parsed, because the result is only searched for
-  /// ids.
+  /// Returns the texts between quotation marks, which include all strings of the payload; `nil` if the payload is too long
+  /// or has too many (`ClientAssertion`). The structure of the payload is not parsed, because the result is only searched
+  /// for ids.
   static func values(in assertion: String) -> [String]? {
-    let parts = ClientAssertion.parts(of: assertion)
+    guard let parts = ClientAssertion.parts(of: assertion) else { return nil }
     guard parts.count > 1 else { return [] }
     return ClientAssertion.pieces(of: unescaped(LenientBase64.decode(parts[1])))?.map {
       String(decoding: $0, as: UTF8.self)

@@ -76,6 +76,10 @@ struct HeldIdentifierTests {
       { $0.body = body("client_assertion=\(jwt(String(repeating: #""a","#, count: 400) + #""legacy-w1""#))") }
     ),
     (
+      "assertion with a long payload",
+      { $0.body = body("client_assertion=\(jwt(String(repeating: " ", count: 9_000) + #"{"sub":"legacy-w1"}"#))") }
+    ),
+    (
       "second assertion",
       { $0.body = body("client_assertion=a.e30.b&client_assertion=\(jwt(#"{"sub":"legacy-w1"}"#))") }
     ),
