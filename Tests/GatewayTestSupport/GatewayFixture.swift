@@ -258,9 +258,9 @@ public final class GatewayFixture: Sendable {
 
   // MARK: Notices and log
 
-  /// The notices to the operator. Waits until there are `count` lines, for up to 10 s: other threads write them.
+  /// The notices to the operator. Waits until there are `count` lines, for up to a minute: other threads write them.
   public func notices(_ count: Int) async throws -> [String] {
-    for _ in 0..<1_000 {
+    for _ in 0..<6_000 {
       let lines = told.value.withLock { $0 }
       if lines.count >= count { return lines }
       try await Task.sleep(for: .milliseconds(10))

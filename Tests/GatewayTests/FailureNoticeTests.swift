@@ -82,7 +82,7 @@ struct FailureNoticeTests {
       "TRACE / HTTP/1.1\r\nHost: HOST\r\n\r\n"),
     Failure(
       "408 from 127.0.0.1 (request ID): the client was too slow (`header_timeout`)", "GET /page HTTP/1.1\r\nHost: HO"
-    ) { $0.gateway.limits.headerTimeout = 50 },
+    ) { $0.gateway.limits.headerTimeout = 1_000 },
     Failure(
       "414 from 127.0.0.1 (request ID): a request target longer than 16 bytes (`target_length`)",
       "GET /page?a=01234567890 HTTP/1.1\r\nHost: HOST\r\n\r\n"
@@ -150,7 +150,7 @@ struct FailureNoticeTests {
   /// Waits until the gateway has shown the message. Returns it with the id of the request.
   private static func expect(_ line: String, from gateway: GatewayFixture) async throws -> String {
     var lines: [String] = []
-    for _ in 0..<1_000 {
+    for _ in 0..<6_000 {
       lines = try await gateway.notices(0)
       if let shown = lines.first(where: { $0.replacing(/\(request [^)]+\)/, with: "(request ID)") == line }) {
         return shown
@@ -239,7 +239,7 @@ struct FailureNoticeTests {
 
     /// The texts in alphabetical order, because each has been shown by a thread of its own. Waits until there are `count`.
     func sorted(_ count: Int) async throws -> [String] {
-      for _ in 0..<1_000 {
+      for _ in 0..<6_000 {
         let shown = texts.withLock { $0 }
         if shown.count >= count { return shown.sorted() }
         try await Task.sleep(for: .milliseconds(10))

@@ -31,7 +31,7 @@ struct GatewayMetricsTests {
     try await GatewayFixture.run { gateway in
       // The gateway counts a request shortly after it has sent the response.
       func count(_ handling: Handling, reaches expected: Int) async throws -> Int? {
-        for _ in 0..<1_000 where gateway.metrics.snapshot().requests[handling] != UInt64(expected) {
+        for _ in 0..<12_000 where gateway.metrics.snapshot().requests[handling] != UInt64(expected) {
           try await Task.sleep(for: .milliseconds(5))
         }
         return gateway.metrics.snapshot().requests[handling].map { Int($0) }
@@ -74,7 +74,7 @@ struct GatewayMetricsTests {
     let metrics = GatewayMetrics(worker, OperatorNotices { _ in }, watch)
     // Each notice is given on a thread of its own.
     func settled(_ count: Int) async throws -> [String] {
-      for _ in 0..<1_000 where told.withLock({ $0.count }) < count { try await Task.sleep(for: .milliseconds(5)) }
+      for _ in 0..<12_000 where told.withLock({ $0.count }) < count { try await Task.sleep(for: .milliseconds(5)) }
       return told.withLock { $0 }
     }
     metrics.upstreamConnectionOpened()
@@ -98,7 +98,7 @@ struct GatewayMetricsTests {
       for _ in 0..<3 { _ = try await gateway.get("/login") }
       var open = gateway.metrics.snapshot().connections
       // The worker learns of the end of a connection shortly after the client.
-      for _ in 0..<1_000 where open > 0 {
+      for _ in 0..<12_000 where open > 0 {
         try await Task.sleep(for: .milliseconds(5))
         open = gateway.metrics.snapshot().connections
       }

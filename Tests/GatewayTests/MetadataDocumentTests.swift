@@ -72,7 +72,7 @@ struct MetadataDocumentTests {
   @Test(
     "While the upstream fails, the last copy is served and may be kept for 30 seconds", arguments: [true, false])
   func staleCopy(hangs: Bool) async throws {
-    let policy = try FixturePolicy.with { $0.upstream.responseTimeout = 200 }
+    let policy = try FixturePolicy.with { $0.upstream.responseTimeout = 1_000 }
     let gate = Gate()
     try await GatewayFixture.run(policy) { gateway async throws in
       gateway.upstream.script { _ in Self.document(jwks: "one") }
@@ -126,7 +126,8 @@ struct MetadataDocumentTests {
     try await GatewayFixture.run(before: .drip(head, body), policy) { gateway, upstream async throws in
       let began = SystemClock.monotonicTime()
       #expect(try await gateway.get(Self.path).status == 504)
-      #expect(SystemClock.monotonicTime() - began < 3_000)
+      // The whole document would take more than half an hour.
+      #expect(SystemClock.monotonicTime() - began < 60_000)
       #expect(upstream.requests.count < 4)
     }
   }

@@ -139,7 +139,7 @@ struct ResourceReplicaTests {
       let (kept, revoked) = (try await Self.tokens(gateway), try await Self.tokens(gateway))
       _ = try await gateway.post("/revoke", ["token": revoked.access, "client_id": "n1"])
       before.close()
-      for _ in 0..<1_000 where !before.isClosed { try await Task.sleep(for: .milliseconds(10)) }
+      for _ in 0..<6_000 where !before.isClosed { try await Task.sleep(for: .milliseconds(10)) }
       let after = try FileStore(path: path)
       try await gateway.withReplica(store: after) { restarted async throws in
         #expect(try await Self.introspect(restarted, kept.access).contains(#""active":true"#))

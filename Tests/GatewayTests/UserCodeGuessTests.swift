@@ -52,6 +52,7 @@ struct UserCodeGuessTests {
     let browsers = RateLimiter(LiveUserCodes.guessesOfBrowser)
     let networks = RateLimiter(LiveUserCodes.guessesOfNetwork)
     let networkCount = 1_000
+    let keys = (0..<networkCount).map { RateKey(network: "198.\($0 / 250).\($0 % 250).1") }
     let duration = 600
     var guesses = Guesses(state: 1)
     var (sent, tried, found, browser) = (0, 0, 0, UInt64(0))
@@ -60,7 +61,7 @@ struct UserCodeGuessTests {
       // Each network sends the same number of guesses in each second.
       let count =
         Self.guessCount / networkCount * (second + 1) / duration - Self.guessCount / networkCount * second / duration
-      for network in 0..<networkCount {
+      for key in keys {
         sent += count
         for _ in 0..<count {
           // A guess comes from a new browser, because cookies can be deleted.
@@ -68,7 +69,6 @@ struct UserCodeGuessTests {
           let bytes = (0..<16).map { UInt8(truncatingIfNeeded: browser >> UInt64($0 % 8 * 8)) }
           guard browsers.take(RateKey(transaction: TransactionID(bytes: bytes)), now: now) else { break }
           // All guesses after a refused one of the same second are refused too.
-          let key = RateKey(network: "198.\(network / 250).\(network % 250).1")
           guard networks.take(key, now: now) else { break }
           tried += 1
           if live.contains(guesses.next() % Self.codeCount) { found += 1 }

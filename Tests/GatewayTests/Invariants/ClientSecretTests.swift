@@ -50,6 +50,11 @@ struct ClientSecretTests {
       let elsewhere = try await gateway.post("/token", try form("w1secret", at: "/token"), from("192.0.2.2"))
       #expect(elsewhere.status == 200, "\(elsewhere.text)")
       for path in forms.keys.sorted() {
+        // The bucket refills while a slow machine empties it.
+        var last = 0
+        for number in 0..<200 where last != 429 {
+          last = try await gateway.post(path, try form("guess \(number)", at: path), from("192.0.2.1")).status
+        }
         let response = try await gateway.expectRefused(
           post: path, try form("w1secret", at: path), from("192.0.2.1"), status: 429)
         #expect(response.headers.contains("Retry-After"))
@@ -80,6 +85,11 @@ struct ClientSecretTests {
       for number in 0..<20 {
         let response = try await gateway.post(path, form("guess \(number)"), from("192.0.2.1"))
         #expect(response.status == 401)
+      }
+      // The bucket refills while a slow machine empties it.
+      var last = 0
+      for number in 0..<200 where last != 429 {
+        last = try await gateway.post(path, form("guess \(number)"), from("192.0.2.1")).status
       }
       let sent = gateway.upstream.recorder.count
       try await gateway.expectRefused(post: path, form("w3secret"), from("192.0.2.1"), status: 429)
