@@ -1,0 +1,1 @@
+"""The seeded searches of `Tests/Attack/search`, one module for each."""
