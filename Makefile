@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := build
 .PHONY: help deps deps-test deps-bench deps-interop deps-interop-debian deps-attack deps-faults deps-load deps-monitoring deps-package deps-paths deps-stores deps-checks quick tests flakes search demo test reference conformance mutation lint build bench \
   bench-report bench-instructions profile gates bench-flows bench-growth soak load image interop interop-twice interop-debian observe-diff tls-check check \
-  sanitize fuzz attack race cost faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
+  sanitize fuzz attack race search cost faults store-crash stores stores-long path-gate monitoring pages deploy-check install deb package-check documents clean
 
 # Each function has a section of its own, so that the linker leaves out the unused ones and keeps one of several functions
 # with the same code. It also leaves out the index of the unwinding tables, which only C++ exceptions need.
@@ -297,6 +297,13 @@ race: deps
 	$(call install,python3)
 	swift build --product proofgate
 	Tests/Attack/race --proofgate .build/debug/proofgate $(RACE_OPTIONS)
+
+## search: random HTTP/2 frames, hostile requests for the access log, and OAuth requests of an attacker; 10 minutes;
+##   SEARCH_OPTIONS="--seed N" repeats a run, "--count N TARGET..." is shorter
+search: deps
+	$(call install,python3)
+	swift build --product proofgate
+	Tests/Attack/search --proofgate .build/debug/proofgate $(SEARCH_OPTIONS)
 
 ## cost: counts the instructions and the memory of the most expensive requests that are known; 15 minutes
 cost: deps build
