@@ -142,6 +142,8 @@ lint:
 	@! grep -rnE '\bunsafe [a-zA-Z(_]|@unchecked|nonisolated\(unsafe\)' Sources --include='*.swift' \
 	  | grep -vE '^Sources/(Reactor|TLS|HTTP2|Cryptography|YAML|Compression|SQLite|RESP)/|^Sources/ByteText/((Array|OutputSpan)[+]Copying|String[+]ASCII)[.]swift:|^[^:]+:[0-9]+: *//' \
 	  || { echo "lint: unsafe code is allowed only in Reactor, TLS, HTTP2, Cryptography, YAML, Compression, SQLite and RESP, and in three files of ByteText (docs/adr/0016)" >&2; exit 1; }
+	@! grep -rnE '(Mutex|Locked)<\(*@Sendable' Sources --include='*.swift' \
+	  || { echo "lint: a function in a Mutex is wrapped once more at each access; put it into a structure" >&2; exit 1; }
 	@! grep -rnE '\btry!|\bas!' Sources Tests --include='*.swift' \
 	  || { echo "lint: try! and as! are not allowed" >&2; exit 1; }
 

@@ -65,7 +65,12 @@ public final class MemoryStore: EphemeralStore {
   /// A random id, which differs at each start.
   public let epoch: EpochID
   private let parts: [Part]
-  private let report = Mutex<(@Sendable (StoreUsage) -> Void)?>(nil)
+  /// The function that reports shortages. A member of a structure, because a `Mutex` whose value is itself a function
+  /// wraps it into one more function at each access.
+  private struct ShortageReport: Sendable {
+    var send: @Sendable (StoreUsage) -> Void = { _ in }
+  }
+  private let report = Mutex(ShortageReport())
 
   /// Creates an empty store.
   ///
@@ -250,13 +255,13 @@ public final class MemoryStore: EphemeralStore {
       if part.wasReported.load(ordering: .relaxed) { part.wasReported.store(false, ordering: .relaxed) }
     } else if fill >= MemoryStore.warningPercentage, !part.wasReported.exchange(true, ordering: .relaxed) {
       let report = report.withLock { $0 }
-      report?(usage(of: part))
+      report.send(usage(of: part))
     }
   }
 
   /// Sets the function that is called when the use of a share reaches 80 percent. It is called again for this share
   /// only after the use has fallen below 70 percent.
   public func reportShortages(to report: @escaping @Sendable (StoreUsage) -> Void) {
-    self.report.withLock { $0 = report }
+    self.report.withLock { $0.send = report }
   }
 }

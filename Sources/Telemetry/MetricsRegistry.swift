@@ -8,14 +8,20 @@ public final class MetricsRegistry: Sendable {
     var failures: UInt64 = 0
   }
 
+  /// The functions that measure the store. They are members of a structure, because a `Mutex` whose value is itself a
+  /// function wraps it into one more function at each access, so that it grows without limit.
+  private struct Measurements: Sendable {
+    var store: @Sendable () -> [StoreSeries] = { [] }
+    var storeCount: @Sendable () -> StoreCountSeries? = { nil }
+    var storeActivity: @Sendable () -> StoreActivitySeries? = { nil }
+  }
+
   /// The metrics of each worker, in the order of the workers.
   public let workers: [WorkerMetrics]
   private let clients: ClientUses
   private let policy: Mutex<PolicyState>
   private let certificates = Mutex<[CertificateExpiry]>([])
-  private let measureStore = Mutex<@Sendable () -> [StoreSeries]>({ [] })
-  private let measureStoreCount = Mutex<@Sendable () -> StoreCountSeries?>({ nil })
-  private let measureStoreActivity = Mutex<@Sendable () -> StoreActivitySeries?>({ nil })
+  private let measurements = Mutex(Measurements())
   private let dropped = Atomic<UInt64>(0)
   private let writeFailures = Atomic<UInt64>(0)
   private let accessLinesDropped = Atomic<UInt64>(0)
@@ -51,25 +57,24 @@ public final class MetricsRegistry: Sendable {
   /// Sets the function that measures the memory use of the store. The function is called whenever metrics are
   /// collected.
   public func setStoreMeasurement(_ measure: @escaping @Sendable () -> [StoreSeries]) {
-    measureStore.withLock { $0 = measure }
+    measurements.withLock { $0.store = measure }
   }
 
   /// Sets the function that returns the state of the count of entries; it returns `nil` for a store that does not count
   /// in the background. It is called whenever metrics are collected.
   public func setStoreCountMeasurement(_ measure: @escaping @Sendable () -> StoreCountSeries?) {
-    measureStoreCount.withLock { $0 = measure }
+    measurements.withLock { $0.storeCount = measure }
   }
 
   /// Sets the function that returns the operations of the store; it returns `nil` for a store in memory. It is called
   /// whenever metrics are collected or `/readyz` is requested.
   public func setStoreActivityMeasurement(_ measure: @escaping @Sendable () -> StoreActivitySeries?) {
-    measureStoreActivity.withLock { $0 = measure }
+    measurements.withLock { $0.storeActivity = measure }
   }
 
   /// The operations of the store until now; `nil` for a store in memory.
   public var currentStoreActivity: StoreActivitySeries? {
-    let measure = measureStoreActivity.withLock { $0 }
-    return measure()
+    measurements.withLock { $0 }.storeActivity()
   }
 
   func logLinesDropped(_ count: UInt64) { dropped.add(count, ordering: .relaxed) }
@@ -85,11 +90,10 @@ public final class MetricsRegistry: Sendable {
     snapshot.policyVersion = policy.version
     snapshot.policyReloads = policy.reloads
     snapshot.policyReloadFailures = policy.failures
-    let measure = measureStore.withLock { $0 }
-    snapshot.store = measure()
-    let measureCount = measureStoreCount.withLock { $0 }
-    snapshot.storeCount = measureCount()
-    snapshot.storeActivity = currentStoreActivity
+    let measurements = measurements.withLock { $0 }
+    snapshot.store = measurements.store()
+    snapshot.storeCount = measurements.storeCount()
+    snapshot.storeActivity = measurements.storeActivity()
     snapshot.certificates = certificates.withLock { $0 }
     snapshot.logLinesDropped = dropped.load(ordering: .relaxed)
     snapshot.logWriteFailures = writeFailures.load(ordering: .relaxed)

@@ -45,6 +45,14 @@ struct MetricsTests {
     #expect(lines("proofgate_store_refusals_total") == [#"proofgate_store_refusals_total{kind="family"} 5"#])
   }
 
+  @Test("The functions that measure the store do not grow with each collection of the metrics")
+  func manyCollections() {
+    registry.setStoreActivityMeasurement { nil }
+    // A function that is wrapped once more at each access needs more stack than a thread has.
+    for _ in 0..<100_000 { _ = registry.currentStoreActivity }
+    #expect(registry.snapshot().storeActivity == nil)
+  }
+
   @Test("A store that counts its entries has the age of the count, and no shares")
   func storeCount() {
     #expect(lines("proofgate_store_count_age_seconds").isEmpty)

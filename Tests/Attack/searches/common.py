@@ -7,12 +7,17 @@ import pathlib
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+sys.path.insert(0, str(ROOT / "Tests" / "Support"))
+
+from ports import free_ports  # noqa: E402, F401 - for the searches
+
 CERTIFICATES = ROOT / "Tests" / "Certificates"
 LONGEST = 16 * 1024 * 1024  # bytes that a client reads without finding the end of a response
-PATIENCE = 30  # seconds for an answer: a busy machine delays it by some seconds, and a lost answer never arrives
+PATIENCE = 60  # seconds for an answer: a busy machine delays it by some seconds, and a lost answer never arrives
 
 
 class Failure(Exception):
@@ -21,14 +26,6 @@ class Failure(Exception):
     def __init__(self, text, *evidence):
         super().__init__(text)
         self.evidence = evidence
-
-
-def free_ports(count):
-    probes = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [probe.getsockname()[1] for probe in probes]
-    for probe in probes:
-        probe.close()
-    return ports
 
 
 class Time:
