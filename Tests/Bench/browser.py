@@ -9,10 +9,17 @@ import collections
 import hashlib
 import html
 import json
+import pathlib
 import re
-import secrets
 import socket
+import sys
 from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Support"))
+
+from dice import dice, token  # noqa: E402
+
+chance = dice("browser")
 
 STEPS = 20  # maximum number of requests of one flow; about ten are needed
 
@@ -82,7 +89,7 @@ def flow(options):
             lines += ["Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(encoded)}"]
         return server, "\r\n".join(lines).encode() + b"\r\n\r\n" + encoded
 
-    verifier, state = secrets.token_urlsafe(32), secrets.token_urlsafe(16)
+    verifier, state = token(chance, 32), token(chance, 16)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     query = {
         "response_type": "code",

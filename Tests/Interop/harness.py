@@ -1,5 +1,6 @@
 """Shared by the interoperability runs: virtual environments, child processes, the legacy servers and the gateway."""
 
+import fcntl
 import hashlib
 import os
 import pathlib
@@ -18,7 +19,7 @@ sys.path.insert(0, str(ROOT / "Tests" / "Support"))
 
 from ports import free_ports  # noqa: E402,F401
 
-START = 20  # seconds for a server or the gateway to listen
+START = 60  # seconds for a server or the gateway to listen
 
 
 class Server:
@@ -147,12 +148,22 @@ def environment(name):
     stamp = hashlib.sha256(requirements.read_bytes()).hexdigest()[:12]
     place = BUILD / f"venv-{name}"
     python, done = place / "bin" / "python", place / "requirements"
-    if done.exists() and done.read_text() == stamp and python.exists():
-        return str(python)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    # Another run may install the same environment at the same time.
+    with open(BUILD / f"venv-{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (done.exists() and done.read_text() == stamp and python.exists()):
+            install(requirements, place)
+            done.write_text(stamp)
+    return str(python)
+
+
+def install(requirements, place):
+    """Creates the environment at this place."""
+    python = place / "bin" / "python"
     print(f"interop: installing {requirements.name}", flush=True)
     shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    subprocess.run([interpreter(), "-m", "venv", str(place)], check=True, timeout=120)
+    subprocess.run([interpreter(), "-m", "venv", str(place)], check=True, timeout=300)
     command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", str(requirements)]
     for attempt in range(3):
         if subprocess.run(command, timeout=600).returncode == 0:
@@ -160,8 +171,6 @@ def environment(name):
         time.sleep(5 * attempt)
     else:
         sys.exit(f"interop: pip could not install {requirements.name}")
-    done.write_text(stamp)
-    return str(python)
 
 
 class Process:

@@ -23,7 +23,7 @@ class Issuers:
                     request = urllib.request.Request(upstream + path)
                     request.add_header("Authorization", handler.headers.get("Authorization", ""))
                     try:
-                        with opener.open(request, timeout=10) as response:
+                        with opener.open(request, timeout=60) as response:
                             answer = response.status, response.read()
                         self.accepted[number] += 1
                         break

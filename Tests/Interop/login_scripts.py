@@ -12,7 +12,7 @@ def glewlwyd(session, url, refuse):
         return None
 
     def call(method, path, values=None):
-        answer = session.request(method, urljoin(url, path), json=values, timeout=10)
+        answer = session.request(method, urljoin(url, path), json=values, timeout=60)
         # 401 is the answer for a new session, and for a scope that the user may not grant.
         if answer.status_code != 401:
             answer.raise_for_status()

@@ -15,7 +15,7 @@ def make_certificate(folder):
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
     command += ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     command += ["-keyout", str(key), "-out", str(certificate)]
-    subprocess.run(command, check=True, timeout=20, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, timeout=60, stderr=subprocess.DEVNULL)
     key.chmod(0o600)
 
 
@@ -24,7 +24,7 @@ def make_signing_key(folder):
     is a part of their configuration."""
     command = ["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
     command += ["-out", str(folder / "signing.key")]
-    subprocess.run(command, check=True, timeout=20, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, timeout=60, stderr=subprocess.DEVNULL)
 
 
 def gateway_values(server, upstreams, port, admin, folder):

@@ -5,7 +5,7 @@ request; `page` if it shows a page. With --revocation, the app also revokes a re
 import base64
 import hashlib
 import json
-import secrets
+import pathlib
 import subprocess
 import sys
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -14,7 +14,12 @@ import requests
 
 from arguments import parse
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "Support"))
+
+from dice import dice, token  # noqa: E402
+
 options = parse()
+chance = dice("errors")
 checked = []
 
 
@@ -28,7 +33,7 @@ class SignIn:
     """One authorization request with its own verifier and state."""
 
     def __init__(self, **changes):
-        self.verifier, self.state = secrets.token_urlsafe(32), secrets.token_urlsafe(8)
+        self.verifier, self.state = token(chance, 32), token(chance, 8)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).rstrip(b"=").decode()
         values = {
             "response_type": "code",
@@ -45,7 +50,7 @@ class SignIn:
     def browse(self, *arguments):
         """Returns the parameters of the authorization response; an empty mapping if the browser ended on a page."""
         command = [sys.executable, options.browser, "--until", options.redirect_uri, *arguments, self.url]
-        browser = subprocess.run(command, capture_output=True, timeout=60, text=True)
+        browser = subprocess.run(command, capture_output=True, timeout=180, text=True)
         last = browser.stdout.strip()
         if not last.startswith(options.redirect_uri):
             return {}
@@ -66,7 +71,7 @@ class SignIn:
 
 
 def post(values):
-    return requests.post(options.token, data={"client_id": options.client_id, **values}, timeout=10)
+    return requests.post(options.token, data={"client_id": options.client_id, **values}, timeout=60)
 
 
 def refused(name, answer, error, statuses=(400,)):
@@ -81,7 +86,7 @@ def refused(name, answer, error, statuses=(400,)):
 
 # pyop redirects to such a URI.
 elsewhere = SignIn(redirect_uri=options.redirect_uri + "/elsewhere")
-page = requests.get(elsewhere.url, allow_redirects=False, timeout=10)
+page = requests.get(elsewhere.url, allow_redirects=False, timeout=60)
 check("unregistered redirect URI", page.status_code == 400 and "Location" not in page.headers, page.status_code)
 
 unproven = SignIn(code_challenge=None, code_challenge_method=None).browse()
@@ -100,13 +105,13 @@ if options.unknown_scope:
     check_refusal("unknown scope", options.unknown_scope, SignIn(scope="no-such-scope").browse())
 
 stolen = SignIn()
-refused("wrong verifier", stolen.redeem(stolen.code(), code_verifier=secrets.token_urlsafe(32)), "invalid_grant")
-refused("unknown code", SignIn().redeem(secrets.token_urlsafe(24)), "invalid_grant")
+refused("wrong verifier", stolen.redeem(stolen.code(), code_verifier=token(chance, 32)), "invalid_grant")
+refused("unknown code", SignIn().redeem(token(chance, 24)), "invalid_grant")
 refused("unknown refresh token", post({"grant_type": "refresh_token", "refresh_token": "unknown"}), "invalid_grant")
 
 sign_in = SignIn()
 code = sign_in.code()
-answer = requests.get(options.token, params={"grant_type": "authorization_code", "code": code}, timeout=10)
+answer = requests.get(options.token, params={"grant_type": "authorization_code", "code": code}, timeout=60)
 check("token request with GET", answer.status_code == 405 and "access_token" not in answer.text, answer.status_code)
 answer = sign_in.redeem(code)
 check("token request", answer.status_code == 200, f"{answer.status_code} {answer.text[:200]}")
@@ -118,7 +123,7 @@ if options.revocation:
     sign_in = SignIn()
     tokens = sign_in.redeem(sign_in.code()).json()
     form = {"client_id": options.client_id, "token": tokens["refresh_token"], "token_type_hint": "refresh_token"}
-    answer = requests.post(options.revocation, data=form, timeout=10)
+    answer = requests.post(options.revocation, data=form, timeout=60)
     check("revocation", answer.status_code == 200, f"{answer.status_code} {answer.text[:200]}")
     form = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
     refused("refresh after the revocation", post(form), "invalid_grant")

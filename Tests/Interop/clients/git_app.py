@@ -26,7 +26,7 @@ with tempfile.TemporaryDirectory() as home:
         f"credential.{url}.oauthAuthURL": urlsplit(options.authorize).path,
         f"credential.{url}.oauthTokenURL": urlsplit(options.token).path,
     }.items():
-        subprocess.run(["git", "config", "--file", configuration, key, value], check=True, timeout=10)
+        subprocess.run(["git", "config", "--file", configuration, key, value], check=True, timeout=60)
     environment = dict(os.environ, HOME=home, GIT_CONFIG_GLOBAL=configuration, GIT_CONFIG_NOSYSTEM="1")
     environment["GIT_TERMINAL_PROMPT"] = "0"
     for shim in ("open", "xdg-open", "x-www-browser", "www-browser"):
@@ -46,5 +46,5 @@ if filled.returncode:
 credential = dict(line.split("=", 1) for line in filled.stdout.splitlines() if "=" in line)
 request = urllib.request.Request(options.resource, headers={"Authorization": "Bearer " + credential["password"]})
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-with opener.open(request, timeout=10) as answer:
+with opener.open(request, timeout=60) as answer:
     print(json.dumps({"me": json.load(answer), "refreshed": None}))

@@ -27,9 +27,9 @@ flow = InstalledAppFlow.from_client_config(
 )
 credentials = flow.run_local_server(host="127.0.0.1", port=0, timeout_seconds=60, authorization_prompt_message="")
 first = credentials.token
-me = AuthorizedSession(credentials).get(options.resource, timeout=10)
+me = AuthorizedSession(credentials).get(options.resource, timeout=60)
 me.raise_for_status()
 credentials.refresh(Request())
-again = AuthorizedSession(credentials).get(options.resource, timeout=10)
+again = AuthorizedSession(credentials).get(options.resource, timeout=60)
 again.raise_for_status()
 print(json.dumps({"me": me.json(), "refreshed": credentials.token != first and again.json()}))

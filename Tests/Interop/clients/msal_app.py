@@ -11,7 +11,7 @@ from arguments import parse
 from device import USER_CODE, confirm
 
 options = parse()
-app = msal.PublicClientApplication(options.client_id, oidc_authority=options.issuer, timeout=10)
+app = msal.PublicClientApplication(options.client_id, oidc_authority=options.issuer, timeout=60)
 flow = app.initiate_device_flow(scopes=["notes"])
 if "error" in flow:
     sys.exit(f"{flow['error']}: {flow.get('error_description')}")
@@ -26,7 +26,7 @@ if "error" in token:
 
 
 def me(token):
-    answer = requests.get(options.resource, headers={"Authorization": "Bearer " + token["access_token"]}, timeout=10)
+    answer = requests.get(options.resource, headers={"Authorization": "Bearer " + token["access_token"]}, timeout=60)
     answer.raise_for_status()
     return answer.json()
 

@@ -18,7 +18,7 @@ client = OAuth2Client.from_discovery_endpoint(
     redirect_uri=options.redirect_uri,
     # Version 1.8.0 otherwise accepts no port in an issuer, and does not read the device endpoint of the document.
     testing=True,
-    device_authorization_endpoint=requests.get(oidc_discovery_document_url(options.issuer), timeout=10)
+    device_authorization_endpoint=requests.get(oidc_discovery_document_url(options.issuer), timeout=60)
     .json()
     .get("device_authorization_endpoint"),
 )
@@ -46,7 +46,7 @@ else:
 
 
 def me(token):
-    answer = requests.get(options.resource, auth=token, timeout=10)
+    answer = requests.get(options.resource, auth=token, timeout=60)
     answer.raise_for_status()
     return answer.json()
 

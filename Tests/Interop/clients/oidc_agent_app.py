@@ -34,7 +34,7 @@ def me(token):
     request = urllib.request.Request(options.resource, headers={"Authorization": "Bearer " + token})
     context = ssl.create_default_context() if options.resource.startswith("https:") else None
     handlers = [urllib.request.ProxyHandler({})] + ([urllib.request.HTTPSHandler(context=context)] if context else [])
-    with urllib.request.build_opener(*handlers).open(request, timeout=10) as answer:
+    with urllib.request.build_opener(*handlers).open(request, timeout=60) as answer:
         return json.load(answer)
 
 
@@ -49,7 +49,7 @@ with tempfile.TemporaryDirectory(prefix="oidc-agent-") as home:
         stdout=subprocess.DEVNULL,
     )
     try:
-        wait(10, "socket", (folder / "agent.sock").exists)
+        wait(60, "socket", (folder / "agent.sock").exists)
         command = ["oidc-gen", ACCOUNT, "--manual", "--flow=" + options.flow, "--issuer=" + options.issuer]
         command += ["--client-id=" + options.client_id, "--client-secret=", "--scope=openid profile offline_access"]
         command += ["--redirect-uri=" + (options.redirect_uri or "http://localhost:4242"), "--no-url-call"]
@@ -70,13 +70,13 @@ with tempfile.TemporaryDirectory(prefix="oidc-agent-") as home:
                 sys.exit("oidc-gen: " + " ".join(text.split())[-300:])
 
         if options.flow == "device":
-            code = wait(10, "user code", lambda: said(USER_CODE.pattern))
-            page = said(r"https?://\S+/device\b")
+            code = wait(60, "user code", lambda: said(USER_CODE.pattern))
+            page = wait(60, "address", lambda: said(r"https?://\S+/device\b"))
             confirm(options.browser, page, code, options.client_name)
         else:
-            address = wait(10, "authorization request", lambda: said(re.escape(options.authorize) + r"\?\S+"))
-            subprocess.run([sys.executable, options.browser, address], stdout=subprocess.DEVNULL, timeout=60)
-        generator.wait(timeout=60)
+            address = wait(60, "authorization request", lambda: said(re.escape(options.authorize) + r"\?\S+"))
+            subprocess.run([sys.executable, options.browser, address], stdout=subprocess.DEVNULL, timeout=180)
+        generator.wait(timeout=180)
         if generator.returncode:
             said("^$")
             sys.exit("oidc-gen: " + " ".join((folder / "gen.out").read_text(errors="replace").split())[-300:])
@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory(prefix="oidc-agent-") as home:
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                timeout=20,
+                timeout=60,
                 text=True,
             )
             if run.returncode:
@@ -100,5 +100,5 @@ with tempfile.TemporaryDirectory(prefix="oidc-agent-") as home:
         result["refreshed"] = second != first and me(second)
     finally:
         agent.terminate()
-        agent.wait(timeout=10)
+        agent.wait(timeout=60)
 print(json.dumps(result))

@@ -56,7 +56,7 @@ if userinfo["sub"] != claims["sub"]:
 
 
 def me(token):
-    answer = requests.get(options.resource, auth=token, timeout=10)
+    answer = requests.get(options.resource, auth=token, timeout=60)
     answer.raise_for_status()
     return answer.json()
 

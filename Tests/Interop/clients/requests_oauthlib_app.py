@@ -41,8 +41,8 @@ if "iss" in parameters and parameters["iss"] != [options.issuer]:
 how = {"client_secret": secret, "include_client_id": options.secret_in_body} if secret else {"include_client_id": True}
 if secret and not options.secret_in_body:
     how = {"auth": (options.client_id, secret)}
-token = session.fetch_token(options.token, authorization_response=answer, timeout=10, **how)
-me = session.get(options.resource, timeout=10)
+token = session.fetch_token(options.token, authorization_response=answer, timeout=60, **how)
+me = session.get(options.resource, timeout=60)
 me.raise_for_status()
 
 renewal = {"client_id": options.client_id}
@@ -50,7 +50,7 @@ if secret:
     renewal = {"auth": (options.client_id, secret)}
     if options.secret_in_body:
         renewal = {"client_id": options.client_id, "client_secret": secret}
-renewed = session.refresh_token(options.token, refresh_token=token["refresh_token"], timeout=10, **renewal)
-again = session.get(options.resource, timeout=10)
+renewed = session.refresh_token(options.token, refresh_token=token["refresh_token"], timeout=60, **renewal)
+again = session.get(options.resource, timeout=60)
 again.raise_for_status()
 print(json.dumps({"me": me.json(), "refreshed": renewed["access_token"] != token["access_token"] and again.json()}))

@@ -124,7 +124,7 @@ class Administrator:
     def post(self, path, values):
         fields = {"Content-Type": "application/json", "Cookie": self.cookie}
         request = urllib.request.Request(self.base + path, json.dumps(values).encode(), fields)
-        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=10)
+        return urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60)
 
 
 def keys(folder):
@@ -132,8 +132,8 @@ def keys(folder):
     private = pathlib.Path(SIGNING_KEY or folder / "signing.key")
     new = ["openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-out", private]
     if not SIGNING_KEY:
-        subprocess.run(new, check=True, stderr=subprocess.DEVNULL, timeout=20)
-    public = subprocess.run(["openssl", "pkey", "-in", private, "-pubout"], check=True, capture_output=True, timeout=20)
+        subprocess.run(new, check=True, stderr=subprocess.DEVNULL, timeout=60)
+    public = subprocess.run(["openssl", "pkey", "-in", private, "-pubout"], check=True, capture_output=True, timeout=60)
     return private.read_text(), public.stdout.decode()
 
 
@@ -188,4 +188,4 @@ if __name__ == "__main__":
             server.wait()
         finally:
             server.terminate()
-            server.wait(timeout=10)
+            server.wait(timeout=60)
