@@ -41,8 +41,8 @@ clients:
     upstream: {{ redirect_uri: requested }}
     consent: upstream
 """
-START = 20  # seconds until the gateway listens or has ended
-END = 9  # seconds from SIGTERM; the drain takes at most 4
+START = 60  # seconds until the gateway listens or has ended
+END = 60  # seconds from SIGTERM; the drain takes at most 4
 TICKS = os.sysconf("SC_CLK_TCK")
 # Of 0.25 s without a request.
 BUSY = 0.12  # seconds of processor time
@@ -113,7 +113,7 @@ class Gateway:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.child.pid}/fd"))
 
-    def leaked(self, limit, seconds=5):
+    def leaked(self, limit, seconds=30):
         """Returns the number of descriptors above `limit` once idle connections have ended; 0 as soon as there is
         none."""
         end = time.monotonic() + seconds
@@ -146,7 +146,7 @@ class Gateway:
     def close(self):
         if self.child and self.child.poll() is None:
             os.killpg(self.child.pid, signal.SIGKILL)
-            self.child.wait(10)
+            self.child.wait(60)
         self.upstream.close()
 
     def injected(self):
