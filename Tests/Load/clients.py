@@ -41,7 +41,7 @@ def is_readable(connection):
     return bool(poll.poll(0))
 
 
-def opened(port, tls=None, session=None, seconds=20, receive_buffer=None, source=None, proxy_header=b""):
+def opened(port, tls=None, session=None, seconds=60, receive_buffer=None, source=None, proxy_header=b""):
     """Returns a connection after its handshake. `source` is its own address, and `proxy_header` precedes all other
     bytes."""
     plain = socket.socket()
@@ -63,7 +63,7 @@ def opened(port, tls=None, session=None, seconds=20, receive_buffer=None, source
 class HTTP1:
     """One HTTP/1.1 connection, kept as long as the server keeps it."""
 
-    def __init__(self, port, host, tls=None, session=None, seconds=20):
+    def __init__(self, port, host, tls=None, session=None, seconds=60):
         self.host = host
         self.socket = opened(port, tls, session, seconds)
         self.data, self.is_open = b"", True
@@ -149,7 +149,7 @@ class HTTP1:
         if ended:
             self.close()
         else:
-            self.socket.settimeout(20)
+            self.socket.settimeout(60)
         return ended
 
     def close(self):
@@ -183,7 +183,7 @@ WINDOW = 1 << 24
 class HTTP2:
     """One HTTP/2 connection with one or a few requests at a time."""
 
-    def __init__(self, port, host, tls=None, session=None, seconds=20, **options):
+    def __init__(self, port, host, tls=None, session=None, seconds=60, **options):
         self.host, self.scheme = host, "https" if tls else "http"
         self.socket = opened(port, tls, session, seconds, **options)
         self.data, self.is_open = b"", True

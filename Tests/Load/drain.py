@@ -62,17 +62,17 @@ def once(options, folder, upstream, number):
         late = Late(gateway, account, lambda: end[0])
         for client in crew:
             client.start()
-        time.sleep(0.5)
+        loaders.await_answers(crew, account, lambda client: client.client is not None)
         end[0] = time.monotonic() + DELAY
         gateway.child.send_signal(signal.SIGTERM)
         late.start()
-        if gateway.child.wait(TIMEOUT + 10) != 0:
+        if gateway.child.wait(TIMEOUT + 60) != 0:
             problems.append(f"the gateway ended with {gateway.child.returncode}")
         took = time.monotonic() - end[0]
         for client in crew:
             client.done.set()
         for client in [*crew, late]:
-            client.join(30)
+            client.join(60)
         for loss in account.losses:
             if loss.sent < end[0]:
                 problems.append(f"{loss.kind}: {loss.text}, sent {(end[0] - loss.sent) * 1000:.1f} ms before the end of the delay")

@@ -21,6 +21,7 @@ RATE = 300  # requests per second, equal in warm-up and rounds, because the gate
 WARM_UP = 100  # seconds
 ROUNDS = 4
 SETTLING = 3  # seconds in which a process notices that connections were closed
+CLOSING = 30  # seconds in which a busy machine closes them
 # The usual variation of a process between rounds: the numbers of simultaneous connections and buffers differ, and the
 # allocator keeps pages. A leak of 100 bytes per request would be 3.5 MiB.
 MEMORY = 2.0  # MiB
@@ -248,7 +249,7 @@ class Traffic:
             self.gateway.title = f"Load {seed} {number}"
             self.gateway.write_policy()
             self.gateway.install(("other", "gateway")[number % 2])
-            if "refused" in self.gateway.reload(30):
+            if "refused" in self.gateway.reload():
                 self.fail("a reload was refused")
         for each in visitors:
             each.join(60)
@@ -256,11 +257,17 @@ class Traffic:
             self.fail(f"only {self.total} of {requests} requests within the time limit")
 
 
-def held(gateway):
-    """Returns the memory in MiB, and the number of descriptors without the idle connections to the upstream."""
+def held(gateway, most=None):
+    """Returns the memory in MiB, and the number of descriptors without the idle connections to the upstream. Waits for at
+    most CLOSING until these are no more than `most`."""
     time.sleep(SETTLING)
-    memory = measure.resident_bytes(gateway.pids()) / 2**20
-    return memory, measure.descriptors(gateway.pids()) - gateway.connections_to(gateway.upstream)
+    end = time.monotonic() + CLOSING
+    while True:
+        memory = measure.resident_bytes(gateway.pids()) / 2**20
+        descriptors = measure.descriptors(gateway.pids()) - gateway.connections_to(gateway.upstream)
+        if most is None or descriptors <= most or time.monotonic() > end:
+            return memory, descriptors
+        time.sleep(0.5)
 
 
 def run(options, folder, judge):
@@ -282,7 +289,7 @@ def run(options, folder, judge):
         for number in range(1, rounds + 1):
             traffic.run(requests // rounds, number)
             counts += traffic.counts
-            figures.append(held(gateway))
+            figures.append(held(gateway, before[1] + DESCRIPTORS))
             print(f"         after {sum(counts.values())} requests: {figures[-1][0]:.1f} MiB, {figures[-1][1]} descriptors",
                   flush=True)
         after = figures[-1]

@@ -98,6 +98,17 @@ class Client(threading.Thread):
             self.account.losses.append(Loss(self.kind, sent, text, began))
 
 
+def await_answers(crew, account, isReady=lambda client: True, seconds=60):
+    """Waits until each kind of client has got an answer, except those that need long: they must be ready."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with account.lock:
+            answered = set(account.answered)
+        if all(client.kind in answered or client.target == "/slow" and isReady(client) for client in crew):
+            return
+        time.sleep(0.05)
+
+
 def crew(gateway, account, each=1):
     """Returns one client of each kind."""
     port, tls_port, host = gateway.port, gateway.tls_port, gateway.host

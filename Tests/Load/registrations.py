@@ -52,7 +52,7 @@ def register(gateway, wanted, name):
         text = subprocess.run(
             ["taskset", "-c", peers.LOAD_CORE, "wrk", "-t", "2", "-c", str(CONNECTIONS), "-d", f"{seconds}s",
              "-s", SCRIPT, f"http://127.0.0.1:{gateway.port}", "--", f"{name}{number}"],
-            capture_output=True, text=True, timeout=seconds + 60, check=True).stdout
+            capture_output=True, text=True, timeout=seconds + 120, check=True).stdout
         found = re.search(r"^registrations: (\d+), (\d+), (\d+)$", text, re.M)
         if not found:
             raise RuntimeError(f"wrk has no result: {text}")

@@ -35,7 +35,7 @@ def run(options, folder, judge):
         standing.request("/small")
         for client in crew:
             client.start()
-        time.sleep(0.5)
+        loaders.await_answers(crew, account)
         problems, refused, longest = [], 0, 0
         for number in range(count):
             if number % 5 == 4:
@@ -66,11 +66,10 @@ def run(options, folder, judge):
             if status != 200 or standing.socket.getpeercert(binary_form=True) != first:
                 problems.append("an established connection did not continue unchanged")
             time.sleep(0.15)
-        time.sleep(0.3)
         for client in crew:
             client.done.set()
         for client in crew:
-            client.join(30)
+            client.join(60)
         problems += [f"{loss.kind}: {loss.text}" for loss in account.losses]
         if account.refused:
             problems.append(f"connections were refused: {dict(account.refused)}")

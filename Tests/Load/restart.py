@@ -43,7 +43,7 @@ class Arrivals(threading.Thread):
                 task.add_done_callback(waiting.discard)
             await asyncio.sleep(0.002)
         if waiting:
-            await asyncio.wait(waiting, timeout=DRAIN)
+            await asyncio.wait(waiting, timeout=DRAIN + 60)
 
     def connect(self, number):
         source = (f"127.{1 + number % 200}.{number // 200 % 250}.1", 0)
@@ -106,12 +106,12 @@ class Service(stage.Gateway):
     def launch(self):
         with open(self.folder / "log", "ab") as log:
             self.child = self.manager.spawn(["taskset", "-c", self.core, *self.command()], log)
-        self.manager.wait("READY=1", 30)
+        self.manager.wait("READY=1", 60)
 
     def end(self):
         """Ends the process and returns its exit code."""
         self.child.send_signal(signal.SIGTERM)
-        return self.child.wait(DRAIN + 10)
+        return self.child.wait(DRAIN + 60)
 
 
 def run(options, folder, judge, store=True):
@@ -126,7 +126,7 @@ def run(options, folder, judge, store=True):
         service.launch()
         arrivals = Arrivals(service)
         arrivals.start()
-        end = time.monotonic() + 90
+        end = time.monotonic() + 180
         # Each number of workers follows another one.
         while (during < wanted or restarts < len(WORKERS)) and time.monotonic() < end:
             time.sleep(0.2)
@@ -144,9 +144,9 @@ def run(options, folder, judge, store=True):
         if during < wanted:
             problems.append(f"only {during} connections were opened during {restarts} restarts")
         arrivals.done.set()
-        arrivals.join(DRAIN + 10)
+        arrivals.join(DRAIN + 70)
         for each in slow:
-            each.join(10)
+            each.join(60)
         problems += arrivals.problems
         problems += [f"a request in progress: {each.problem}" for each in slow if each.problem]
         unanswered = arrivals.opened - arrivals.answered - len(arrivals.problems)

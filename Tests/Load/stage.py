@@ -42,7 +42,7 @@ class Legacy:
 
     def stop(self):
         self.child.terminate()
-        self.child.wait(timeout=30)
+        self.child.wait(timeout=60)
 
 
 class Upstream(peers.Upstream):
@@ -172,7 +172,7 @@ clients:
     def said(self):
         return (self.folder / "log").read_text(errors="replace")
 
-    def reload(self, seconds=10):
+    def reload(self, seconds=60):
         """Sends SIGHUP and waits until the gateway logs the result. Returns the new log lines."""
         before = len(self.said())
         self.child.send_signal(signal.SIGHUP)
@@ -186,7 +186,7 @@ clients:
 
     def metric(self, name):
         """Returns the sum of the samples of a metric."""
-        with socket.create_connection(("127.0.0.1", self.admin), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.admin), timeout=60) as connection:
             connection.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
             text = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         values = re.findall(rf"^{re.escape(name)}(?:{{[^}}]*}})? ([\d.e+]+)$", text, re.M)

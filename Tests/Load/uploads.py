@@ -16,7 +16,7 @@ BALANCER = "127.0.0.2"  # the address of the load balancer that passes their con
 LENGTH = 15_000  # announced bytes, which fit into the request buffer
 SENT = (100, 14_000)  # bytes that are sent, alternately
 MEMORY = 32  # MiB of buffers; 900 requests with three blocks each would need 47
-WAIT = 10  # seconds until the gateway must have read all that was sent
+WAIT = 60  # seconds until the gateway must have read all that was sent
 
 
 class Upstream(stage.Upstream):
