@@ -85,4 +85,4 @@ class Browser:
 
     def end(self):
         self.process.terminate()
-        self.process.wait(30)
+        self.process.wait(60)
