@@ -1,4 +1,7 @@
+#!/usr/bin/env python3
 """The random choices of a script, from one seed: that of the environment variable SEED, or a new one.
+
+    Tests/Support/dice.py NAME COUNT      prints COUNT lines of its input, in their order; NAME is a part of the script
 
 The seed is printed as soon as the script makes its first choice, so that the log of a failure shows it. Programs that
 the script starts get the same seed.
@@ -36,3 +39,9 @@ def dice(name):
 def token(chance, count):
     """Returns `count` random bytes in base64url."""
     return base64.urlsafe_b64encode(chance.getrandbits(8 * count).to_bytes(count, "big")).rstrip(b"=").decode()
+
+
+if __name__ == "__main__":
+    lines = sys.stdin.read().splitlines()
+    chosen = dice(sys.argv[1]).sample(range(len(lines)), min(int(sys.argv[2]), len(lines)))
+    print("\n".join(lines[number] for number in sorted(chosen)))
