@@ -17,9 +17,9 @@ from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "Support"))
 
-from dice import dice, token  # noqa: E402
+import dice  # noqa: E402
 
-chance = dice("browser")
+chance = dice.dice("browser")
 
 STEPS = 20  # maximum number of requests of one flow; about ten are needed
 
@@ -89,7 +89,7 @@ def flow(options):
             lines += ["Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(encoded)}"]
         return server, "\r\n".join(lines).encode() + b"\r\n\r\n" + encoded
 
-    verifier, state = token(chance, 32), token(chance, 16)
+    verifier, state = dice.token(chance, 32), dice.token(chance, 16)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()
     query = {
         "response_type": "code",
