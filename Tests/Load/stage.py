@@ -165,9 +165,13 @@ clients:
                     own.add(os.readlink(entry.path))
                 except OSError:
                     pass  # the descriptor has been closed
-        with open("/proc/net/tcp") as table:
-            rows = [line.split() for line in table.readlines()[1:]]
-        return sum(1 for row in rows if row[2] == f"0100007F:{port:04X}" and f"socket:[{row[9]}]" in own)
+        found = set()
+        # A reading of a table that changes can have a row twice, or lack one.
+        for _ in range(3):
+            with open("/proc/net/tcp") as table:
+                rows = [line.split() for line in table.readlines()[1:]]
+            found |= {f"socket:[{row[9]}]" for row in rows if row[2] == f"0100007F:{port:04X}"}
+        return len(own & found)
 
     def said(self):
         return (self.folder / "log").read_text(errors="replace")
