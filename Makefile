@@ -202,7 +202,7 @@ documents: deps
 interop: deps-interop
 	swift build --product proofgate
 	Tests/Interop/run --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
-	Tests/Interop/agents --proofgate .build/debug/proofgate
+	Tests/Interop/agents --proofgate .build/debug/proofgate $(INTEROP_OPTIONS)
 	Tests/Documents/run --proofgate .build/debug/proofgate --libraries
 
 ## interop-twice: the same clients with two processes of each server that share no memory, behind one gateway

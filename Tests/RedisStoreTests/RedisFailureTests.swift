@@ -263,7 +263,7 @@ struct RedisFailureTests {
     try await StoreOnWorkers.run(server.settings) { store async throws in
       try server.command("REPLICAOF", "127.0.0.1", "\(primary.port)")
       _ = await unavailable { try await store.put(.sample(.claim)) }
-      #expect(store.outage?.contains("not a primary") == true)
+      #expect(try await store.wait { store.outage?.contains("not a primary") == true })
       try server.command("REPLICAOF", "NO", "ONE")
       try await store.waitUntilAvailable()
     }
