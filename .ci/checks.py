@@ -62,7 +62,7 @@ CHECKS = [
     Check("lint", 120, after=("deps-checks",)),
     Check("test", 1500, 1800, after=DEBUG, lanes=2, has_servers=True),
     Check("cost", 600, 2400, after=DEBUG + STATIC, is_sample=True, short="COST_OPTIONS='--every 20 --seed {seed}'"),
-    Check("conformance", 60, 300, after=TESTS, short="CONFORMANCE_OPTIONS=.build/tests/all.log"),
+    Check("conformance", 60, 300, after=TESTS, short="CONFORMANCE_OPTIONS=.build/tests/ConformanceTests.log"),
     Check("demo", 120, after=DEBUG, has_servers=True, short="HEADLESS=1 DEMO_OPTIONS='--device --agent'",
           full="HEADLESS=1 DEMO_OPTIONS='--device --agent'"),
     Check("check", 120, after=STATIC),

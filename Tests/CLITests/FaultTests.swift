@@ -93,7 +93,10 @@ struct FaultTests {
       worker.keep(silent)
       worker.run(silent)
     }
-    for _ in 0..<6_000 where await Self.opened(clients) < count { try await Task.sleep(for: .milliseconds(20)) }
+    for _ in 0..<6_000 {
+      if await Self.opened(clients) >= count { break }
+      try await Task.sleep(for: .milliseconds(20))
+    }
     let began = ContinuousClock.now
     let before = try Self.work(child.identifier)
     // Two seconds of work, or more on a busy machine.

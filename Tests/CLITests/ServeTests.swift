@@ -92,7 +92,10 @@ struct ServeTests {
       return threads.count - workers - 3
     }
     // The thread that wrote the last line will end soon.
-    for _ in 0..<6_000 where try extra() > 0 { usleep(10_000) }
+    for _ in 0..<6_000 {
+      if try extra() <= 0 { break }
+      usleep(10_000)
+    }
     let extra = try extra()
     #expect(extra == 0 || extra == 1 && ServeTests.isSanitized(served.child.identifier))
     #expect(served.end() == 0)
@@ -240,7 +243,8 @@ struct ServeTests {
     try FileManager.default.moveItem(atPath: served.folder.path("log"), toPath: served.folder.path("log.1"))
     served.child.signal(SIGUSR1)
     // The writer's thread opens it at its next run.
-    for _ in 0..<6_000 where !FileManager.default.fileExists(atPath: served.folder.path("log")) {
+    for _ in 0..<6_000 {
+      if FileManager.default.fileExists(atPath: served.folder.path("log")) { break }
       try await Task.sleep(for: .milliseconds(10))
     }
     _ = try await Fetch.get(served.policy.port, "/authorize?client_id=second")

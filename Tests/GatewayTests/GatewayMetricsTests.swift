@@ -31,7 +31,8 @@ struct GatewayMetricsTests {
     try await GatewayFixture.run { gateway in
       // The gateway counts a request shortly after it has sent the response.
       func count(_ handling: Handling, reaches expected: Int) async throws -> Int? {
-        for _ in 0..<12_000 where gateway.metrics.snapshot().requests[handling] != UInt64(expected) {
+        for _ in 0..<12_000 {
+          if gateway.metrics.snapshot().requests[handling] == UInt64(expected) { break }
           try await Task.sleep(for: .milliseconds(5))
         }
         return gateway.metrics.snapshot().requests[handling].map { Int($0) }

@@ -144,7 +144,8 @@ struct HealthCheckTests {
   func avoided() async throws {
     let isHealthy = Atomic<Bool>(true)
     let script = Self.script("first") { isHealthy.load(ordering: .relaxed) ? Self.healthy : "HTTP/1.1 500 No\r\n\r\n" }
-    var setup = Self.setup(script)
+    // A check of a server that has gone lasts until its timeout, so the test does too.
+    var setup = Self.setup(script, Self.check(timeout: 3_000))
     setup.servers = { address in
       [.host("127.0.0.1", port: address.port), .host("127.0.0.2", port: address.port)]
     }
