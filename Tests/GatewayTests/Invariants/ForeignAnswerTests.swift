@@ -20,10 +20,13 @@ struct ForeignAnswerTests {
   @Test(
     "I-path: in a transaction a code for another origin is refused, whatever its state and the spelling of its name",
     arguments: [
-      "https://evil.example/?code=RAW", "https://evil.example/cb?state=s1&code=RAW", "//evil.example/#code=RAW",
-      "https://evil.example/?x=1;code=RAW", "https://evil.example/?%63ode=RAW", "https://evil.example/?Code=RAW",
-      "com.evil:/cb?code=RAW", "https://gw.example.evil.example/?code=RAW", "https://gw.example:444/?code=RAW",
-      "https://sso.example/?next=https%3A%2F%2Fevil.example%2F%3Fcode%3DRAW",
+      "https://evil.example/?code=RAW9VAL", "https://evil.example/cb?state=s1&code=RAW9VAL",
+      "//evil.example/#code=RAW9VAL",
+      "https://evil.example/?x=1;code=RAW9VAL", "https://evil.example/?%63ode=RAW9VAL",
+      "https://evil.example/?Code=RAW9VAL",
+      "com.evil:/cb?code=RAW9VAL", "https://gw.example.evil.example/?code=RAW9VAL",
+      "https://gw.example:444/?code=RAW9VAL",
+      "https://sso.example/?next=https%3A%2F%2Fevil.example%2F%3Fcode%3DRAW9VAL",
     ])
   func elsewhere(location: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -38,11 +41,11 @@ struct ForeignAnswerTests {
       for response in responses {
         #expect(response.status == 502)
         #expect(response.location == nil)
-        #expect(response.text.contains("answer-elsewhere") && !response.text.contains("RAW"))
+        #expect(response.text.contains("answer-elsewhere") && !response.text.contains("RAW9VAL"))
       }
       let refused = gateway.logLines.filter { $0.contains(#""rule":"answer-elsewhere""#) }
       #expect(refused.count == responses.count)
-      #expect(refused.allSatisfy { !$0.contains("RAW") })
+      #expect(refused.allSatisfy { !$0.contains("RAW9VAL") })
     }
   }
 
@@ -53,7 +56,7 @@ struct ForeignAnswerTests {
     try await GatewayFixture.run { gateway in
       let begun = try await gateway.begin()
       let cookies = Headers.cookies([begun.cookie])
-      let address = "https://evil.example/?code=RAW"
+      let address = "https://evil.example/?code=RAW9VAL"
       let value =
         switch name {
         case "Refresh": "0;url=\(address)"
@@ -103,7 +106,7 @@ struct ForeignAnswerTests {
   @Test("I-path: without a transaction in progress a code for another origin passes")
   func noTransaction() async throws {
     try await GatewayFixture.run { gateway in
-      let location = "https://elsewhere.example/cb?code=RAW"
+      let location = "https://elsewhere.example/cb?code=RAW9VAL"
       let begun = try await gateway.begin()
       answering(gateway, ["Location": location])
       #expect(try await gateway.get(Self.login).location == location)
@@ -128,7 +131,7 @@ struct ForeignAnswerTests {
       let cookies = Headers.cookies([begun.cookie])
       answering(gateway, [:], status: 200)
       _ = try await gateway.get(gateway.authorizationTarget("stranger", "https://stranger.example/cb"), cookies)
-      for location in ["\(listed.text)?code=RAW&state=s9", "https://stranger.example/cb?code=RAW&state=s1"] {
+      for location in ["\(listed.text)?code=RAW9VAL&state=s9", "https://stranger.example/cb?code=RAW9VAL&state=s1"] {
         answering(gateway, ["Location": location])
         for response in [
           try await gateway.get(Self.login, cookies), try await gateway.post("/authorize", ["confirm": "yes"], cookies),
@@ -136,7 +139,7 @@ struct ForeignAnswerTests {
           #expect(response.location == location, "\(response.text)")
         }
       }
-      answering(gateway, ["Location": "https://evil.example/cb?code=RAW&state=s1"])
+      answering(gateway, ["Location": "https://evil.example/cb?code=RAW9VAL&state=s1"])
       #expect(try await gateway.get(Self.login, cookies).status == 502)
     }
   }
@@ -146,8 +149,8 @@ struct ForeignAnswerTests {
   @Test(
     "I-path: a Link with a code or token for a guarded redirect URI is refused, on any path",
     arguments: [
-      "<https://app.example.com/cb?code=RAW>; rel=prefetch", "</.proofgate/callback?code=RAW>; rel=\"next\"",
-      "</a>; rel=x,<com.example.app:/cb#access_token=RAW>;rel=preload", "<https://app.example.com/cb?code=RAW",
+      "<https://app.example.com/cb?code=RAW9VAL>; rel=prefetch", "</.proofgate/callback?code=RAW9VAL>; rel=\"next\"",
+      "</a>; rel=x,<com.example.app:/cb#access_token=RAW9VAL>;rel=preload", "<https://app.example.com/cb?code=RAW9VAL",
     ])
   func links(value: String) async throws {
     try await GatewayFixture.run { gateway in
@@ -156,7 +159,7 @@ struct ForeignAnswerTests {
       for cookies in [Headers(), Headers.cookies([begun.cookie])] {
         let response = try await gateway.get(Self.login, cookies)
         #expect(response.status == 502)
-        #expect(response.text.contains("response-unlisted") && !response.text.contains("RAW"))
+        #expect(response.text.contains("response-unlisted") && !response.text.contains("RAW9VAL"))
         #expect(response.headers["Link"] == nil)
       }
       let reentered = try await gateway.get(begun.target, Headers.cookies([begun.cookie]))
@@ -181,7 +184,7 @@ struct ForeignAnswerTests {
   func observedLink() async throws {
     let policy = try FixturePolicy.with { $0.unknownClients = .observe }
     try await GatewayFixture.run(policy) { gateway in
-      answering(gateway, ["Link": "<https://app.example.com/cb?code=RAW>; rel=prefetch"], status: 200)
+      answering(gateway, ["Link": "<https://app.example.com/cb?code=RAW9VAL>; rel=prefetch"], status: 200)
       let response = try await gateway.get(gateway.authorizationTarget("stranger", "https://stranger.example/cb"))
       #expect(response.status == 502)
       #expect(response.text.contains("answer-to-enforced"))
