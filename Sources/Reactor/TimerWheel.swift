@@ -24,6 +24,9 @@ import Time
   private var earliestDistantTick = UInt64.max
   /// One bit for each slot, set if the slot has entries.
   private var occupied: [UInt64] = Array(repeating: 0, count: slotCount / 64)
+  /// One bit for each element of `occupied`, set if the element is not 0, so that a search costs the same wherever the
+  /// next deadline is.
+  private var occupiedWords: UInt32 = 0
   /// The last tick that was processed. A tick is a time in units of `slotMilliseconds`.
   private var currentTick: UInt64
   private(set) var count = 0
@@ -63,7 +66,10 @@ import Time
     unsafe entry.next = slots[slot]?._withUnsafeGuaranteedRef { $0 }
     unsafe entry.next?.previous = entry
     unsafe slots[slot] = Unmanaged.passUnretained(entry)
-    if !isDistant { occupied[slot / 64] |= 1 << UInt64(slot % 64) }
+    if !isDistant {
+      occupied[slot / 64] |= 1 << UInt64(slot % 64)
+      occupiedWords |= 1 << UInt32(slot / 64)
+    }
     count += 1
   }
 
@@ -79,6 +85,7 @@ import Time
         earliestDistantTick = .max
       } else {
         occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
+        if occupied[slot / 64] == 0 { occupiedWords &= ~(1 << UInt32(slot / 64)) }
       }
     }
     unsafe entry.next?.previous = entry.previous
@@ -136,17 +143,23 @@ import Time
   /// Returns the milliseconds until the next deadline may pass, for `epoll_wait`; -1 if nothing is armed.
   func millisecondsToNext(from now: MonotonicTime) -> Int32 {
     guard count > 0 else { return -1 }
-    var distance = 1
-    while distance <= TimerWheel.slotCount {
-      let slot = Int((currentTick + UInt64(distance)) % UInt64(TimerWheel.slotCount))
-      let word = occupied[slot / 64] >> UInt64(slot % 64)
-      if word != 0 {
-        distance += word.trailingZeroBitCount
-        return TimerWheel.milliseconds(from: now, to: min(currentTick + UInt64(distance), earliestDistantTick))
-      }
-      distance += 64 - slot % 64
-    }
-    return earliestDistantTick == .max ? -1 : TimerWheel.milliseconds(from: now, to: earliestDistantTick)
+    let tick = min(nextOccupiedTick, earliestDistantTick)
+    return tick == .max ? -1 : TimerWheel.milliseconds(from: now, to: tick)
+  }
+
+  /// The tick of the first slot after `currentTick` that has entries; `.max` if all are empty.
+  private var nextOccupiedTick: UInt64 {
+    let first = currentTick + 1
+    let slot = Int(first % UInt64(TimerWheel.slotCount))
+    let rest = occupied[slot / 64] >> UInt64(slot % 64)
+    if rest != 0 { return first + UInt64(rest.trailingZeroBitCount) }
+    // The elements after this one, and at the end the part of this one before `slot`.
+    let (start, bits) = (UInt32(slot / 64 + 1), occupiedWords)
+    let following = bits &>> start | bits &<< (0 &- start)
+    guard following != 0 else { return .max }
+    let word = (Int(start) + following.trailingZeroBitCount) % 32
+    let next = word * 64 + occupied[word].trailingZeroBitCount
+    return first + UInt64((next - slot + TimerWheel.slotCount) % TimerWheel.slotCount)
   }
 
   private static func milliseconds(from now: MonotonicTime, to tick: UInt64) -> Int32 {
