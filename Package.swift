@@ -175,7 +175,7 @@ let package = Package(
     tests("OAuthTests", ["VectorsTestSupport", "OAuth", "ByteText"]),
     tests("CryptographyTests", ["TLSTestSupport", "Cryptography", "ByteText"]),
     tests("PolicyFileTests", ["TLSTestSupport", "Cryptography", "PolicyFile", "Policy", "OAuth", "Time", "YAML"]),
-    tests("PathReadingTests", ["PathReading", "Policy"]),
+    tests("PathReadingTests", ["DiceTestSupport", "PathReading", "Policy"]),
     tests("EnforcementTests", ["Enforcement", "Policy", "OAuth", "ByteText", "Time"]),
     tests("EvaluationTests", ["Evaluation", "PolicyFile", "Enforcement", "Policy", "OAuth"]),
     tests("RolloutTests", ["Rollout"]),
@@ -185,7 +185,7 @@ let package = Package(
         "ClientTestSupport", "PortTestSupport", "TLSTestSupport", "Probe", "Demo", "LegacyServer", "Gateway",
         "PolicyFile", "Policy", "OAuth", "TLS", "HTTP", "Reactor", "Time",
       ]),
-    tests("SealingTests", ["Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
+    tests("SealingTests", ["DiceTestSupport", "Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",
       ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "SQLite", "Policy", "OAuth", "Reactor", "Time"]),
@@ -194,6 +194,8 @@ let package = Package(
       name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Telemetry", "Time"],
       path: "Tests/StoreLoad", swiftSettings: settings),
     tests("RESPTests", ["RESP"]),
+    // Random numbers that a seed repeats.
+    .target(name: "DiceTestSupport", path: "Tests/DiceTestSupport", swiftSettings: settings),
     // Ports that tests know before a server binds them.
     .target(name: "PortTestSupport", path: "Tests/PortTestSupport", swiftSettings: settings),
     // Redis servers that tests start.
@@ -208,13 +210,13 @@ let package = Package(
       ]),
     tests("TelemetryTests", ["Telemetry"]),
     tests("AccessLogTests", ["ClientTestSupport", "AccessLog", "Rollout", "Telemetry", "Reactor", "Time"]),
-    tests("ReactorTests", ["Reactor", "Time"]),
+    tests("ReactorTests", ["DiceTestSupport", "Reactor", "Time"]),
     tests("ByteTextTests", ["ByteText", "Cryptography"]),
     tests("TimeTests", ["Time"]),
     tests("JSONTests", ["JSON"]),
     tests("MarkupTests", ["Markup"]),
     tests("CompressionTests", ["Compression"]),
-    tests("HTTP1Tests", ["HTTP1", "HTTP", "Time"]),
+    tests("HTTP1Tests", ["DiceTestSupport", "HTTP1", "HTTP", "Time"]),
     // Frames as a test writes and reads them.
     .target(
       name: "HTTP2TestSupport", dependencies: ["CNghttp2"], path: "Tests/HTTP2TestSupport", swiftSettings: settings),
@@ -223,8 +225,8 @@ let package = Package(
     tests(
       "ProxyTests",
       [
-        "HTTP2TestSupport", "PortTestSupport", "TLSTestSupport", "TLS", "Proxy", "AccessLog", "Compression", "Reactor",
-        "HTTP", "HTTP1", "HTTP2", "Telemetry", "Time",
+        "DiceTestSupport", "HTTP2TestSupport", "PortTestSupport", "TLSTestSupport", "TLS", "Proxy", "AccessLog",
+        "Compression", "Reactor", "HTTP", "HTTP1", "HTTP2", "Telemetry", "Time",
       ]),
     tests(
       "ClientDocumentsTests",
@@ -262,8 +264,8 @@ let package = Package(
     tests(
       "GatewayTests",
       [
-        "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway", "Evaluation",
-        "Compression", "Enforcement", "DiskStore", "RedisStore", "JSON", "Markup",
+        "DiceTestSupport", "GatewayTestSupport", "HTTP2TestSupport", "RedisTestSupport", "TLSTestSupport", "Gateway",
+        "Evaluation", "Compression", "Enforcement", "DiskStore", "RedisStore", "JSON", "Markup",
         "Demo", "LegacyServer", "PathReading", "Policy",
         "PolicyFile", "Sealing", "Stores", "OAuth", "TLS", "Telemetry", "ByteText", "Cryptography", "Proxy", "Reactor",
         "HTTP", "HTTP1", "HTTP2", "Time",

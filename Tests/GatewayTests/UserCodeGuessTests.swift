@@ -1,3 +1,4 @@
+import DiceTestSupport
 import OAuth
 import Stores
 import Testing
@@ -12,19 +13,6 @@ struct UserCodeGuessTests {
   private static let codeCount: UInt64 = 25_600_000_000
   private static let guessCount = 10_000_000
 
-  /// SplitMix64, so that each run has the same guesses.
-  private struct Guesses {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var value = state
-      value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-      return value ^ (value >> 31)
-    }
-  }
-
   /// Returns the number of a code among all codes of eight letters.
   private static func number(of code: UserCode) -> UInt64 {
     let alphabet = Array("BCDFGHJKLMNPQRSTVWXZ".utf8)
@@ -34,10 +22,10 @@ struct UserCodeGuessTests {
   /// The codes that the gateway issues to many devices, until it issues longer ones.
   private static func liveCodes() throws -> Set<UInt64> {
     let lengths = LiveUserCodes()
-    var random = Guesses(state: 3)
+    var random = SeededGenerator(seed: 3)
     var live: Set<UInt64> = []
     while lengths.nextLength(expiry: 600, replicas: 1, now: 0) == UserCode.usualLength {
-      let bytes = (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+      let bytes = random.bytes(32)
       live.insert(number(of: try #require(UserCode(length: UserCode.usualLength, random: bytes))))
     }
     return live
@@ -54,7 +42,7 @@ struct UserCodeGuessTests {
     let networkCount = 1_000
     let keys = (0..<networkCount).map { RateKey(network: "198.\($0 / 250).\($0 % 250).1") }
     let duration = 600
-    var guesses = Guesses(state: 1)
+    var guesses = SeededGenerator(seed: 1)
     var (sent, tried, found, browser) = (0, 0, 0, UInt64(0))
     for second in 0..<duration {
       let now = MonotonicTime(milliseconds: UInt64(second) * 1_000)
@@ -88,7 +76,7 @@ struct UserCodeGuessTests {
     // A small table finds most misses without hashing.
     var table = [Bool](repeating: false, count: 1 << 20)
     for code in live { table[Int(code & 0xfffff)] = true }
-    var guesses = Guesses(state: 2)
+    var guesses = SeededGenerator(seed: 2)
     var found = 0
     for _ in 0..<Self.guessCount {
       let guess = guesses.next() % Self.codeCount

@@ -1,3 +1,4 @@
+import DiceTestSupport
 import HTTP1
 import Testing
 

@@ -1,3 +1,4 @@
+import DiceTestSupport
 import Policy
 import Testing
 
@@ -123,23 +124,18 @@ struct PathTests {
 
   @Test("An endpoint's path with any mixture of insertions and encodings is ambiguous")
   func everyMixture() {
-    // A deterministic pseudo-random sequence: every run has the same cases.
-    var seed: UInt64 = 0x9e37_79b9_7f4a_7c15
-    func next(_ bound: Int) -> Int {
-      seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      return Int(truncatingIfNeeded: (seed >> 33) % UInt64(bound))
-    }
+    var random = SeededGenerator(seed: 1)
     let slashes = ["/", "//", "/./", "/x/../", "/;p/", "%2f", "\\", "/%2e/", "/y/..;z/", "%5C", "/%20/", "/q/%2e%2E/"]
     let ends = ["", "/", ";x", ".json", "%00", "%20", ".", "//", ";a=b/", "%2e", "/.", "%09"]
     for round in 0..<5_000 {
-      var path = ["", "/index.php", "/x/..", "/cgi.pl", ""][next(5)]
+      var path = ["", "/index.php", "/x/..", "/cgi.pl", ""].randomElement(using: &random) ?? ""
       for segment in ["oauth", "token"] {
-        path += slashes[next(slashes.count)]
+        path += slashes.randomElement(using: &random) ?? ""
         for scalar in segment.utf8 {
-          path += spelled(scalar, style: next(9))
+          path += spelled(scalar, style: Int.random(in: 0..<9, using: &random))
         }
       }
-      path += ends[next(ends.count)]
+      path += ends.randomElement(using: &random) ?? ""
       let reading = Self.matcher.read(path: path)
       #expect(reading == .ambiguous || path == "/oauth/token", "round \(round): \(path)")
     }

@@ -1,3 +1,4 @@
+import DiceTestSupport
 import Reactor
 import Testing
 import Time
@@ -227,25 +228,19 @@ private struct RandomPeers {
   }
 }
 
-/// Random choices that a seed repeats (SplitMix64).
+/// Random choices that a seed repeats.
 private struct RandomEvents {
-  private var state: UInt64
+  private var generator: SeededGenerator
 
   init(seed: UInt64) {
-    state = seed &* 0x9E37_79B9_7F4A_7C15 &+ 1
+    generator = SeededGenerator(seed: seed)
   }
 
-  private mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
+  mutating func flip() -> Bool { Bool.random(using: &generator) }
+
+  mutating func pick<Value>(_ values: [Value]) -> Value {
+    values[Int.random(in: values.indices, using: &generator)]
   }
-
-  mutating func flip() -> Bool { next() & 1 == 1 }
-
-  mutating func pick<Value>(_ values: [Value]) -> Value { values[Int(next() % UInt64(values.count))] }
 
   mutating func anyEvent() -> ExchangeState.Event {
     let progress: ExchangeState.Progress = pick([.waiting(.client), .waiting(.upstream), .paused, .done])

@@ -1,3 +1,4 @@
+import DiceTestSupport
 import Testing
 import Time
 
@@ -143,7 +144,7 @@ struct TimerWheelTests {
   @Test("The wait for the next slot never passes a deadline")
   func nextWait() {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     let wheel = TimerWheel(now: 12_345)
     var now: MonotonicTime = 12_345
     for _ in 0..<200 {
@@ -164,23 +165,35 @@ struct TimerWheelTests {
     }
   }
 
-  /// SplitMix64, so that the seed of a failure repeats it.
-  private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state &+= 0x9e37_79b9_7f4a_7c15
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-      mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-      return mixed ^ (mixed >> 31)
+  @Test("The wait leads to the first of many deadlines, however they lie on the wheel")
+  func nextOfMany() {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SeededGenerator(seed: seed)
+    for _ in 0..<500 {
+      let now = MonotonicTime(milliseconds: UInt64.random(in: 0...1_000_000, using: &random))
+      let wheel = TimerWheel(now: now)
+      let span = Int.random(in: 1...65_000, using: &random)
+      var entries: [(entry: Entry, deadline: MonotonicTime)] = []
+      for _ in 0..<Int.random(in: 1...8, using: &random) {
+        let (entry, deadline) = (Entry(), now + Milliseconds(Int.random(in: 0...span, using: &random)))
+        wheel.arm(entry, at: deadline)
+        entries.append((entry, deadline))
+      }
+      while !entries.isEmpty {
+        let slot = TimerWheel.slotMilliseconds
+        let due = entries.map { ($0.deadline.milliseconds / slot + 1) * slot }.min() ?? 0
+        let wait = wheel.millisecondsToNext(from: now)
+        #expect(UInt64(clamping: Int(wait)) == due - now.milliseconds, "seed \(seed)")
+        wheel.disarm(entries.remove(at: Int.random(in: 0..<entries.count, using: &random)).entry)
+      }
+      #expect(wheel.millisecondsToNext(from: now) == -1, "seed \(seed)")
     }
   }
 
   @Test("Random arming, moving and disarming give the same result as a plain list")
   func model() {
     let seed = UInt64.random(in: 0...UInt64.max)
-    var random = SeededGenerator(state: seed)
+    var random = SeededGenerator(seed: seed)
     var run = Run(from: 1000)
     let entries = (0..<50).map { _ in Entry() }
     var expected: [Int: MonotonicTime] = [:]

@@ -1,5 +1,6 @@
 import ByteText
 import Cryptography
+import DiceTestSupport
 import OAuth
 import Testing
 import Time

@@ -1,5 +1,6 @@
 import ByteText
 import Cryptography
+import DiceTestSupport
 import Sealing
 import Testing
 
