@@ -19,7 +19,7 @@ public final class AccessLogFormat: Sendable {
   public init(_ form: Form, sample: Int = 1) {
     self.form = form
     self.sample = sample
-    limit = UInt64.max / UInt64(max(1, sample))
+    limit = UInt64.max / UInt64(clamping: max(1, sample))
   }
 
   /// Returns true if the request with this number of a worker has a line.

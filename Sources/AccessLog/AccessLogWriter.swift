@@ -75,7 +75,7 @@ final class AccessLogWriter: Sendable {
     if !isOverloaded.exchange(true, ordering: .relaxed) { signal.signal() }
   }
 
-  private func countDropped(_ lines: Int) { metrics.accessLinesDropped(UInt64(lines)) }
+  private func countDropped(_ lines: Int) { metrics.accessLinesDropped(UInt64(clamping: lines)) }
 
   /// Wakes the thread if it sleeps. Called by a worker after it has appended a line.
   ///

@@ -36,7 +36,7 @@ public enum LenientBase64 {
       word = word << 6 | value
       pendingBits += 6
       guard pendingBits >= 8 else { continue }
-      pendingBits -= 8
+      pendingBits &-= 8
       bytes.append(UInt8(truncatingIfNeeded: word >> pendingBits))
     }
     return bytes
@@ -44,9 +44,9 @@ public enum LenientBase64 {
 
   private static func value(of character: UInt8) -> UInt32? {
     switch character {
-    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character - UInt8(ascii: "A"))
-    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character - UInt8(ascii: "a") + 26)
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character - UInt8(ascii: "0") + 52)
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): UInt32(character &- UInt8(ascii: "A"))
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): UInt32(character &- UInt8(ascii: "a") + 26)
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt32(character &- UInt8(ascii: "0") + 52)
     case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
     case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
     default: nil

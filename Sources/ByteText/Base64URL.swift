@@ -8,7 +8,9 @@ public enum Base64URL {
   /// The decoding table: six bits for each character of the alphabet, and 0xff for all other bytes.
   private static let values: [UInt8] = {
     var table = [UInt8](repeating: 0xff, count: 256)
-    for value in alphabet.characters.indices { table[Int(alphabet.characters[value])] = UInt8(value) }
+    for value in alphabet.characters.indices {
+      table[Int(alphabet.characters[value])] = UInt8(truncatingIfNeeded: value)
+    }
     return table
   }()
 

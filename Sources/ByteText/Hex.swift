@@ -37,8 +37,8 @@ public enum Hex {
     for character in text.utf8 {
       let digit: UInt8
       switch character {
-      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character - UInt8(ascii: "0")
-      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character - UInt8(ascii: "a") + 10
+      case UInt8(ascii: "0")...UInt8(ascii: "9"): digit = character &- UInt8(ascii: "0")
+      case UInt8(ascii: "a")...UInt8(ascii: "f"): digit = character &- UInt8(ascii: "a") + 10
       default: return nil
       }
       if let first = pendingDigit {

@@ -1,3 +1,5 @@
+internal import Time
+
 /// Decides how many pages the write-ahead log may have before the store copies them into the database file (a
 /// checkpoint).
 ///
@@ -32,12 +34,13 @@ struct CheckpointPace {
   /// Records the duration of a copy with its sync.
   mutating func recordCopy(nanoseconds: UInt64) {
     // A copy takes the time of its sync, which is about that of a commit, and the time for its pages.
-    let timeForPages = nanoseconds > commitTime ? nanoseconds - commitTime : 0
+    let timeForPages = nanoseconds.saturatingDifference(commitTime)
     // At most half of `maximumWait` is subtracted for the sync: on a slow disk, smaller copies would only mean more
     // syncs.
     let allowedTimeForPages = min(
       CheckpointPace.maximumTimeForPages,
-      CheckpointPace.maximumWait - CheckpointPace.reserve - min(commitTime, CheckpointPace.maximumWait / 2))
+      CheckpointPace.maximumWait.saturatingDifference(
+        CheckpointPace.reserve + min(commitTime, CheckpointPace.maximumWait / 2)))
     if timeForPages > allowedTimeForPages {
       copyThreshold = max(CheckpointPace.minimumPages, copyThreshold / 2)
     } else if timeForPages < allowedTimeForPages / 2 {

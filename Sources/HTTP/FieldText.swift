@@ -44,7 +44,7 @@ public enum FieldText {
     }
     for scalar in text.unicodeScalars {
       if scalar.value >= firstEscapeCodePoint {
-        bytes.append(UInt8(truncatingIfNeeded: scalar.value - escapeBase))
+        bytes.append(UInt8(truncatingIfNeeded: scalar.value &- escapeBase))
       } else {
         bytes += UTF8.encode(scalar).map { Array($0) } ?? []
       }

@@ -86,13 +86,13 @@ struct FieldNameGlobs: Sendable {
   func matches(_ bytes: Span<UInt8>, _ range: Range<Int>) -> Bool {
     if isEmpty { return false }
     let first = FieldNameGlobs.slot(bytes[range.lowerBound].foldedInName)
-    if usedFirstSlots >> UInt64(first) & 1 == 1,
+    if usedFirstSlots &>> UInt64(truncatingIfNeeded: first) & 1 == 1,
       globsByFirstByte[first].contains(where: { $0.matches(bytes, range) })
     {
       return true
     }
     let last = FieldNameGlobs.slot(bytes[range.upperBound - 1].foldedInName)
-    if usedLastSlots >> UInt64(last) & 1 == 1,
+    if usedLastSlots &>> UInt64(truncatingIfNeeded: last) & 1 == 1,
       globsByLastByte[last].contains(where: { $0.matches(bytes, range) })
     {
       return true
@@ -113,6 +113,6 @@ struct FieldNameGlobs: Sendable {
   private static func slot(_ folded: UInt8) -> Int { Int(folded & 63) }
 
   private static func usedSlots(of slots: [[Glob]]) -> UInt64 {
-    slots.indices.reduce(0) { slots[$1].isEmpty ? $0 : $0 | 1 << UInt64($1) }
+    slots.indices.reduce(0) { slots[$1].isEmpty ? $0 : $0 | 1 << $1 }
   }
 }

@@ -16,7 +16,7 @@ enum Framing {
       var length = 0
       for position in value {
         guard bytes[position].isDigit else { throw .malformed("an invalid Content-Length") }
-        length = length * 10 + Int(bytes[position] - 0x30)
+        length = length * 10 + Int(bytes[position] &- 0x30)
       }
       found = length
     }

@@ -100,7 +100,7 @@ struct FoldedName: Equatable {
   private static func lastBytes(_ count: Int, of word: UInt64) -> UInt64 {
     guard count > 0 else { return 0 }
     let folded = word | 0x2020_2020_2020_2020
-    return count < 8 ? folded & ~(~0 &<< UInt64(count &* 8)) : folded
+    return count < 8 ? folded & ~(~0 &<< UInt64(truncatingIfNeeded: count &* 8)) : folded
   }
 
   private mutating func append(_ folded: UInt8) {

@@ -92,7 +92,7 @@ public enum RequestHeadParser {
       var port = 0
       for digit in position + 1..<end {
         guard bytes[digit].isDigit else { throw .malformed("an invalid port in Host") }
-        port = port * 10 + Int(bytes[digit] - 0x30)
+        port = port * 10 + Int(bytes[digit] &- 0x30)
       }
       guard port > 0, port <= 65535 else { throw .malformed("an invalid port in Host") }
     }
@@ -172,7 +172,7 @@ public enum RequestHeadParser {
         bytes[range.lowerBound + 5].isDigit, bytes[range.lowerBound + 6] == 0x2e,
         bytes[range.lowerBound + 7].isDigit
       else { throw .malformed("an invalid HTTP version") }
-      let minor = bytes[range.lowerBound + 7] - 0x30
+      let minor = bytes[range.lowerBound + 7] &- 0x30
       guard bytes[range.lowerBound + 5] == 0x31, minor <= 1 else {
         throw MessageError(status: 505, "an HTTP version other than 1.0 and 1.1")
       }

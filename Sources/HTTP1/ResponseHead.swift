@@ -76,11 +76,11 @@ public enum ResponseHeadParser {
       guard bytes.count > 14, HeadSyntax.isHTTP(bytes, at: 0), bytes[5] == 0x31, bytes[6] == 0x2e,
         bytes[7] == 0x30 || bytes[7] == 0x31, bytes[8] == .space
       else { throw .malformed("an invalid status line") }
-      minorVersion = Int(bytes[7] - 0x30)
+      minorVersion = Int(bytes[7] &- 0x30)
       var code = 0
       for position in 9..<12 {
         guard bytes[position].isDigit else { throw .malformed("an invalid status code") }
-        code = code * 10 + Int(bytes[position] - 0x30)
+        code = code * 10 + Int(bytes[position] &- 0x30)
       }
       guard code >= 100, code <= 599 else { throw .malformed("a status code outside 100 to 599") }
       status = code

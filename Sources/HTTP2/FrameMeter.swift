@@ -85,8 +85,8 @@ struct FrameMeter {
         // The first bit of the stream number is reserved.
         stream &= 0x7fff_ffff
         try beginPayload(
-          length: Int(lengthTypeFlags >> 16), type: UInt8(lengthTypeFlags >> 8 & 0xff),
-          flags: UInt8(lengthTypeFlags & 0xff), &budget)
+          length: Int(truncatingIfNeeded: lengthTypeFlags >> 16), type: UInt8(truncatingIfNeeded: lengthTypeFlags >> 8),
+          flags: UInt8(truncatingIfNeeded: lengthTypeFlags), &budget)
         lengthTypeFlags = 0
         frameHeaderBytes = 0
         if bytesToSkip == 0 { endPayload() }

@@ -92,10 +92,11 @@ public import Time
   private func submitSettings() -> Bool {
     let settings = [
       nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue), value: UInt32(limits.concurrentStreams)),
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS.rawValue),
+        value: UInt32(clamping: limits.concurrentStreams)),
       // The size that an HTTP/1.1 head may have.
       nghttp2_settings_entry(
-        settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(Buffer.readSize)),
+        settings_id: Int32(NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE.rawValue), value: UInt32(clamping: Buffer.readSize)),
       // With the priorities of RFC 7540, a client could make the server spend work and memory on a priority tree (RFC
       // 9218, section 2.1).
       nghttp2_settings_entry(
@@ -201,7 +202,7 @@ public import Time
   private func resetStreamsUsedAfterReset() {
     let code = HTTP2ErrorCode.streamClosed.rawValue
     for id in meter.streamsUsedAfterReset {
-      _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), Int32(id), code)
+      _ = unsafe nghttp2_submit_rst_stream(session, UInt8(NGHTTP2_FLAG_NONE.rawValue), Int32(clamping: id), code)
     }
     meter.streamsUsedAfterReset.removeAll(keepingCapacity: true)
   }

@@ -178,7 +178,7 @@ struct RequestTranslation {
     var length = 0
     for index in value {
       guard bytes[index].isDigit else { throw .malformed("an invalid content-length") }
-      length = length * 10 + Int(bytes[index] - 0x30)
+      length = length * 10 + Int(bytes[index] &- 0x30)
     }
     return length
   }

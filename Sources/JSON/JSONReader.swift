@@ -135,7 +135,7 @@ public enum JSONReader {
       guard skip("\\u", bytes, &index), let low = codeUnit(bytes, &index), (0xdc00...0xdfff).contains(low) else {
         return nil
       }
-      return Unicode.Scalar(0x10000 + (unit - 0xd800) << 10 + (low - 0xdc00))
+      return Unicode.Scalar(0x10000 + (unit &- 0xd800) << 10 + (low &- 0xdc00))
     default: return nil
     }
   }
@@ -145,9 +145,7 @@ public enum JSONReader {
     guard index + 4 <= bytes.count else { return nil }
     var unit: UInt32 = 0
     for position in index..<index + 4 {
-      guard let digit = Character(Unicode.Scalar(bytes[position])).hexDigitValue, bytes[position] < 0x80 else {
-        return nil
-      }
+      guard let digit = bytes[position].hexadecimalValue else { return nil }
       unit = unit << 4 | UInt32(digit)
     }
     index += 4
@@ -169,7 +167,7 @@ public enum JSONReader {
     }
     if index == end, end - first <= maximumDigits {
       var value: Int64 = 0
-      for position in first..<end { value = value * 10 + Int64(bytes[position] - 0x30) }
+      for position in first..<end { value = value * 10 + Int64(bytes[position] &- 0x30) }
       return .integer(isNegative ? -value : value)
     }
     guard let text = String(validating: bytes.extracting(start..<index)) else { return nil }

@@ -48,7 +48,7 @@ public struct ClientDocumentURL: Hashable, Sendable {
     }
     self.text = text
     self.host = host
-    port = digits.isEmpty ? 443 : digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+    port = digits.isEmpty ? 443 : digits.reduce(0) { $0 * 10 + Int($1 &- UInt8(ascii: "0")) }
     path = String(uri.path)
   }
 

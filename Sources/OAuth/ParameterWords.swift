@@ -17,7 +17,7 @@ struct ParameterWords: Sendable {
       self.parameter = parameter
       letters = ParameterWords.lettersAndDigits(name)
       start = (letters + ParameterWords.padding).span.word(at: 0)
-      mask = letters.count < 8 ? 1 << UInt64(8 * letters.count) - 1 : .max
+      mask = letters.count < 8 ? ~(.max << (8 * letters.count)) : .max
       mayBePart = name.contains(UInt8(ascii: "_"))
     }
   }

@@ -126,7 +126,7 @@ extension RedirectURI {
       throw .port
     }
     var value = 0
-    for index in digits.indices { value = value * 10 + Int(digits[index] - UInt8(ascii: "0")) }
+    for index in digits.indices { value = value * 10 + Int(digits[index] &- UInt8(ascii: "0")) }
     guard value <= 65_535 else { throw .port }
     return value
   }

@@ -21,7 +21,7 @@ public struct UserCode: Hashable, Sendable {
     guard text.utf8.count <= UserCode.maximumTypedLength else { return nil }
     let letters = text.utf8.compactMap { byte -> UInt8? in
       let isLowerCase = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
-      let letter = isLowerCase ? byte - 0x20 : byte
+      let letter = isLowerCase ? byte &- 0x20 : byte
       return UserCode.alphabet.contains(letter) ? letter : nil
     }
     guard letters.count == UserCode.usualLength || letters.count == UserCode.extendedLength else { return nil }

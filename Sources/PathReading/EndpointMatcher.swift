@@ -175,7 +175,7 @@ public final class EndpointMatcher: Sendable {
     return names.indicateOAuthRequest ? .unlisted : .notEndpoint
   }
 
-  private static func bit(ofLength count: Int) -> UInt64 { 1 &<< UInt64(count & 63) }
+  private static func bit(ofLength count: Int) -> UInt64 { 1 &<< UInt64(truncatingIfNeeded: count) }
 
   /// Returns the endpoint whose path equals `path` byte for byte.
   private func endpoint(at path: Span<UInt8>) -> Endpoint? {

@@ -115,12 +115,12 @@ public enum LenientDecoding {
   private static func lookAlike(_ scalar: UInt32) -> UInt8? {
     switch scalar {
     // The full-width characters.
-    case 0xff01...0xff5e: UInt8(truncatingIfNeeded: scalar - 0xfee0).lowercasedASCII
+    case 0xff01...0xff5e: UInt8(truncatingIfNeeded: scalar &- 0xfee0).lowercasedASCII
     // The circled letters.
-    case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar - 0x24b6) + 0x61
-    case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar - 0x24d0) + 0x61
+    case 0x24b6...0x24cf: UInt8(truncatingIfNeeded: scalar &- 0x24b6) + 0x61
+    case 0x24d0...0x24e9: UInt8(truncatingIfNeeded: scalar &- 0x24d0) + 0x61
     // The mathematical letters: several alphabets of 52 letters.
-    case 0x1d400...0x1d6a3: UInt8(truncatingIfNeeded: (scalar - 0x1d400) % 52 % 26) + 0x61
+    case 0x1d400...0x1d6a3: UInt8(truncatingIfNeeded: (scalar &- 0x1d400) % 52 % 26) + 0x61
     case 0x130, 0x131: UInt8(ascii: "i")
     case 0x2024, 0x3002, 0xff61: UInt8(ascii: ".")
     case 0x2044, 0x2215, 0x29f8: UInt8(ascii: "/")

@@ -50,7 +50,7 @@ enum ComparableName {
 
   /// Returns the ASCII character for a character of the block of full-width forms (U+FF01 to U+FF5E).
   private static func usualWidth(_ scalar: Unicode.Scalar) -> Character {
-    guard (0xff01...0xff5e).contains(scalar.value), let ascii = Unicode.Scalar(scalar.value - 0xff00 + 0x20) else {
+    guard (0xff01...0xff5e).contains(scalar.value), let ascii = Unicode.Scalar(scalar.value &- 0xfee0) else {
       return Character(scalar)
     }
     return Character(ascii)

@@ -71,7 +71,7 @@ enum AddressText {
         else {
           return nil
         }
-        bytes += [UInt8(group >> 8), UInt8(truncatingIfNeeded: group)]
+        bytes += [UInt8(truncatingIfNeeded: group >> 8), UInt8(truncatingIfNeeded: group)]
       }
     }
     return bytes.count <= 16 ? bytes : nil

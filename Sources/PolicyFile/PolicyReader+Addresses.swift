@@ -158,7 +158,7 @@ extension PolicyReader {
       }
       length = bits + offset
     }
-    let hasOnlyZerosAfterPrefix = (length..<128).allSatisfy { network[$0 / 8] & (0x80 >> UInt8($0 % 8)) == 0 }
+    let hasOnlyZerosAfterPrefix = (length..<128).allSatisfy { network[$0 / 8] & (0x80 >> ($0 % 8)) == 0 }
     guard hasOnlyZerosAfterPrefix else {
       return refuseRange(field, text, "it has bits after the prefix; set them to zero")
     }

@@ -44,7 +44,7 @@ struct AddressCookie {
     }
     var id: UInt16 = 0
     for index in value {
-      guard let digit = Character(Unicode.Scalar(bytes[index])).hexDigitValue else { return nil }
+      guard let digit = bytes[index].hexadecimalValue else { return nil }
       id = id << 4 | UInt16(digit)
     }
     return id

@@ -49,7 +49,7 @@ public final class ConnectionLimits: Sendable {
 
   /// Returns the shard of a key: the first four bits of a multiplicative hash choose one of the 16.
   private func shard(_ key: UInt64) -> Shard {
-    shards[Int((key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
+    shards[Int(truncatingIfNeeded: (key &* 0x9e37_79b9_7f4a_7c15) >> 60)]
   }
 
   /// Returns the part of an address by which clients are counted: an IPv4 address, or the first 64 bits of an IPv6

@@ -104,7 +104,7 @@ public final class UpstreamAddress: Sendable {
   }
 
   private func beginOutage(_ outage: inout Outage, _ now: MonotonicTime) {
-    if now.milliseconds > outage.end.milliseconds + UInt64(outage.duration.count), !hasOutage { outage.count = 0 }
+    if now > outage.end + outage.duration, !hasOutage { outage.count = 0 }
     outage.duration = min(
       UpstreamAddress.longestOutage, Milliseconds(UpstreamAddress.firstOutage.count << min(outage.count, 10)))
     outage.count += 1

@@ -79,8 +79,8 @@ extension UpstreamPool {
     case .id(let id) where address.id == id: return Rank(group: group, value: 0)
     case .hash(let hash): return Rank(group: group, value: UpstreamPool.mix(hash ^ address.hash))
     case .id, .none:
-      if settings.configuration.affinity == .first { return Rank(group: group, value: UInt64(1 + index)) }
-      return Rank(group: group, value: UInt64(1 + target.outstanding))
+      if settings.configuration.affinity == .first { return Rank(group: group, value: UInt64(clamping: 1 + index)) }
+      return Rank(group: group, value: UInt64(clamping: 1 + target.outstanding))
     }
   }
 

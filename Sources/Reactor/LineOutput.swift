@@ -96,6 +96,6 @@ public final class LineOutput: Sendable {
       guard let base = buffer.baseAddress else { return 0 }
       return unsafe cl_write_descriptor(open, base, buffer.count)
     }
-    return result > 0 ? .wrote(Int(result)) : .failed(IOError(code: Int32(-result)))
+    return result > 0 ? .wrote(Int(result)) : .failed(IOError(code: Int32(clamping: -result)))
   }
 }

@@ -163,11 +163,11 @@ import Time
 
   /// Delivers an event of the kernel to the socket that `register` gave this key, if the socket is still open.
   func deliver(_ bits: UInt32, to key: UInt64) {
-    let slot = Int(key & 0xffff_ffff)
+    let slot = Int(truncatingIfNeeded: key & 0xffff_ffff)
     // The descriptor may have been closed, or closed and reopened, since the kernel reported this event.
     guard unsafe slot < slots.count, let entry = unsafe slots[slot] else { return }
     let isForObserver = unsafe entry._withUnsafeGuaranteedRef { socket in
-      guard socket.generation == UInt32(key >> 32) else { return false }
+      guard socket.generation == UInt32(truncatingIfNeeded: key >> 32) else { return false }
       // Sound: `deliver` only queues the waiting task, if any, so the socket is not released meanwhile.
       return socket.deliver(Readiness(rawValue: UInt8(truncatingIfNeeded: bits)))
     }

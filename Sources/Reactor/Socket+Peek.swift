@@ -15,7 +15,7 @@ extension Socket {
       return .moved(Int(received))
     }
     if received == 0 { return .ended }
-    let error = IOError(code: Int32(-received))
+    let error = IOError(code: Int32(clamping: -received))
     readiness.remove(.readable)
     return error == .wouldBlock ? .wouldBlock : .failed(error)
   }
@@ -26,7 +26,7 @@ extension Socket {
     let received = unsafe buffer.fill { bytes, count in unsafe cl_receive(descriptor, bytes, min(count, limit)) }
     // More bytes may already be queued, and no event will report them.
     readiness.insert(.readable)
-    guard received > 0 else { return received == 0 ? .ended : .failed(IOError(code: Int32(-received))) }
+    guard received > 0 else { return received == 0 ? .ended : .failed(IOError(code: Int32(clamping: -received))) }
     return .moved(Int(received))
   }
 

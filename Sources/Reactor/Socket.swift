@@ -130,7 +130,7 @@ import CLinux
       return .moved(Int(received))
     }
     if received == 0 { return hasFailed ? .failed(.reset) : .ended }
-    let error = IOError(code: Int32(-received))
+    let error = IOError(code: Int32(clamping: -received))
     if error == .wouldBlock {
       readiness.subtract([.readable, .readClosed])
       return unlessBroken(.wouldBlock)
@@ -192,7 +192,7 @@ import CLinux
   }
 
   private func handleSendError(_ result: Int64) -> Transfer {
-    let error = IOError(code: Int32(-result))
+    let error = IOError(code: Int32(clamping: -result))
     if error == .wouldBlock {
       readiness.remove(.writable)
       return unlessBroken(.wouldBlock)

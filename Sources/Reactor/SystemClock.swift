@@ -25,8 +25,8 @@ public enum SystemClock {
   public static func monotonicTime() -> MonotonicTime { MonotonicTime(monotonicInstant()) }
 
   /// The real time in milliseconds, for logs.
-  public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(cl_realtime() / 1_000_000)) }
+  public static func timestamp() -> Timestamp { Timestamp(milliseconds: Int64(clamping: cl_realtime() / 1_000_000)) }
 
   /// The real time in whole seconds.
-  public static func unixTime() -> UnixTime { UnixTime(seconds: Int64(cl_realtime() / 1_000_000_000)) }
+  public static func unixTime() -> UnixTime { UnixTime(seconds: Int64(clamping: cl_realtime() / 1_000_000_000)) }
 }

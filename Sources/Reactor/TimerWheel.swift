@@ -15,6 +15,8 @@ import Time
   /// timeout, and long enough to handle several deadlines in one wake-up.
   static let slotMilliseconds: UInt64 = 32
   static let slotCount = 2048
+  /// The number of slots, in ticks.
+  private static let revolution: UInt64 = 2048
   /// The index of the list of distant entries, after the slots.
   private static let distantSlot = slotCount
 
@@ -34,6 +36,8 @@ import Time
   init(now: MonotonicTime) {
     currentTick = now.milliseconds / TimerWheel.slotMilliseconds
   }
+
+  private static func slot(of tick: UInt64) -> Int { Int(truncatingIfNeeded: tick % revolution) }
 
   func arm(_ entry: TimerEntry, at deadline: Deadline) {
     entry.deadline = deadline
@@ -56,8 +60,8 @@ import Time
   }
 
   private func link(_ entry: TimerEntry, tick: UInt64) {
-    let isDistant = tick - currentTick >= UInt64(TimerWheel.slotCount)
-    let slot = isDistant ? TimerWheel.distantSlot : Int(tick % UInt64(TimerWheel.slotCount))
+    let isDistant = tick.saturatingDifference(currentTick) >= TimerWheel.revolution
+    let slot = isDistant ? TimerWheel.distantSlot : TimerWheel.slot(of: tick)
     if isDistant { earliestDistantTick = min(earliestDistantTick, tick) }
     if entry.wheel == nil { entry.wheel = self }
     entry.tick = tick
@@ -67,8 +71,8 @@ import Time
     unsafe entry.next?.previous = entry
     unsafe slots[slot] = Unmanaged.passUnretained(entry)
     if !isDistant {
-      occupied[slot / 64] |= 1 << UInt64(slot % 64)
-      occupiedWords |= 1 << UInt32(slot / 64)
+      occupied[slot / 64] |= 1 << (slot % 64)
+      occupiedWords |= 1 << (slot / 64)
     }
     count += 1
   }
@@ -84,8 +88,8 @@ import Time
       if slot == TimerWheel.distantSlot {
         earliestDistantTick = .max
       } else {
-        occupied[slot / 64] &= ~(1 << UInt64(slot % 64))
-        if occupied[slot / 64] == 0 { occupiedWords &= ~(1 << UInt32(slot / 64)) }
+        occupied[slot / 64] &= ~(1 << (slot % 64))
+        if occupied[slot / 64] == 0 { occupiedWords &= ~(1 << (slot / 64)) }
       }
     }
     unsafe entry.next?.previous = entry.previous
@@ -100,16 +104,15 @@ import Time
     let target = now.milliseconds / TimerWheel.slotMilliseconds
     guard target > currentTick else { return }
     // After a long sleep, one revolution is enough to visit every slot.
-    let first =
-      target - currentTick > UInt64(TimerWheel.slotCount) ? target - UInt64(TimerWheel.slotCount) : currentTick
+    let first = max(currentTick, target.saturatingDifference(TimerWheel.revolution))
     var tick = first + 1
     currentTick = target
     while tick <= target {
-      let slot = Int(tick % UInt64(TimerWheel.slotCount))
-      if occupied[slot / 64] & (1 << UInt64(slot % 64)) != 0 { collect(slot, now, &due) }
+      let slot = TimerWheel.slot(of: tick)
+      if occupied[slot / 64] & (1 << (slot % 64)) != 0 { collect(slot, now, &due) }
       tick += 1
     }
-    if earliestDistantTick < target + UInt64(TimerWheel.slotCount / 2) { collectDistant(now, &due) }
+    if earliestDistantTick < target + TimerWheel.revolution / 2 { collectDistant(now, &due) }
   }
 
   /// Moves distant entries that are less than one revolution away to their slots, and those whose deadline has passed
@@ -150,21 +153,21 @@ import Time
   /// The tick of the first slot after `currentTick` that has entries; `.max` if all are empty.
   private var nextOccupiedTick: UInt64 {
     let first = currentTick + 1
-    let slot = Int(first % UInt64(TimerWheel.slotCount))
-    let rest = occupied[slot / 64] >> UInt64(slot % 64)
-    if rest != 0 { return first + UInt64(rest.trailingZeroBitCount) }
+    let slot = TimerWheel.slot(of: first)
+    let rest = occupied[slot / 64] >> (slot % 64)
+    if rest != 0 { return first + UInt64(truncatingIfNeeded: rest.trailingZeroBitCount) }
     // The elements after this one, and at the end the part of this one before `slot`.
-    let (start, bits) = (UInt32(slot / 64 + 1), occupiedWords)
+    let (start, bits) = (UInt32(truncatingIfNeeded: slot / 64 + 1), occupiedWords)
     let following = bits &>> start | bits &<< (0 &- start)
     guard following != 0 else { return .max }
     let word = (Int(start) + following.trailingZeroBitCount) % 32
     let next = word * 64 + occupied[word].trailingZeroBitCount
-    return first + UInt64((next - slot + TimerWheel.slotCount) % TimerWheel.slotCount)
+    return first + UInt64(truncatingIfNeeded: (next - slot + TimerWheel.slotCount) % TimerWheel.slotCount)
   }
 
   private static func milliseconds(from now: MonotonicTime, to tick: UInt64) -> Int32 {
     let due = tick * slotMilliseconds
-    return due <= now.milliseconds ? 0 : Int32(clamping: due - now.milliseconds)
+    return Int32(clamping: due.saturatingDifference(now.milliseconds))
   }
 }
 

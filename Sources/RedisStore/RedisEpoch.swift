@@ -31,7 +31,7 @@ struct RedisEpoch: Equatable {
   }
 
   var bytes: [UInt8] {
-    let number = (0..<8).reversed().map { UInt8(truncatingIfNeeded: id.rawValue >> (8 * UInt64($0))) }
+    let number = (0..<8).reversed().map { UInt8(truncatingIfNeeded: id.rawValue >> (8 * $0)) }
     return Array("\(Hex.encode(number)) \(runID)".utf8)
   }
 }

@@ -103,7 +103,7 @@ extension DeviceFlow: Sealable {
     payload.writeText(network)
     payload.writeTime(start)
     payload.writeTime(expiry)
-    payload.writeNumber(UInt64(interval.count))
+    payload.writeNumber(UInt64(clamping: interval.count))
     payload.writeTime(lastPoll ?? start)
     payload.writeByte(lastPoll == nil ? 0 : 1)
   }

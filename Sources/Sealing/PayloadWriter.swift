@@ -35,7 +35,7 @@ public struct PayloadWriter: Sendable {
 
   private mutating func write(_ value: Span<UInt8>) {
     bytes.append(addingCapacity: PayloadWriter.maximumNumberLength + value.count) { output in
-      PayloadWriter.write(UInt64(value.count), to: &output)
+      PayloadWriter.write(UInt64(clamping: value.count), to: &output)
       output.append(copying: value)
     }
   }

@@ -39,7 +39,7 @@ public struct ClaimantID: Hashable, Sendable {
     var shift = UInt64.bitWidth
     while shift > 0 {
       shift -= 8
-      bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift)))
+      bytes.append(UInt8(truncatingIfNeeded: number >> shift))
     }
   }
 }

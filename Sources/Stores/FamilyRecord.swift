@@ -59,8 +59,8 @@ struct FamilyRecord: Equatable, Sendable {
     isAdopted = bytes[1] & FamilyRecord.adoptedBit != 0
     repeats = bytes[1] & ~FamilyRecord.adoptedBit
     generation = UInt32(truncatingIfNeeded: FamilyRecord.number(bytes[2..<6]))
-    leaseEnd = UnixTime(seconds: Int64(FamilyRecord.number(bytes[6..<10])))
-    previousFirstUse = UnixTime(seconds: Int64(FamilyRecord.number(bytes[10..<14])))
+    leaseEnd = UnixTime(seconds: Int64(clamping: FamilyRecord.number(bytes[6..<10])))
+    previousFirstUse = UnixTime(seconds: Int64(clamping: FamilyRecord.number(bytes[10..<14])))
     previousNetwork = FamilyRecord.number(bytes[14..<22])
     token = Array(bytes[22..<38])
     previous = Array(bytes[38..<54])
@@ -74,7 +74,7 @@ struct FamilyRecord: Equatable, Sendable {
       (UInt64(generation), 4), (FamilyRecord.number(leaseEnd), 4), (FamilyRecord.number(previousFirstUse), 4),
       (previousNetwork, 8),
     ] {
-      for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(8 * index))) }
+      for index in (0..<count).reversed() { bytes.append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
     }
     return bytes + token + previous + nonce
   }

@@ -69,7 +69,7 @@ public final class HolderBudgets: Sendable {
   public func charge(
     _ key: StoreKey, bytes: Int, to holder: StoreHolder, lifetime: Seconds, now: MonotonicTime
   ) -> Charge? {
-    let now = UnixTime(seconds: Int64(now.milliseconds / 1_000))
+    let now = UnixTime(seconds: Int64(clamping: now.milliseconds / 1_000))
     // One second more than the lifetime, because `now` is rounded down.
     let expiry = now + lifetime + 1
     switch parts[key.kind.index] {

@@ -219,7 +219,7 @@ public final class MemoryStore: EphemeralStore {
 
   private func shard(_ key: StoreKey, _ shards: [Locked<RecordTable>]) -> Locked<RecordTable> {
     // Keys are random or digests, so the shards fill evenly.
-    shards[Int(truncatingIfNeeded: key.low % UInt64(shards.count))]
+    shards[Int(truncatingIfNeeded: key.low % UInt64(clamping: shards.count))]
   }
 
   // MARK: Usage

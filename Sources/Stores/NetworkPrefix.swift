@@ -22,16 +22,16 @@ public struct NetworkPrefix: Hashable, Sendable {
     // Most addresses are IPv4, and reading bytes costs a tenth of reading characters.
     if let number = NetworkPrefix.dottedQuad(address.utf8) {
       family = .ipv4
-      bits = UInt64(number) >> UInt64(32 - ipv4Bits)
+      bits = UInt64(number) >> (32 - ipv4Bits)
       return
     }
     let literal = address.prefix { $0 != "%" }
     if let number = NetworkPrefix.ipv4(literal) {
       family = .ipv4
-      bits = UInt64(number) >> UInt64(32 - ipv4Bits)
+      bits = UInt64(number) >> (32 - ipv4Bits)
     } else if let number = NetworkPrefix.ipv6(literal) {
       family = .ipv6
-      bits = ipv6Bits == 0 ? 0 : number >> UInt64(64 - ipv6Bits)
+      bits = ipv6Bits == 0 ? 0 : number >> (64 - ipv6Bits)
     } else {
       family = .other
       bits = sha256(Array(address.utf8)).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
@@ -59,7 +59,7 @@ public struct NetworkPrefix: Hashable, Sendable {
   static func text(ofCode code: UInt64) -> String {
     if code < 1 << 24 { return "\(code >> 16).\(code >> 8 & 0xff).\(code & 0xff).0/24" }
     guard ~code < 1 << 48 else { return "other" }
-    let groups = [32, 16, 0].map { String(~code >> UInt64($0) & 0xffff, radix: 16) }
+    let groups = [32, 16, 0].map { String(~code >> $0 & 0xffff, radix: 16) }
     return groups.joined(separator: ":") + "::/48"
   }
 
@@ -79,7 +79,7 @@ public struct NetworkPrefix: Hashable, Sendable {
     for byte in text {
       switch byte {
       case UInt8(ascii: "0")...UInt8(ascii: "9"):
-        octet = octet * 10 + UInt32(byte - UInt8(ascii: "0"))
+        octet = octet * 10 + UInt32(byte &- UInt8(ascii: "0"))
         digits += 1
         guard octet <= 255, digits <= 3 else { return nil }
       case UInt8(ascii: "."):

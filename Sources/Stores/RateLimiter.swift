@@ -92,7 +92,10 @@ public final class RateLimiter: Sendable {
     var hasher = Hasher()
     hasher.combine(key)
     let hash = UInt64(truncatingIfNeeded: hasher.finalize())
-    let set = Int(hash >> 8 % UInt64(setsPerShard)) * Self.slotsPerSet
-    return (shards[Int(hash % UInt64(Self.shardCount))], set..<set + Self.slotsPerSet, max(hash, 1))
+    let set = Int(truncatingIfNeeded: hash >> 8 % UInt64(clamping: setsPerShard)) * Self.slotsPerSet
+    return (
+      shards[Int(truncatingIfNeeded: hash % UInt64(clamping: Self.shardCount))], set..<set + Self.slotsPerSet,
+      max(hash, 1)
+    )
   }
 }

@@ -32,7 +32,7 @@ public final class RecentChallenges: Sendable {
     let hash = RecentChallenges.keyedHash(of: challenge)
     let slot = Slot(challenge: hash, browser: browser.prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
     return slots.withLock { slots in
-      let index = Int(hash % UInt64(capacity))
+      let index = Int(truncatingIfNeeded: hash % UInt64(clamping: capacity))
       let previous = slots[index]
       slots[index] = slot
       return previous.challenge == hash && previous.browser != slot.browser

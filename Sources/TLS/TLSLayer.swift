@@ -113,7 +113,7 @@ public import Reactor
       // `fill` passes the free room of the buffer.
       Int64(read { unsafe SSL_read(connection, bytes, Int32(clamping: room)) })
     }
-    guard received > 0 else { return handleFailedRead(Int32(received), socket) }
+    guard received > 0 else { return handleFailedRead(Int32(clamping: received), socket) }
     // If the kernel has reported a hang-up, the socket stays readable, as without TLS. An end or an error may follow
     // the bytes.
     if reads.isDrained, unsafe SSL_has_pending(connection) == 0, socket.readiness.isDisjoint(with: .mayHideMore) {

@@ -51,12 +51,12 @@ enum TLSTransport {
     let descriptor = unsafe layer._withUnsafeGuaranteedRef { $0.descriptor }
     let received = unsafe cl_receive(descriptor, bytes, Int(count))
     unsafe layer._withUnsafeGuaranteedRef { $0.reads.isDrained = received < count }
-    if received > 0 { return Int32(received) }
+    if received > 0 { return Int32(clamping: received) }
     if received == 0 {
       unsafe BIO_set_flags(transport, BIO_FLAGS_IN_EOF)
       return 0
     }
-    if IOError(code: Int32(-received)) == .wouldBlock {
+    if IOError(code: Int32(clamping: -received)) == .wouldBlock {
       unsafe layer._withUnsafeGuaranteedRef { $0.reads.foundNoBytes = true }
       unsafe BIO_set_flags(transport, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
     }
@@ -74,8 +74,8 @@ enum TLSTransport {
       if sent > 0 { layer.written += Int(sent) }
       return sent
     }
-    if sent > 0 { return Int32(sent) }
-    if sent == 0 || IOError(code: Int32(-sent)) == .wouldBlock {
+    if sent > 0 { return Int32(clamping: sent) }
+    if sent == 0 || IOError(code: Int32(clamping: -sent)) == .wouldBlock {
       unsafe BIO_set_flags(transport, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
     }
     return -1

@@ -94,7 +94,7 @@ extension ClientUses.State {
       (-(networks[use.network] ?? 0), use.requests, use.last.milliseconds)
     }
     guard let least = unproven.min(by: { rank($0.value) < rank($1.value) }) else { return }
-    omittedRequests += UInt64(least.value.requests)
+    omittedRequests += UInt64(clamping: least.value.requests)
     refusalCount -= least.value.refusals.count
     counts[.unproven, default: 0] -= 1
     clients[least.key] = nil

@@ -138,9 +138,9 @@ public struct PrometheusText: Sendable {
     writeMetric("proofgate_tls_resumptions_total", "counter", "TLS handshakes that resumed a session.")
     writeSample("proofgate_tls_resumptions_total", [], snapshot.resumptions)
     writeMetric("proofgate_workers", "gauge", "Event loops.")
-    writeSample("proofgate_workers", [], UInt64(snapshot.workers))
+    writeSample("proofgate_workers", [], UInt64(clamping: snapshot.workers))
     writeMetric("proofgate_workers_stalled", "gauge", "Event loops that have been busy or blocked for a second.")
-    writeSample("proofgate_workers_stalled", [], UInt64(snapshot.workersStalled))
+    writeSample("proofgate_workers_stalled", [], UInt64(clamping: snapshot.workersStalled))
   }
 
   private mutating func writeUpstream(_ snapshot: MetricsSnapshot) {
@@ -160,20 +160,20 @@ public struct PrometheusText: Sendable {
   private mutating func writeStore(_ snapshot: MetricsSnapshot) {
     writeMetric("proofgate_store_entries", "gauge", "Entries of the store, by kind.")
     for series in snapshot.store {
-      writeSample("proofgate_store_entries", [("kind", series.kind)], UInt64(series.entries))
+      writeSample("proofgate_store_entries", [("kind", series.kind)], UInt64(clamping: series.entries))
     }
     writeMetric("proofgate_store_bytes", "gauge", "Bytes that the entries use.")
     for series in snapshot.store {
-      writeSample("proofgate_store_bytes", [("kind", series.kind)], UInt64(series.bytes))
+      writeSample("proofgate_store_bytes", [("kind", series.kind)], UInt64(clamping: series.bytes))
     }
     if let age = snapshot.storeCount?.age {
       writeMetric("proofgate_store_count_age_seconds", "gauge", "Age of the numbers of entries and bytes.")
-      writeSample("proofgate_store_count_age_seconds", [], UInt64(age.count))
+      writeSample("proofgate_store_count_age_seconds", [], UInt64(clamping: age.count))
     }
     writeMetric("proofgate_store_share_bytes", "gauge", "Bytes that the entries of a kind may use.")
     for series in snapshot.store {
       guard let share = series.share else { continue }
-      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(share))
+      writeSample("proofgate_store_share_bytes", [("kind", series.kind)], UInt64(clamping: share))
     }
     writeMetric("proofgate_store_evictions_total", "counter", "Entries removed to make room for others.")
     for series in snapshot.store where series.share != nil {

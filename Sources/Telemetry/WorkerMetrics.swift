@@ -169,14 +169,13 @@ public final class WorkerMetrics: Sendable {
     let closedCount = closed.value
     let acceptedCount = accepted.value
     snapshot.connectionsAccepted += acceptedCount
-    snapshot.connections += acceptedCount > closedCount ? acceptedCount - closedCount : 0
+    snapshot.connections += acceptedCount.saturatingDifference(closedCount)
     snapshot.handshakes += handshakes.value
     snapshot.resumptions += resumptions.value
     snapshot.failedHandshakes += failedHandshakes.value
     let upstreamClosedCount = upstreamClosed.value
     let upstreamOpenedCount = upstreamOpened.value
-    snapshot.upstreamConnections +=
-      upstreamOpenedCount > upstreamClosedCount ? upstreamOpenedCount - upstreamClosedCount : 0
+    snapshot.upstreamConnections += upstreamOpenedCount.saturatingDifference(upstreamClosedCount)
     snapshot.upstreamConnectionsOpened += upstreamOpenedCount
     snapshot.http2Connections += http2Connections.value
     snapshot.http2Streams += http2Streams.value
@@ -184,7 +183,7 @@ public final class WorkerMetrics: Sendable {
     let resumed = pausesEnded.value
     let paused = pauses.value
     snapshot.acceptPauses += paused
-    snapshot.listenersPaused += paused > resumed ? paused - resumed : 0
+    snapshot.listenersPaused += paused.saturatingDifference(resumed)
     snapshot.workers += 1
     snapshot.workersStalled += stalled.load(ordering: .relaxed) ? 1 : 0
     for (labels, entry) in decisions.withLock({ $0.entries }) {

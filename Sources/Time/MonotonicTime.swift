@@ -26,7 +26,7 @@ public struct MonotonicTime: Hashable, Comparable, Sendable, ExpressibleByIntege
     MonotonicTime(
       milliseconds: duration.count < 0
         ? time.milliseconds.saturatingDifference(UInt64(duration.count.magnitude))
-        : time.milliseconds.saturatingSum(UInt64(duration.count)))
+        : time.milliseconds.saturatingSum(UInt64(duration.count.magnitude)))
   }
 
   /// Adds a duration to the time.

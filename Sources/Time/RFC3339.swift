@@ -57,7 +57,7 @@ enum RFC3339 {
     var value = 0
     for digit in digits {
       guard digit >= UInt8(ascii: "0"), digit <= UInt8(ascii: "9") else { return nil }
-      value = value * 10 + Int(digit - UInt8(ascii: "0"))
+      value = value * 10 + Int(digit &- UInt8(ascii: "0"))
     }
     return value
   }

@@ -57,12 +57,12 @@ enum HostAddress: Equatable, CustomStringConvertible {
       guard let number = number(part) else { return nil }
       numbers.append(number)
     }
-    guard let last = numbers.popLast(), numbers.allSatisfy({ $0 < 256 }), last < 1 << (8 * UInt64(4 - numbers.count))
+    guard let last = numbers.popLast(), numbers.allSatisfy({ $0 < 256 }), last < 1 << (8 * (4 - numbers.count))
     else {
       return nil
     }
     var value = last
-    for (index, number) in numbers.enumerated() { value |= number << (8 * UInt64(3 - index)) }
+    for (index, number) in numbers.enumerated() { value |= number << (8 * (3 - index)) }
     return UInt32(value)
   }
 
@@ -126,7 +126,7 @@ enum HostAddress: Equatable, CustomStringConvertible {
         guard let digit = digit.hexadecimalValue else { return nil }
         value = value << 4 | UInt16(digit)
       }
-      bytes += [UInt8(value >> 8), UInt8(truncatingIfNeeded: value)]
+      bytes += [UInt8(truncatingIfNeeded: value >> 8), UInt8(truncatingIfNeeded: value)]
     }
     return bytes
   }

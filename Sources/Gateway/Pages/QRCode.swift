@@ -120,7 +120,7 @@ public struct QRCode: Sendable, Equatable {
       for step in 0..<size {
         let row = (right + 1) & 2 == 0 ? size - 1 - step : step
         for column in [right, right - 1] where !isFixed[row * size + column] && index < codewords.count * 8 {
-          dark[row * size + column] = codewords[index / 8] >> UInt8(7 - index % 8) & 1 == 1
+          dark[row * size + column] = codewords[index / 8] >> (7 - index % 8) & 1 == 1
           index += 1
         }
       }

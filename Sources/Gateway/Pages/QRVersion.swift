@@ -99,7 +99,7 @@ enum ReedSolomon {
     var product: UInt8 = 0
     for index in (0..<8).reversed() {
       product = product << 1 ^ (product >> 7) * 0x1d
-      product ^= (right >> UInt8(index) & 1) * left
+      product ^= (right >> index & 1) * left
     }
     return product
   }

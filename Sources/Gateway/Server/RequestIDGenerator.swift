@@ -41,7 +41,7 @@ struct RequestIDGenerator: Sendable {
         hasher.combine(index)
         let hash = UInt64(UInt(bitPattern: hasher.finalize())) & mask
         mask = .max
-        for byte in 0..<8 { output.append(UInt8(truncatingIfNeeded: hash &>> UInt64(byte &* 8))) }
+        for byte in 0..<8 { output.append(UInt8(truncatingIfNeeded: hash &>> UInt64(truncatingIfNeeded: byte &* 8))) }
       }
     }
     return bytes

@@ -32,7 +32,7 @@ extension StoreKey {
   ///     presents.
   func binding(_ store: any EphemeralStore, data: [UInt8] = [], secret: Secret? = nil) -> SealBinding {
     let epoch = store.epoch.rawValue
-    let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * UInt64($0))) }
+    let entry = [kind.rawValue] + bytes + (0..<8).map { UInt8(truncatingIfNeeded: epoch >> (8 * $0)) }
     return SealBinding(data: entry + data, secret: secret)
   }
 }

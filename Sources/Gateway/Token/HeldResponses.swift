@@ -84,7 +84,7 @@ struct HeldResponses {
     key = StoreKey(.answer, id: family)
     binding = key.binding(
       intercepted.gateway.resources.store,
-      data: (0..<8).map { UInt8(truncatingIfNeeded: generation >> (8 * UInt64($0))) }, secret: presented)
+      data: (0..<8).map { UInt8(truncatingIfNeeded: generation >> (8 * $0)) }, secret: presented)
   }
 
   /// Reserves room for the response before the gateway sends the refresh upstream, or before it marks the code of a
