@@ -48,6 +48,13 @@ extension UInt8 {
   @inlinable @inline(__always)
   public var isControl: Bool { self < 0x20 || self == 0x7f }
 
+  /// True for `"`, `<`, `>` and a byte from 0x80: a request target may have such a byte only in percent-encoded form (RFC
+  /// 9112, section 3.2), but no server takes it for the end of the target.
+  @inlinable @inline(__always)
+  public var needsEncodingInTarget: Bool {
+    self == UInt8(ascii: "\"") || self == UInt8(ascii: "<") || self == UInt8(ascii: ">") || self >= 0x80
+  }
+
   /// True for `unreserved` of RFC 3986, section 2.3, and of RFC 7636, section 4.1: letters, digits, `-`, `.`, `_`, `~`.
   @inlinable @inline(__always)
   public var isUnreserved: Bool { isMember(low: 0x03ff_6000_0000_0000, high: 0x47ff_fffe_87ff_fffe) }

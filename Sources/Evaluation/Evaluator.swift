@@ -1,3 +1,4 @@
+import ByteText
 import Enforcement
 import Gateway
 import OAuth
@@ -32,7 +33,16 @@ public struct Evaluator: Sendable {
       return evaluation
     }
     let request = request.assumingRightSecret(secret)
-    switch matcher.read(path: request.path, query: request.query ?? "") {
+    let match = matcher.read(path: request.path, query: request.query ?? "")
+    if request.path.utf8.contains(where: \.needsEncodingInTarget)
+      || request.query?.utf8.contains(where: \.needsEncodingInTarget) ?? false
+    {
+      if case .exact(let endpoint) = match, endpoint.isOwn {
+        return Evaluation(.reject(.withoutRedirect(.targetUnencoded)))
+      }
+      return refuseOrPass(.targetUnencoded)
+    }
+    switch match {
     case .notEndpoint: return isUnlistedForm(request) ? unlisted() : Evaluation(.pass)
     case .unlisted: return unlisted()
     case .notPassed: return refuseOrPass(.pathNotPassed)

@@ -7,6 +7,9 @@ public struct HeadLimits: Sendable {
   public var fields: Int
   /// The maximum number of bytes of the request target.
   public var target: Int
+  /// True to accept a request target with `"`, `<`, `>` or bytes from 0x80, which RFC 3986 permits only in
+  /// percent-encoded form (`RequestHead.hasUnencodedTarget`). Such a target has the same end for every server.
+  public var acceptsUnencodedTargets = false
 
   /// Creates limits.
   ///

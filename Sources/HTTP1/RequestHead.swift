@@ -23,6 +23,8 @@ public struct RequestHead: Sendable {
   private let upgradePart: Part?
   private let headLength: UInt16
   private let minor: UInt8
+  /// True if the target contains `"`, `<`, `>` or bytes from 0x80 (`HeadLimits.acceptsUnencodedTargets`).
+  public let hasUnencodedTarget: Bool
   /// True if the target was sent as `*` (only with OPTIONS); false for an empty target.
   public let isAsterisk: Bool
   /// True if the client lets the connection stay open after this request.
@@ -33,8 +35,9 @@ public struct RequestHead: Sendable {
   public let body: BodyFraming
 
   init(
-    method: Method, methodRange: Range<Int>, target: Range<Int>, pathEnd: Int, isAsterisk: Bool, host: Range<Int>?,
-    minorVersion: Int, length: Int, body: BodyFraming, keepsAlive: Bool, expectsContinue: Bool, upgrade: Range<Int>?
+    method: Method, methodRange: Range<Int>, target: Range<Int>, pathEnd: Int, isAsterisk: Bool,
+    hasUnencodedTarget: Bool, host: Range<Int>?, minorVersion: Int, length: Int, body: BodyFraming, keepsAlive: Bool,
+    expectsContinue: Bool, upgrade: Range<Int>?
   ) {
     self.method = method
     methodPart = Part(methodRange)
@@ -45,6 +48,7 @@ public struct RequestHead: Sendable {
     headLength = UInt16(length)
     minor = UInt8(minorVersion)
     self.isAsterisk = isAsterisk
+    self.hasUnencodedTarget = hasUnencodedTarget
     self.keepsAlive = keepsAlive
     self.expectsContinue = expectsContinue
     self.body = body

@@ -30,7 +30,8 @@ public enum RequestHeadParser {
     while pathEnd < target.upperBound, bytes[pathEnd] != 0x3f { pathEnd += 1 }
     return RequestHead(
       method: line.method, methodRange: line.methodRange, target: target, pathEnd: pathEnd, isAsterisk: line.isAsterisk,
-      host: host, minorVersion: line.minorVersion, length: length, body: body, keepsAlive: keepsAlive,
+      hasUnencodedTarget: line.hasUnencodedTarget, host: host, minorVersion: line.minorVersion, length: length,
+      body: body, keepsAlive: keepsAlive,
       expectsContinue: try readExpectation(bytes, index, line.minorVersion, body), upgrade: upgrade)
   }
 
@@ -139,6 +140,7 @@ public enum RequestHeadParser {
     var target = 0..<0
     var authority: Range<Int>?
     var isAsterisk = false
+    var hasUnencodedTarget = false
     var minorVersion = 1
     /// The offset after the line end.
     var end = 0
@@ -154,6 +156,11 @@ public enum RequestHeadParser {
       position += 1
       let targetStart = position
       position = bytes.endOfTarget(from: position)
+      if bytes[position] != .space, limits.acceptsUnencodedTargets {
+        let start = position
+        while bytes[position].needsEncodingInTarget { position = bytes.endOfTarget(from: position + 1) }
+        hasUnencodedTarget = position > start
+      }
       guard position > targetStart, bytes[position] == .space else {
         throw bytes[position] == 0x23
           ? .malformed("a fragment in the request target") : .malformed("an invalid request target")

@@ -37,6 +37,18 @@ public enum Endpoint: UInt8, Sendable, CaseIterable {
   case rulePages
   /// Any other path under the gateway's own path, `/.proofgate/`.
   case otherOwnPath
+
+  /// True for an endpoint that only the gateway has, so that a request for it never passes.
+  public var isOwn: Bool {
+    switch self {
+    case .callback, .consent, .start, .resourceIntrospection, .protectedResource, .registration, .deviceVerification,
+      .deviceQRCode, .rulePages, .otherOwnPath:
+      true
+    case .authorization, .token, .revocation, .introspection, .closed, .pushedAuthorization, .metadata,
+      .upstreamMetadata, .deviceAuthorization:
+      false
+    }
+  }
 }
 
 /// The result of reading a request target. No spelling of an endpoint path bypasses the rules of the endpoint

@@ -20,10 +20,13 @@ struct Parsed<Head> {
 }
 
 /// Returns nil if the head is incomplete.
-func parseRequest(_ bytes: [UInt8], into index: HeadIndex = HeadIndex()) throws(MessageError) -> Parsed<RequestHead>? {
+func parseRequest(
+  _ bytes: [UInt8], limits: HeadLimits = .standard, into index: HeadIndex = HeadIndex()
+) throws(MessageError) -> Parsed<RequestHead>? {
   var scanner = HeadScanner()
   guard let length = try scanner.end(of: bytes.span) else { return nil }
-  return Parsed(head: try RequestHeadParser.parse(bytes.span, length: length, into: index), index: index, bytes: bytes)
+  let head = try RequestHeadParser.parse(bytes.span, length: length, limits: limits, into: index)
+  return Parsed(head: head, index: index, bytes: bytes)
 }
 
 func parseRequest(_ text: String) throws(MessageError) -> Parsed<RequestHead>? {

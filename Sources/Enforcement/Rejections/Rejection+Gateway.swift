@@ -5,7 +5,8 @@ extension Rejection {
   static let gateway = Subject(
     "Paths, hosts and limits",
     [
-      .pathAmbiguous, .pathResemblesEndpoint, .endpointDisabled, .metadataBypassesGateway, .pathNotPassed, .hostUnknown,
+      .pathAmbiguous, .pathResemblesEndpoint, .endpointDisabled, .metadataBypassesGateway, .pathNotPassed,
+      .targetUnencoded, .hostUnknown,
       .transportInsecure, .unlistedOAuth, .tooManyRequests, .storeUnavailable,
       .logUnavailable,
     ])
@@ -68,6 +69,16 @@ extension Rejection {
     refused: "No prefix in `upstream.pass` matches the path.",
     why: "With `upstream.pass`, only paths under its prefixes are reachable.",
     remedy: "Add the prefix to `upstream.pass`.")
+
+  package static let targetUnencoded = Rejection(
+    "target-unencoded", .invalidRequest, 400, .noRedirect, "the address has characters that must be percent-encoded",
+    source: "RFC 9112, section 3.2",
+    refused: "The address contains `\"`, `<`, `>` or characters outside of ASCII that are not percent-encoded.",
+    why: """
+      Servers read such an address in different ways, so the gateway and the server could find different parameters in \
+      it. While no client is enforced, the request passes, and the log has the finding `would-reject:target-unencoded`.
+      """,
+    remedy: "Percent-encode the address. Browsers do so; the request comes from another program.")
 
   package static let hostUnknown = Rejection(
     "host-unknown", .invalidRequest, 421, .noRedirect, "this gateway does not serve this host name",

@@ -7,7 +7,7 @@ extension Pages {
   /// Returns a page that tells the user what happened and what to do next, and tells the developer of the app the
   /// reason. The page does not link to a URL from the request (RFC 6749, section 3.1.2.4).
   public func error(_ page: ErrorPage) -> Response {
-    let texts = ErrorTexts(page.status)
+    let texts = ErrorTexts(page)
     var response = response(
       status: page.status, title: title(texts.title),
       """

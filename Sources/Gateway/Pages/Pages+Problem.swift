@@ -20,7 +20,7 @@ extension Pages {
     var members: [String: JSONValue] = [
       "type": .string(page.rule.map(ruleURL) ?? "about:blank"), "title": .string(ReasonPhrase.of(page.status)),
       "status": .integer(Int64(page.status)),
-      "detail": .string(page.detail ?? PageCatalogue.english.text(ErrorTexts(page.status).happened)),
+      "detail": .string(page.detail ?? PageCatalogue.english.text(ErrorTexts(page).happened)),
     ]
     if let rule = page.rule { members["rule"] = .string(rule) }
     if let section = page.section { members["reference"] = .string(section) }

@@ -1,3 +1,4 @@
+import Enforcement
 import HTTP
 import Markup
 import OAuth
@@ -48,10 +49,12 @@ struct ErrorTexts {
   let happened: PageText
   let advice: PageText
 
-  /// Creates the texts for a status.
-  init(_ status: Int) {
+  /// Creates the texts for an error.
+  init(_ page: ErrorPage) {
+    // Without a rule, the HTTP message has an error, whether it belongs to a sign-in or not.
+    let isMessageError = page.rule == nil && (400..<500).contains(page.status) && page.status != 429
     (title, happened, advice) =
-      switch status {
+      switch isMessageError || page.rule == Rejection.targetUnencoded.ruleID ? 405 : page.status {
       case 403: (.error403Title, .error403Text, .error403Advice)
       case 404: (.error404Title, .error404Text, .error404Advice)
       case 405: (.error405Title, .error405Text, .error405Advice)

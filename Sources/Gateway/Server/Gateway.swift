@@ -67,7 +67,9 @@ public final class Gateway: RequestHandler {
   /// for another host is refused.
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return refuseUnknownHost(client, ErrorForm(bytes, fields)) }
-    switch snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0)) {
+    let match = snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0))
+    if head.hasUnencodedTarget { return routeUnencoded(match, client, ErrorForm(bytes, fields)) }
+    switch match {
     case .notEndpoint:
       if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
       return pass(head, bytes, fields, client)
@@ -90,6 +92,19 @@ public final class Gateway: RequestHandler {
         path: snapshot.matcher.suggestedNotEndpointsEntry(for: bytes.extracting(head.path)))
     case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
     }
+  }
+
+  /// Refuses a request whose target has bytes that must be percent-encoded. If the policy enforces no client, the request
+  /// passes, and the refusal is only a finding. The gateway's own pages and an insecure transport are no exceptions from
+  /// the rules of those.
+  private func routeUnencoded(_ match: PathMatch, _ client: ClientFacts, _ form: ErrorForm) -> Route {
+    if case .exact(let endpoint) = match {
+      guard isProtected(client) else { return refuseInsecureTransport(client, form) }
+      if endpoint.isOwn {
+        return withLine(client, form) { refuse(.targetUnencoded, client, form) }
+      }
+    }
+    return refuseOrPass(.targetUnencoded, client, form)
   }
 
   /// Returns true if the path is that of the metadata of another issuer or resource. Clients try several such paths and

@@ -102,6 +102,8 @@ public final class GatewaySnapshot: Sendable {
     settings.tunnelTimeout = limits.tunnelTimeout
     settings.limits.head = HeadLimits(
       bytes: limits.headerBytes, fields: limits.headerFields, target: limits.targetLength)
+    // `Gateway.route` decides on them.
+    settings.limits.head.acceptsUnencodedTargets = true
     settings.limits.responseHead = HeadLimits(bytes: limits.responseHeaderBytes, fields: limits.responseHeaderFields)
     settings.limits.connections = limits.connections
     settings.limits.connectionsPerAddress = limits.connectionsPerAddress

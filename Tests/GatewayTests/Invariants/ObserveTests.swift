@@ -140,6 +140,38 @@ struct ObserveTests {
     }
   }
 
+  /// Sends a GET whose target has these bytes, and returns the response as text.
+  private static func get(_ gateway: GatewayFixture, _ target: [UInt8]) async throws -> String {
+    let fields = "Host: gw.example\r\nX-Forwarded-Proto: https\r\nConnection: close\r\n\r\n"
+    let request = Array("GET ".utf8) + target + Array(" HTTP/1.1\r\n\(fields)".utf8)
+    return String(decoding: try await ClientLoop.sendRaw(request, toPort: gateway.port), as: UTF8.self)
+  }
+
+  @Test(
+    "I-observe: an address with bytes that must be percent-encoded passes unchanged with a finding, and is refused in enforce mode",
+    arguments: [Array("/a\"b".utf8), Array("/?q=<b>".utf8), Array("/authorize?state=\"x\"".utf8), [0x2f, 0xe9, 0x80]])
+  func unencoded(target: [UInt8]) async throws {
+    let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+    try await GatewayFixture.run(before: .bytes(answer), try Self.observing()) { gateway, upstream in
+      let response = try await Self.get(gateway, target)
+      #expect(response.hasSuffix("ok"))
+      #expect(gateway.logLines.last?.contains("would-reject:target-unencoded") == true)
+      #expect(upstream.requests.first?.hasPrefix("GET \(String(decoding: target, as: UTF8.self)) HTTP/1.1\r\n") == true)
+      // The gateway's own pages are never passed.
+      let own = try await Self.get(gateway, Array("/.proofgate/callback?code=<".utf8))
+      #expect(own.hasPrefix("HTTP/1.1 400 "))
+      #expect(upstream.requests.count == 1)
+    }
+    try await GatewayFixture.run { gateway in
+      let response = try await Self.get(gateway, target)
+      #expect(response.hasPrefix("HTTP/1.1 400 "))
+      #expect(response.contains("target-unencoded"))
+      #expect(!response.contains("sign-in link"))
+      #expect(gateway.logLines.last?.contains(#""rule":"target-unencoded""#) == true)
+      #expect(gateway.upstream.recorder.count == 0)
+    }
+  }
+
   @Test("I-observe: the line of an unknown client has the mode `observe`")
   func unknownMode() async throws {
     try await GatewayFixture.run(try Self.observing()) { gateway in
