@@ -147,6 +147,11 @@ lint:
 	@! grep -rnE '\btry!|\bas!' Sources Tests --include='*.swift' \
 	  || { echo "lint: try! and as! are not allowed" >&2; exit 1; }
 
+	@! grep -rnE '\btry\? ' Sources/Proxy Sources/HTTP1 Sources/HTTP2 Sources/PathReading --include='*.swift' \
+	  || { echo "lint: an error of a parser decides here; catch it and say what follows from it" >&2; exit 1; }
+	@! grep -rnE '\btry\? .*(clientAuthentication|Parser\.|decoder\.|scanner\.)' Sources/Gateway Sources/OAuth Sources/Enforcement --include='*.swift' \
+	  || { echo "lint: a request that cannot be parsed must be refused; do not ignore the error" >&2; exit 1; }
+
 ## build: builds the static binary for release, in .build/dist
 build: deps
 	@# The package manager does not notice that the profile has changed.

@@ -185,7 +185,7 @@ extension Evaluator {
   }
 
   private func clientID(of request: TokenRequest) -> String? {
-    ((try? request.clientAuthentication()) ?? nil)?.clientID.rawValue
+    request.readableClientAuthentication?.clientID.rawValue
   }
 
   /// A request that passes unchanged.

@@ -35,6 +35,22 @@ public enum RequestHeadParser {
       expectsContinue: try readExpectation(bytes, index, line.minorVersion, body), upgrade: upgrade)
   }
 
+  /// Fills `index` again with the fields of `head`, which `parse` has accepted, after other messages have used the index.
+  ///
+  /// No limit of a policy applies, because `parse` has applied those at the time of the request; a reload may have lowered
+  /// them since. A thrown error shows that `bytes` are not those of `head`; `index` is then incomplete.
+  public static func restoreFields(
+    of head: RequestHead, _ bytes: Span<UInt8>, into index: HeadIndex
+  ) throws(MessageError) {
+    _ = try parse(bytes, length: head.length, limits: unlimited, into: index)
+  }
+
+  private static let unlimited = {
+    var limits = HeadLimits(bytes: .max, fields: HeadIndex.fieldLimit, target: .max)
+    limits.acceptsUnencodedTargets = true
+    return limits
+  }()
+
   /// Returns the error for an incomplete head that already has `limits.bytes` bytes or fills the receive buffer. The
   /// status is 400 for an invalid request line, 414 if the target is too long or incomplete, otherwise 431.
   public static func errorForOverlongHead(_ bytes: Span<UInt8>, _ limits: HeadLimits) -> MessageError {

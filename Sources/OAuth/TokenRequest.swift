@@ -69,6 +69,14 @@ public final class TokenRequest: Sendable {
     try ClientAuthentication.read(authorization: authorization.map { $0.reveal() }, body: parameters)
   }
 
+  /// The client id and the credentials; `nil` if the request contains no client id, and if `clientAuthentication` throws.
+  ///
+  /// For records, for counting failed attempts, and for finding the client whose rules apply. The decision on the request
+  /// uses `clientAuthentication`, and refuses a request for which it throws.
+  public var readableClientAuthentication: ClientAuthentication? {
+    do throws(ClientAuthenticationError) { return try clientAuthentication() } catch { return nil }
+  }
+
   /// The parameters of the query and those of the body. A list is empty if its part cannot be parsed.
   public var parameterSources: [FormParameters] { [query ?? FormParameters(), parameters] }
 

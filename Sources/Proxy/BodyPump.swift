@@ -66,7 +66,7 @@ struct BodyPump {
         source.consume(consumed)
       }
     }
-    try finish(sink)
+    finish(sink)
   }
 
   /// True if the next bytes belong to a trailer section that is not empty.
@@ -100,7 +100,7 @@ struct BodyPump {
   /// Ends the body because the sender closed the connection. Returns false if the body is incomplete.
   mutating func endBody(into sink: Buffer) -> Bool {
     guard decoder.endsCompletely() else { return false }
-    try? finish(sink)
+    finish(sink)
     return true
   }
 
@@ -162,7 +162,7 @@ struct BodyPump {
     return piece.consumed
   }
 
-  private mutating func finish(_ sink: Buffer) throws(MessageError) {
+  private mutating func finish(_ sink: Buffer) {
     guard decoder.isFinished, !hasEnded else { return }
     switch output {
     case .plain:

@@ -61,8 +61,12 @@ extension Exchange {
     guard state.isHeadInBuffer || keptHead > 0 || !heldRequest.head.isEmpty else {
       return (FailedRequest(peer: clientConnection.peer.host), .page())
     }
-    let request = request(head)
-    return (FailedRequest(request), ErrorForm(request.headers))
+    do throws(MessageError) {
+      let request = try request(head)
+      return (FailedRequest(request), ErrorForm(request.headers))
+    } catch {
+      return (FailedRequest(peer: clientConnection.peer.host), .page())
+    }
   }
 
   /// Drops the head of the request from the receive buffer when the response has ended, or must not keep the buffer.
@@ -93,29 +97,39 @@ extension Exchange {
   /// upstream's response is discarded.
   private func answer(withheld response: Response, _ head: RequestHead) async {
     let isComplete = state.isHeadInBuffer || heldRequest.isComplete
-    let request = request(head)
+    let request: Result<Request, MessageError>
+    do throws(MessageError) { request = .success(try self.request(head)) } catch { request = .failure(error) }
     clear()
     dropUnsentBody()
     if state.isHeadInBuffer { fromClient.consume(head.length) }
-    let withheld = WithheldResponse(response: response, request: request, isComplete: isComplete)
-    let answer = await worker.handler.respond(
-      to: withheld, upstream: Upstream(clientConnection, answeringAddress: answeringAddress))
+    let answer: Response
+    switch request {
+    case .success(let request):
+      let withheld = WithheldResponse(response: response, request: request, isComplete: isComplete)
+      answer = await worker.handler.respond(
+        to: withheld, upstream: Upstream(clientConnection, answeringAddress: answeringAddress))
+    case .failure(let error):
+      let peer = FailedRequest(peer: clientConnection.peer.host)
+      answer = clientConnection.failure(.request(error), as: .page(), limit: nil, peer)
+    }
     await clientConnection.answer(
       answer, to: head.method, minorVersion: head.minorVersion, began: began, .handlerResponse)
   }
 
-  /// Returns the request as a value. Parses the head again, because other connections have used `requestFields` since
-  /// the first time.
-  private func request(_ head: RequestHead) -> Request {
+  /// Returns the request as a value. Reads the fields of the head again, because other connections have used
+  /// `requestFields` since the first time.
+  private func request(_ head: RequestHead) throws(MessageError) -> Request {
     let kept = heldRequest.head
-    var request = kept.isEmpty ? fromClient.withSpan { parseAgain(head, $0) } : parseAgain(head, kept.span)
+    var request =
+      kept.isEmpty
+      ? try fromClient.withSpan { (bytes: Span<UInt8>) throws(MessageError) in try readAgain(head, bytes) }
+      : try readAgain(head, kept.span)
     request.body = heldRequest.body
     return request
   }
 
-  private func parseAgain(_ head: RequestHead, _ bytes: Span<UInt8>) -> Request {
-    _ = try? RequestHeadParser.parse(
-      bytes, length: head.length, limits: worker.settings.configuration.limits.head, into: requestFields)
+  private func readAgain(_ head: RequestHead, _ bytes: Span<UInt8>) throws(MessageError) -> Request {
+    try RequestHeadParser.restoreFields(of: head, bytes, into: requestFields)
     return RequestReader.read(
       head, bytes, requestFields, clientConnection.identity, worker.settings, number: clientConnection.requestNumber)
   }
@@ -154,8 +168,15 @@ struct HeldRequest {
     let bytes = piece.span
     var next = 0
     while next < bytes.count, !decoder.isFinished {
-      // The decoder of the upload has already accepted the same bytes.
-      guard let part = try? decoder.decode(bytes.extracting(next..<bytes.count)), part.consumed > 0 else { break }
+      let part: BodyDecoder.Piece
+      do throws(MessageError) {
+        part = try decoder.decode(bytes.extracting(next..<bytes.count))
+      } catch {
+        // Not reached: the decoder of the upload has accepted the same bytes.
+        fits = false
+        return dropBody(buffers)
+      }
+      guard part.consumed > 0 else { break }
       let data = next + part.data.lowerBound..<next + part.data.upperBound
       next += part.consumed
       guard body.count + data.count <= WithheldResponse.bodyLimit, buffers.hasRoom(for: data.count) else {

@@ -126,7 +126,7 @@ final class HTTP2Connection: Activity {
         metrics.recordLimit(limit(flood))
         // Try once to send the GOAWAY with the reason.
         breakStreams()
-        _ = try? flush(session)
+        do throws(HTTP2Failure) { _ = try flush(session) } catch { socket.reset() }
         return await close()
       }
       socket.reset()

@@ -173,23 +173,27 @@ final class HTTP2StreamTransport: StreamTransport {
     // `worker.responseFields` may contain the fields of an upstream response that is still in use.
     let fields = worker.scratchHeadIndex
     defer { block.clear() }
-    let head = buffer.withSpan { bytes -> ResponseHead? in
-      var scanner = HeadScanner()
-      guard let length = try? scanner.end(of: bytes),
-        let head = try? ResponseHeadParser.parse(
+    let head: ResponseHead
+    do throws(MessageError) {
+      head = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) -> ResponseHead in
+        var scanner = HeadScanner()
+        guard let length = try scanner.end(of: bytes) else { throw MessageError(status: 502, "an incomplete head") }
+        let head = try ResponseHeadParser.parse(
           bytes, length: length, to: stream.isHeadRequest ? .head : .get, into: fields)
-      else { return nil }
-      block.append(":status", decimal: head.status)
-      for field in fields where !field.isNamedByConnection {
-        switch field.known {
-        case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:
-          continue
-        default: block.append(bytes, name: field.name, value: field.value)
+        block.append(":status", decimal: head.status)
+        for field in fields where !field.isNamedByConnection {
+          switch field.known {
+          case .connection, .keepAlive, .proxyConnection, .transferEncoding, .te, .trailer, .upgrade, .http2Settings:
+            continue
+          default: block.append(bytes, name: field.name, value: field.value)
+          }
         }
+        return head
       }
-      return head
+    } catch {
+      return nil
     }
-    guard let head, head.status != 101, !block.isTooLarge else { return nil }
+    guard head.status != 101, !block.isTooLarge else { return nil }
     let isFinal = head.status >= 200
     session.respond(stream, block, isFinal: isFinal, endsStream: isFinal && head.body == .none)
     if isFinal { body = BodyDecoder(head.body) }
@@ -203,10 +207,14 @@ final class HTTP2StreamTransport: StreamTransport {
     guard var decoder = body, !decoder.isFinished else { return nil }
     let limit = min(count, session.room(for: stream))
     guard limit > 0 else { return 0 }
-    let piece = try? buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
-      try decoder.decode(bytes.extracting(0..<limit))
+    let piece: BodyDecoder.Piece
+    do throws(MessageError) {
+      piece = try buffer.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
+        try decoder.decode(bytes.extracting(0..<limit))
+      }
+    } catch {
+      return nil
     }
-    guard let piece else { return nil }
     session.write(stream, buffer, offset: piece.data.lowerBound, count: piece.data.count)
     // `body` is still the state in front of this piece.
     if piece.data.isEmpty, let body, body.isInTrailers { trailers += buffer.bytes(from: 0, count: piece.consumed) }

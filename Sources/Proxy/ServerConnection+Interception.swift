@@ -173,10 +173,12 @@ extension ServerConnection {
 
     mutating func decode(_ input: Buffer) {
       while !decoder.isFinished, !isBroken, position < input.count {
-        let piece: BodyDecoder.Piece? = input.withSpan { bytes in
-          try? decoder.decode(bytes.extracting(position..<bytes.count))
-        }
-        guard let piece else {
+        let piece: BodyDecoder.Piece
+        do throws(MessageError) {
+          piece = try input.withSpan { (bytes: Span<UInt8>) throws(MessageError) in
+            try decoder.decode(bytes.extracting(position..<bytes.count))
+          }
+        } catch {
           isBroken = true
           return
         }
@@ -210,22 +212,35 @@ extension ServerConnection {
 
   /// Returns the error response to the request at the front of the input, and informs the operator.
   private func failure(_ error: ProxyFailure, ofInspected head: RequestHead, limit: LimitKind?) -> Response {
-    let limits = settings.configuration.limits.head
-    return input.withSpan { bytes in
-      // Other connections have used `requestFields` during the wait.
-      _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
-      return failure(error, head, bytes, requestFields, limit: limit)
+    withRestoredFields(of: head) {
+      failure(error, head, $0, requestFields, limit: limit)
+    } unreadable: {
+      $0
     }
   }
 
   private func routeForm(_ head: RequestHead, _ body: [UInt8]) -> Route {
-    let limits = settings.configuration.limits.head
-    return input.withSpan { bytes in
-      // Other connections have used `requestFields` during the wait.
-      _ = try? RequestHeadParser.parse(bytes, length: head.length, limits: limits, into: requestFields)
-      return worker.handler.routeForm(
+    withRestoredFields(of: head) { bytes in
+      worker.handler.routeForm(
         head, bytes, requestFields, client: identity.facts(bytes, requestFields, requestNumber: requestNumber),
         body: body)
+    } unreadable: {
+      .refuse($0)
+    }
+  }
+
+  /// Calls `use` with the bytes at the front of the input, after `requestFields` has the fields of `head` again: other
+  /// connections have used it during a wait. If the head cannot be read again, calls `unreadable` with an error response.
+  private func withRestoredFields<Result>(
+    of head: RequestHead, _ use: (Span<UInt8>) -> Result, unreadable: (Response) -> Result
+  ) -> Result {
+    input.withSpan { bytes in
+      do throws(MessageError) {
+        try RequestHeadParser.restoreFields(of: head, bytes, into: requestFields)
+      } catch {
+        return unreadable(failure(.request(error), as: .page(), limit: nil, FailedRequest(peer: peer.host)))
+      }
+      return use(bytes)
     }
   }
 

@@ -154,7 +154,10 @@ private final class AddressTest: Activity {
     defer { waiter.cancelDeadline() }
     let epoch = pool.epoch
     let deadline = pool.poller.deadline(after: pool.settings.configuration.connectTimeout)
-    guard let socket = try? await pool.openTestConnection(to: target.address, with: waiter, until: deadline) else {
+    let socket: Socket
+    do throws(ConnectionTestFailure) {
+      socket = try await pool.openTestConnection(to: target.address, with: waiter, until: deadline)
+    } catch {
       return target.address.stayOut(now: pool.poller.now)
     }
     target.address.putBack(now: pool.poller.now)

@@ -54,6 +54,40 @@ struct RequestLineTests {
     #expect(refusal("\(line)\r\nHost: a\r\n\r\n") == 400)
   }
 
+  @Test("Each byte of a target is accepted, accepted if the caller permits unencoded targets, or refused")
+  func targetBytes() throws {
+    var limits = HeadLimits.standard
+    limits.acceptsUnencodedTargets = true
+    for byte in UInt8.min...UInt8.max {
+      for target in [[0x2f, byte], [0x2f, byte, 0x61, 0x3f], [0x2f, 0x3f, 0x61, byte, byte, 0x62]] {
+        let bytes = Array("GET ".utf8) + target + Array(" HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+        let isUnencoded = byte >= 0x80 || "\"<>".utf8.contains(byte)
+        let isRefused = byte <= 0x20 || byte == 0x7f || byte == UInt8(ascii: "#")
+        #expect((refusal(bytes) == 400) == (isUnencoded || isRefused), "\(byte)")
+        guard !isRefused else {
+          #expect(throws: MessageError.self) { try parseRequest(bytes, limits: limits) }
+          continue
+        }
+        let parsed = try #require(try parseRequest(bytes, limits: limits))
+        #expect(Array(parsed.bytes[parsed.head.target]) == target)
+        #expect(parsed.head.hasUnencodedTarget == isUnencoded)
+      }
+    }
+  }
+
+  @Test("The fields of an accepted head are read again without the limits, and those of another head are not")
+  func restored() throws {
+    let parsed = try #require(try parseRequest("GET /a HTTP/1.1\r\nHost: a\r\nX-A: 1\r\nConnection: X-A\r\n\r\n"))
+    let index = HeadIndex()
+    try RequestHeadParser.restoreFields(of: parsed.head, parsed.bytes.span, into: index)
+    #expect(index.map(\.name) == parsed.index.map(\.name))
+    #expect(index.map(\.isNamedByConnection) == parsed.index.map(\.isNamedByConnection))
+    let other = [UInt8](repeating: 0x0d, count: parsed.bytes.count)
+    #expect(throws: MessageError.self) {
+      try RequestHeadParser.restoreFields(of: parsed.head, other.span, into: index)
+    }
+  }
+
   /// The targets that browsers sent, one for each visible character in the path and in the query.
   private static let browserTargets: [String] = {
     let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

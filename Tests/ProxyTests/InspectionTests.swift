@@ -1,3 +1,4 @@
+import HTTP1
 import Proxy
 import Reactor
 import Telemetry
@@ -23,6 +24,28 @@ extension ProxyTests {
         }
         let response = try await client.readResponse()
         #expect(response.text == "grant_")
+      }
+    }
+
+    @Test("A reload that lowers the limits of a head does not change a form in progress")
+    func reload() async throws {
+      try await Bench.Setup().run { _, bench in
+        let fields = "Authorization: Bearer t\r\nCookie: s=1\r\n"
+        for target in ["/inspect", "/inspect/show"] {
+          await bench.reload { $0.limits.head = .standard }
+          let client = try await bench.connect()
+          try await client.send(
+            "POST \(target) HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\(fields)\r\n")
+          // The head was read, and the inspection waits for the body.
+          _ = try await client.take(through: "\r\n\r\n")
+          await bench.reload { $0.limits.head = HeadLimits(bytes: 64, fields: 2, target: 4) }
+          try await client.send("hi")
+          let response = try await client.readResponse()
+          #expect(response.status == 200)
+        }
+        #expect(bench.upstream.requests.map(\.target) == ["/inspect"])
+        #expect(bench.upstream.requests.last?["Authorization"] == "Bearer t")
+        #expect(bench.upstream.requests.last?["Cookie"] == "s=1")
       }
     }
 

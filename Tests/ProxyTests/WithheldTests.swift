@@ -1,3 +1,4 @@
+import HTTP1
 import Proxy
 import Testing
 
@@ -38,6 +39,25 @@ extension ProxyTests {
           #expect(response["X-Type"] == "text/x")
           #expect(response["Location"] == nil)
         }
+      }
+    }
+
+    @Test("After a reload that lowers the limits of a head, the handler still gets the whole request")
+    func reload() async throws {
+      try await Bench.Setup(upstream: { upstream, peer in
+        _ = try await upstream.read(peer)
+        while !upstream.notes.contains("go") { try await upstream.pause(peer) }
+        try await peer.send("HTTP/1.1 303 See Other\r\nLocation: /forbidden\r\nContent-Length: 0\r\n\r\n")
+      }).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send(WithheldTests.head("X-A: 1\r\nX-B: 2\r\nCookie: b=c\r\nContent-Length: 4") + "pw=a")
+        await bench.eventually("it is upstream") { bench.upstream.requests.count == 1 }
+        await bench.reload { $0.limits.head = HeadLimits(bytes: 64, fields: 2, target: 4) }
+        bench.upstream.notes = ["go"]
+        let response = try await client.readResponse()
+        #expect(response["X-Target"] == "/login?a=b")
+        #expect(response["X-Cookie"] == "b=c")
+        #expect(response["X-Type"] == "text/x")
       }
     }
 

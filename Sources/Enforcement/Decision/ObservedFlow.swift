@@ -109,7 +109,7 @@ extension Enforcement {
   public static func rejections(
     of request: TokenRequest, redeeming flow: ObservedFlow, isSecondUse: Bool, age: Seconds, policy: Policy
   ) -> [Rejection] {
-    let id = (try? request.clientAuthentication())?.clientID
+    let id = request.readableClientAuthentication?.clientID
     let client = id.flatMap { policy.clients[$0] }
     var rejections: [Rejection] = []
     if id.map({ ShortDigest($0.rawValue) }) != flow.client { rejections.append(.codeIssuedToOtherClient) }

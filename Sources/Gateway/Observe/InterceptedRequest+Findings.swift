@@ -34,7 +34,7 @@ extension InterceptedRequest {
   /// its refresh token.
   func recordObserved(_ request: TokenRequest) {
     let parameters = request.parameters
-    let authentication = try? request.clientAuthentication()
+    let authentication = request.readableClientAuthentication
     let grant = parameters[.grantType].flatMap(GrantType.init(rawValue:))
     var observed = RequestDetails(token: parameters, authentication)
     observed.grant = parameters[.grantType].map { _ in grant?.rawValue ?? "other" }
@@ -72,7 +72,7 @@ extension InterceptedRequest {
   func recordRefreshToken(in reply: Reply, to request: TokenRequest) async -> Reply {
     guard case .relay(let answer, var response) = reply, answer.head.status == 200,
       let length = answer.length, length <= InterceptedRequest.maximumTokenResponseLength,
-      let id = (try? request.clientAuthentication())?.clientID
+      let id = request.readableClientAuthentication?.clientID
     else { return reply }
     do throws(UpstreamFailure) {
       response.body = try await answer.collect()

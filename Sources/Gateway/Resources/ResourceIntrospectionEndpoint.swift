@@ -22,7 +22,7 @@ struct ResourceIntrospectionEndpoint {
 
   func respond() async -> Response {
     let request = intercepted.clientRequest(.atIntrospection)
-    let authentication = (try? request.clientAuthentication()) ?? nil
+    let authentication = request.readableClientAuthentication
     let outcome = Enforcement.decideIntrospection(request, policy: intercepted.policy)
     // The right secret is always accepted: it has at least 128 bits, so no guess finds it, and a stranger with the
     // address of the resource server cannot lock it out.

@@ -70,7 +70,7 @@ final class InterceptedRequest {
 
   /// Returns the unlisted client that a request of a client names in its body or `Authorization`.
   func unlistedClient(of request: TokenRequest) -> Client? {
-    let authentication = (try? request.clientAuthentication()) ?? nil
+    let authentication = request.readableClientAuthentication
     guard let id = authentication?.clientID.rawValue else { return nil }
     if document == nil, let client = documentClient(id, of: request) {
       lastUnlisted = (id, client)

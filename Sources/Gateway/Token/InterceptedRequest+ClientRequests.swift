@@ -30,7 +30,7 @@ extension InterceptedRequest {
   /// Returns the client id and the credentials of a request that the client sends directly, and records the client for
   /// the log. Returns `nil` if the request has no client id, or if its credentials are malformed.
   func authentication(of request: TokenRequest) -> ClientAuthentication? {
-    let authentication = (try? request.clientAuthentication()) ?? nil
+    let authentication = request.readableClientAuthentication
     recordClient(id: authentication?.clientID.rawValue ?? request.clientID)
     return authentication
   }
