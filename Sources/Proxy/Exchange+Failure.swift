@@ -48,7 +48,11 @@ extension Exchange {
       if let failure, let request { clientConnection.report(failure.reason(limit), status: 0, request.description) }
       return
     }
-    guard let failure, let request else { return }
+    guard let failure, let request else {
+      // The status 0: the client got no response. The access log shows 499.
+      metrics.requestFinished(.passed, status: 0, nanoseconds: (SystemClock.monotonicInstant() - began).count)
+      return
+    }
     await clientConnection.answer(
       clientConnection.failure(failure, as: request.form, limit: limit, request.description), to: head.method,
       minorVersion: head.minorVersion, began: began, .refused)

@@ -53,6 +53,25 @@ extension ProxyTests {
       }
     }
 
+    @Test("A request whose client leaves without a response is counted once, over HTTP/1.1 and HTTP/2")
+    func counted() async throws {
+      try await HTTP2Tests.setup(AbandonmentTests.holding).run { _, bench in
+        let client = try await bench.connect()
+        try await client.send("GET /held HTTP/1.1\r\nHost: a\r\n\r\n")
+        await bench.eventually("it is upstream") { bench.upstream.requests.count == 1 }
+        client.reset()
+        await bench.eventually("it is counted") { await bench.statuses() == [0] }
+        let streams = try await bench.connectHTTP2()
+        try await streams.send(.get(1, "/held"))
+        await bench.eventually("it is upstream") { bench.upstream.requests.count == 2 }
+        try await streams.send(.reset(1))
+        await bench.eventually("it is counted") { await bench.statuses() == [0, 0] }
+        try await streams.send(.get(3, "/answer"))
+        _ = try await streams.answer(3)
+        await bench.eventually("the next one too") { await bench.statuses() == [0, 0, 200] }
+      }
+    }
+
     @Test("A client that leaves cancels a safe request of the handler, and not one that may change something")
     func handlers() async throws {
       try await Bench.Setup(upstream: AbandonmentTests.holding).run { _, bench in

@@ -217,6 +217,19 @@ final class Bench {
     return found.value.withLock { $0 }
   }
 
+  /// The statuses of the requests that have ended; 0 for one without a response.
+  func statuses() async -> [Int] {
+    final class Found: Sendable {
+      let value = Mutex<[Int]>([])
+    }
+    let found = Found()
+    await server.update { proxy in
+      let statuses = (proxy.metrics as? CountedLimits)?.statuses ?? []
+      found.value.withLock { $0 += statuses }
+    }
+    return found.value.withLock { $0 }
+  }
+
   /// Reloads the proxy with changed settings.
   func reload(_ configure: (inout ProxyConfiguration) -> Void) async {
     configure(&configuration)

@@ -2,13 +2,14 @@ import Proxy
 import TLS
 import Telemetry
 
-/// Counts the limits that are reached, and records the failures of the upstream.
+/// Counts the limits that are reached, and records the failures of the upstream and the requests that ended.
 final class CountedLimits: ProxyMetrics {
   private(set) var counts: [LimitKind: Int] = [:]
   private(set) var failures: [UpstreamFailure] = []
   private(set) var grpcCalls = 0
+  private(set) var statuses: [Int] = []
 
-  func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) {}
+  func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) { statuses.append(status) }
   func upstreamAnswered(nanoseconds: UInt64) {}
   func upstreamFailed(_ failure: UpstreamFailure) { failures.append(failure) }
   func grpcRefused() { grpcCalls += 1 }
