@@ -130,6 +130,8 @@ extension HTTP2Session {
     } catch {
       guard isRequest, error == .tooLarge else { return refuse(stream) }
       stream.state.isTooLarge = true
+      stream.state.isHeadRequest = RequestTranslation.isHeadRequest(fields)
+      spendReset()
     }
     // From now on, `takeChangedStreams` reports the request.
     stream.state.isReportable = true

@@ -44,6 +44,13 @@ struct RequestTranslation {
     }
   }
 
+  /// True if a section that exceeds the limits has the method HEAD: the response has no body then (RFC 9110, section 9.3.2).
+  static func isHeadRequest(_ block: FieldBlock) -> Bool {
+    block.buffer.withSpan { bytes in
+      block.fields.contains { isEqual(bytes, $0.name, ":method") && isEqual(bytes, $0.value, "HEAD") }
+    }
+  }
+
   /// The maximum number of bytes of the trailers of a request, as a section of HTTP/1.1: the same as that of the proxy. No
   /// flow control applies to them, so each stream may occupy this much memory until its request has been read.
   private static let trailerLimit = 4 * 1024

@@ -1,6 +1,8 @@
 import AccessLog
+internal import ByteText
 import HTTP
 import HTTP1
+import HTTP2
 import Reactor
 import Telemetry
 import Time
@@ -115,10 +117,23 @@ extension ServerConnection {
     if let log = worker.accessLog { beginUnreadEntry(log) }
     let response = self.failure(
       failure, as: .page(), limit: failure.limit(at: .awaitingHead), FailedRequest(peer: peer.host))
-    await answer(response, to: .get, minorVersion: 1, began: 0, .refused)
+    await answer(response, to: seemsToBeHead ? .head : .get, minorVersion: 1, began: 0, .refused)
     if let accessEntry { end(accessEntry) }
     await finish()
   }
+
+  /// True if a request that cannot be read begins with the method HEAD: a response to it has no body (RFC 9110, section
+  /// 9.3.2).
+  private var seemsToBeHead: Bool {
+    if let stream { return stream.stream.isHeadRequest }
+    return input.withSpan { bytes in
+      // RFC 9112, section 2.2: one empty line in front of the request line is ignored.
+      let start = bytes.count > 1 && bytes[0] == .carriageReturn && bytes[1] == .lineFeed ? 2 : 0
+      return bytes.extracting(start...).starts(with: ServerConnection.headMethod.span)
+    }
+  }
+
+  private static let headMethod = Array("HEAD ".utf8)
 
   /// Counts the limit that caused a failure.
   func recordLimit(of failure: ProxyFailure, at stage: FailureStage) {

@@ -1,4 +1,5 @@
 import HTTP1
+import HTTP2TestSupport
 import Proxy
 import Reactor
 import Testing
@@ -23,6 +24,39 @@ extension ProxyTests {
         try await client.send("GET /answer HTTP/1.1\r\nHost: a\r\n\r\n")
         let next = try await client.readResponse()
         #expect(next.text == "answered")
+      }
+    }
+
+    @Test(
+      "The error response to an unreadable HEAD request has no body (RFC 9110, section 9.3.2)",
+      arguments: [
+        "HEAD /\u{1} HTTP/1.1\r\nHost: a\r\n\r\n", "\r\nHEAD / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        "HEAD /\(String(repeating: "a", count: 17_000))", "HEAD / HTTP/2.0\r\n\r\n",
+      ])
+    func head(_ request: String) async throws {
+      try await Bench.Setup().run { _, bench in
+        let client = try await bench.connect()
+        try await client.send(request)
+        let text = String(decoding: try await client.takeRest(), as: UTF8.self)
+        #expect(text.hasPrefix("HTTP/1.1 4") || text.hasPrefix("HTTP/1.1 505"))
+        #expect(text.hasSuffix("\r\n\r\n"))
+        let other = try await bench.exchange("GET" + request.drop { $0 != " " }.prefix(100) + "\u{1}\r\n\r\n")
+        #expect(other.text == "refused")
+      }
+    }
+
+    @Test("The error response to an unreadable HEAD request over HTTP/2 has no body, and its stream is not reset")
+    func headOverHTTP2() async throws {
+      try await HTTP2Tests.setup().run { _, bench in
+        let client = try await bench.connectHTTP2()
+        let long = [("x", String(repeating: "a", count: 16_300))]
+        try await client.send(
+          .headers(1, Frame.request("HEAD", "/") + long), .headers(3, Frame.request("HEAD", "/#a")),
+          .headers(5, Frame.request("GET", "/") + long))
+        let answers = try await client.answers([1, 3, 5])
+        #expect(answers[1]?.status == 431 && answers[1]?.body.isEmpty == true && answers[1]?.reset == nil)
+        #expect(answers[3]?.status == 400 && answers[3]?.body.isEmpty == true && answers[3]?.reset == nil)
+        #expect(answers[5]?.status == 431 && answers[5]?.text == "refused")
       }
     }
 
