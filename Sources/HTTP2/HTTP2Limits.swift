@@ -36,8 +36,10 @@ public struct HTTP2Limits: Sendable, Equatable {
   /// needs only one byte to send a field from the HPACK table, and the gateway has to decode the whole field.
   public var decodedFields = 1_000
   /// The maximum number of bytes of the names and values in one field section. If a section has more, the connection is
-  /// ended.
-  public var decodedBytes = 256 * 1024
+  /// ended. It is four times the size that SETTINGS_MAX_HEADER_LIST_SIZE announces. A section between the two sizes gets
+  /// 431, and counts like a reset (`streamResets`): to send it may cost the client a few bytes, and to decode it the
+  /// gateway 100 times the work of a normal request.
+  public var decodedBytes = 64 * 1024
 
   /// The default limits.
   public init() {}

@@ -90,8 +90,12 @@ extension HTTP2Session {
     let value = unsafe UnsafeBufferPointer(start: value, count: valueLength)
     return unsafe Unmanaged<HTTP2Session>.fromOpaque(data)._withUnsafeGuaranteedRef { session in
       unsafe session.fields.append(Span(_unsafeElements: name), Span(_unsafeElements: value))
-      if session.fields.isWithin(session.limits) { return 0 }
-      session.flood = .flood(.fields)
+      if session.fields.isWithin(session.limits) {
+        // An earlier section of the same bytes may have used up the budget.
+        if session.flood == nil { return 0 }
+      } else {
+        session.flood = .flood(.fields)
+      }
       // nghttp2 then returns from `nghttp2_session_mem_recv`, and `receive` throws the flood.
       return Int32(NGHTTP2_ERR_PAUSE.rawValue)
     }
@@ -205,6 +209,10 @@ extension HTTP2Session {
   /// itself (CVE-2025-8671).
   private func resetSent(_ id: Int32) {
     if let stream = stream(id), stream.state.resetByServer, !stream.isRefused { return }
+    spendReset()
+  }
+
+  private func spendReset() {
     do throws(HTTP2Failure) {
       try budget.spendReset()
     } catch {

@@ -77,6 +77,48 @@ struct FloodTests {
     #expect(fixture.streams.isEmpty)
   }
 
+  /// Returns a field section with a field of 3,900 bytes and `count` references to it, of one byte each.
+  private func section(_ count: Int) -> [UInt8] {
+    let value = String(repeating: "a", count: 3900)
+    // A literal with indexing.
+    let entry =
+      [0x40, 1, 0x78] + [127, UInt8((3900 - 127) % 128 | 128), UInt8((3900 - 127) / 128)] + Array(value.utf8)
+    return FieldWriter.write(Frame.request("GET", "/")) + entry + [UInt8](repeating: 0xbe, count: count)
+  }
+
+  @Test("A field section of more than 64 KiB after decoding ends the connection", arguments: [15, 16])
+  func amplified(count: Int) throws {
+    let fixture = try SessionFixture()
+    fixture.receive(Frame(.headers, flags: Frame.endHeaders | Frame.endStream, stream: 1, payload: section(count)))
+    if count == 15 {
+      #expect(fixture.failure == nil)
+      #expect(fixture.streams[1]?.isTooLarge == true)
+    } else {
+      #expect(isCalmed(fixture, .fields))
+      #expect(fixture.streams.isEmpty)
+    }
+  }
+
+  @Test("Field sections too large to forward count like resets, and none is decoded after the budget is used up")
+  func tooLarge() throws {
+    let fixture = try SessionFixture()
+    let flags = Frame.endHeaders | Frame.endStream
+    // The entry of the first section is the newest of the table.
+    let references = FieldWriter.write(Frame.request("GET", "/")) + [UInt8](repeating: 0xbe, count: 5)
+    for number in 0..<100 {
+      let payload = number == 0 ? section(4) : references
+      fixture.receive(Frame(.headers, flags: flags, stream: 1 + 2 * number, payload: payload))
+      #expect(fixture.streams[Int32(1 + 2 * number)]?.isTooLarge == true)
+      fixture.respond(Int32(1 + 2 * number))
+      _ = fixture.frames()
+    }
+    #expect(fixture.failure == nil)
+    let rest = (100..<150).map { Frame(.headers, flags: flags, stream: 1 + 2 * $0, payload: references).bytes }
+    fixture.receive(rest.flatMap { $0 })
+    #expect(isCalmed(fixture, .resets))
+    #expect(fixture.streams.count == 101)
+  }
+
   @Test("A field section that grows without limit when it is decoded ends the connection")
   func bomb() throws {
     let fixture = try SessionFixture()
