@@ -8,6 +8,10 @@ internal import Time
 /// There are 1,024 slots. If a record expires later than the end of the last slot, it is put into the last slot. When
 /// that slot has passed, the caller inserts the record again. This is rare, because the slots together cover the usual
 /// lifetime of an entry of the store.
+///
+/// If the clock goes back, the wheel does, too (`followClock`). Records from before are then in lists that belong to other
+/// slots now. Such a list is examined within one turn of the wheel, and the caller inserts the records again that have not
+/// expired. So a record leaves the wheel at most one turn after its expiry, whatever the clock does.
 struct ExpiryWheel: Sendable {
   private struct Link: Sendable {
     var next = ExpiryWheel.none
@@ -17,7 +21,10 @@ struct ExpiryWheel: Sendable {
 
   /// The value for "no record" in place of the number of a record.
   static let none = UInt32.max
-  private static let slotCount = 1_024
+  /// The number of slots. The wheel turns once in this number of ticks.
+  static let slotCount = 1_024
+  /// The number of slots by which the clock may go back without an effect, because workers read it at different times.
+  private static let tolerance: Int64 = 1
   private static let slotFlag: UInt32 = 0x8000_0000
 
   /// The length of a slot in seconds.
@@ -40,14 +47,20 @@ struct ExpiryWheel: Sendable {
   /// Inserts a record into the slot of its expiry.
   mutating func insert(_ record: UInt32, expiry: UnixTime, now: UnixTime) {
     if firstRecords.isEmpty { firstRecords = [UInt32](repeating: ExpiryWheel.none, count: ExpiryWheel.slotCount) }
-    if count == 0 { nextSlot = now.seconds / tick }
+    followClock(now)
     let last = nextSlot + Int64(ExpiryWheel.slotCount) - 1
-    let slot = Int(min(max(expiry.seconds / tick, nextSlot), last) % Int64(ExpiryWheel.slotCount))
+    let slot = Int(min(max(max(0, expiry.seconds) / tick, nextSlot), last) % Int64(ExpiryWheel.slotCount))
     let next = firstRecords[slot]
     links[record] = Link(next: next, previous: ExpiryWheel.slotFlag | UInt32(slot))
     if next != ExpiryWheel.none { links[next].previous = record }
     firstRecords[slot] = record
     count += 1
+  }
+
+  /// Begins at the slot of `now` if the wheel is empty or the clock has gone back.
+  private mutating func followClock(_ now: UnixTime) {
+    let slot = max(0, now.seconds) / tick
+    if count == 0 || slot < nextSlot - ExpiryWheel.tolerance { nextSlot = slot }
   }
 
   /// Removes a record that is in the wheel.
@@ -68,7 +81,8 @@ struct ExpiryWheel: Sendable {
     guard count > 0 else { return nil }
     // The slots in front of `firstNotPassed` have passed. A record has expired once `now` reaches its expiry, so a slot
     // has passed when its last second begins.
-    let firstNotPassed = (now.seconds + 1) / tick
+    let firstNotPassed = (max(0, now.seconds) + 1) / tick
+    followClock(now)
     // After a long pause all slots have passed, and each is checked once.
     nextSlot = max(nextSlot, firstNotPassed - Int64(ExpiryWheel.slotCount))
     while nextSlot < firstNotPassed {

@@ -88,4 +88,31 @@ struct MemoryStoreTests {
     #expect(store.epoch != MemoryStore(size: MemoryStore.minimumSize).epoch)
     #expect(store.epoch != .none)
   }
+
+  @Test(
+    "After the clock has gone far forward and back, entries expire on time, and a full kind gets room again",
+    arguments: StoreKind.allCases.filter { $0.properties.whenFull == .refuse })
+  func clockJump(kind: StoreKind) async throws {
+    let store = MemoryStore(size: MemoryStore.minimumSize)
+    let start: UnixTime = 1_700_000_000
+    let jump: Seconds = 400 * 86_400
+    _ = try await store.put(
+      .sample(kind, 0), kind.sample(), holder: .sample(), expiry: start + jump + 60, now: start + jump)
+    var number = 0
+    for round in 0..<3 {
+      let now = start + Seconds(round * 100_000)
+      var stored = 0
+      do throws(StoreError) {
+        while true {
+          number += 1
+          _ = try await store.put(
+            .sample(kind, number), kind.sample(), holder: .sample(number % 5_000), expiry: now + 60, now: now)
+          stored += 1
+        }
+      } catch {
+        #expect(error == .full)
+      }
+      #expect(stored > 100, "round \(round)")
+    }
+  }
 }
