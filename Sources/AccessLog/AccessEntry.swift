@@ -15,10 +15,15 @@ public final class AccessEntry {
     fileprivate let range: Range<Int>
   }
 
+  /// The maximum memory for texts that an entry keeps for its next request, in bytes: enough for most requests.
+  private static let keptMemory = 1_024
+
   /// True between `begin` and `end`.
   public private(set) var isOpen = false
   /// The texts, one after the other.
   private var bytes: [UInt8] = []
+  /// The memory of the texts, in bytes.
+  public var memory: Int { bytes.capacity }
 
   /// The method; `nil` if the head of the request could not be read.
   public private(set) var method: Text?
@@ -74,14 +79,7 @@ public final class AccessEntry {
   public func begin(at time: MonotonicInstant) {
     isOpen = true
     began = time
-    bytes.removeAll(keepingCapacity: true)
-    method = nil
-    path = nil
-    query = nil
-    host = nil
-    referer = nil
-    userAgent = nil
-    trace = nil
+    dropTexts()
     request = nil
     status = 0
     reason = nil
@@ -96,8 +94,20 @@ public final class AccessEntry {
   /// Stores the time at which a new connection to the upstream was open, in monotonic nanoseconds.
   public func upstreamConnected(at time: MonotonicInstant) { upstreamConnect = (time - began).count }
 
-  /// Ends the request.
+  /// Ends the request. The texts stay until `dropTexts`.
   public func end() { isOpen = false }
+
+  /// Drops the texts of a request that has ended. Keeps their memory for the next one if it is small.
+  public func dropTexts() {
+    method = nil
+    path = nil
+    query = nil
+    host = nil
+    referer = nil
+    userAgent = nil
+    trace = nil
+    bytes.removeAll(keepingCapacity: memory <= AccessEntry.keptMemory)
+  }
 
   /// Calls `body` with the bytes of a text.
   public func withBytes<R>(of text: Text, _ body: (Span<UInt8>) -> R) -> R {

@@ -42,6 +42,21 @@ extension ServerConnection {
       default: continue
       }
     }
+    chargeEntry(entry)
+  }
+
+  /// Counts the memory of the texts while the request is in progress. It is bounded (`AccessEntry.maximumTextLength`), so
+  /// it is counted even if there is no room.
+  private func chargeEntry(_ entry: AccessEntry) {
+    buffers.charge(entry.memory - entryCharge)
+    entryCharge = entry.memory
+  }
+
+  /// Ends the charge of the texts.
+  func releaseEntryCharge() {
+    guard entryCharge > 0 else { return }
+    buffers.release(entryCharge)
+    entryCharge = 0
   }
 
   /// Stores the facts of a request that could not be read, or of a connection that was refused.
@@ -68,6 +83,10 @@ extension ServerConnection {
   func end(_ entry: AccessEntry) {
     guard entry.isOpen else { return }
     entry.end()
+    defer {
+      releaseEntryCharge()
+      entry.dropTexts()
+    }
     guard let log = worker.accessLog else { return }
     if entry.status == 0 {
       entry.status = exchange?.status ?? 0

@@ -82,6 +82,8 @@ final class ServerConnection: Activity {
   let listener: UInt16
   /// The facts for the line of the current request in the access log; `nil` until a request has one.
   var accessEntry: AccessEntry?
+  /// The number of bytes of `accessEntry` that are charged to `buffers`.
+  var entryCharge = 0
   /// The intercepted request that the handler answers; `nil` for other requests.
   var interceptedRequest: Request?
   /// The number of bytes that `receive` has put into `input` since the connection began or resumed.
@@ -358,6 +360,7 @@ final class ServerConnection: Activity {
   /// Releases the buffers. Unless this object serves further streams, also drops the exchange and cancels the deadline.
   func release() {
     exchange?.release()
+    releaseEntryCharge()
     input.clear()
     releaseInput()
     if case .http2Stream = stage {

@@ -9,7 +9,7 @@ import Time
 extension ProxyTests {
   struct AbandonmentTests {
     /// Answers every request at once, except `/held` and `/outbound`, which wait until the test releases them.
-    private static let holding: ScriptedUpstream.Script = { upstream, peer in
+    static let holding: ScriptedUpstream.Script = { upstream, peer in
       while true {
         let request = try await upstream.read(peer)
         let isHeld = request.target == "/held" || request.target == "/outbound"

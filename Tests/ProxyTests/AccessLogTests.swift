@@ -12,13 +12,14 @@ extension ProxyTests {
   struct AccessLogTests {
     /// Serves requests, and returns the lines of the log.
     private static func lines(
+      _ upstream: @escaping ScriptedUpstream.Script = ScriptedUpstream.plain,
       _ body: @escaping @Sendable (Bench) async throws -> Void
     ) async throws -> [String] {
       let path = FileManager.default.temporaryDirectory.appendingPathComponent("access-\(UUID().uuidString)").path
       defer { try? FileManager.default.removeItem(atPath: path) }
       let log = AccessLog(workers: 1, metrics: MetricsRegistry(workers: 1, policyVersion: "test")) { _ in }
       try log.use(try AccessLogOutput(.file(path)))
-      var setup = HTTP2Tests.setup()
+      var setup = HTTP2Tests.setup(upstream)
       setup.accessLog = log
       try await setup.run { _, bench in try await body(bench) }
       #expect(await log.stop(WaitClock(now: SystemClock.monotonicTime, pause: { usleep(UInt32($0.count) * 1_000) })))
@@ -39,6 +40,26 @@ extension ProxyTests {
       }
       let end = #""status":200,"referer":"app.example/page?code=***","user_agent":"Agent/1.0""#
       #expect(lines == [Self.line(#""path":"/a","query":"code=***&x=1",\#(end)"#), Self.line(#""path":"/b",\#(end)"#)])
+    }
+
+    @Test("The texts of requests in progress count towards the memory for buffers, and are dropped afterwards")
+    func memory() async throws {
+      _ = try await Self.lines(AbandonmentTests.holding) { bench in
+        let long = String(repeating: "a", count: 3_900)
+        let request = "GET /held HTTP/1.1\r\nHost: a\r\nReferer: /\(long)\r\nUser-Agent: \(long)\r\n\r\n"
+        let client = try await bench.connect()
+        try await client.send(request)
+        await bench.eventually("it is upstream") { bench.upstream.requests.count == 1 }
+        let counters = await bench.counters()
+        // All buffers are blocks of the same size.
+        #expect(counters.bufferBytes - counters.buffers * Buffer.capacity >= 2 * 3_900)
+        bench.upstream.notes = ["released"]
+        _ = try await client.readResponse()
+        await bench.eventually("nothing is charged") {
+          let counters = await bench.counters()
+          return counters.bufferBytes == counters.buffers * Buffer.capacity
+        }
+      }
     }
 
     @Test("The query of a request that is refused as a loop has only the values that are known not to be secrets")
