@@ -108,7 +108,8 @@ final class RedisClient: Activity {
         add(call)
         switch await call.wait(until: deadline) {
         case .answered(.error(let text)):
-          if text.hasPrefix("NOSCRIPT") {
+          // A second time, the server refuses the script itself.
+          if text.hasPrefix("NOSCRIPT"), !sendsScript, poller.now < deadline {
             sendsScript = true
             continue
           }

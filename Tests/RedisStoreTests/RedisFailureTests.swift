@@ -87,6 +87,21 @@ struct RedisFailureTests {
     }
   }
 
+  @Test("An operation fails if the server does not know its script even after it got it")
+  func unknownScript() async throws {
+    let server = try RedisProcess()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.stop() }
+    try await StoreOnWorkers.run(RedisSettings(url: "redis://127.0.0.1:\(proxy.port)")) { store async throws in
+      let key = StoreKey.sample(.family)
+      #expect(try await store.put(key, 1) == nil)
+      proxy.hidesScripts = true
+      #expect(await unavailable { try await store.replace(key, 1, with: 2) }.contains("NOSCRIPT"))
+      proxy.hidesScripts = false
+      #expect(try await store.replace(key, 1, with: 2))
+    }
+  }
+
   @Test("An entry that was taken without a reply is not taken a second time")
   func cutTake() async throws {
     let server = try RedisProcess()

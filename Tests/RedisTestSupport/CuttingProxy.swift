@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 import Testing
 
-/// A TCP proxy on loopback that delays the replies of a server or cuts them off, as a test requires.
+/// A TCP proxy on loopback that delays the replies of a server, cuts them off, or hides scripts, as a test requires.
 ///
 /// It uses blocking threads, because a test has few connections.
 public final class CuttingProxy: Sendable {
@@ -24,6 +24,7 @@ public final class CuttingProxy: Sendable {
 
   private struct State {
     var rule = Rule.pass
+    var hidesScripts = false
     var connections = 0
     var descriptors: Set<Int32> = []
   }
@@ -50,6 +51,12 @@ public final class CuttingProxy: Sendable {
   public var rule: Rule {
     get { state.withLock { $0.rule } }
     set { state.withLock { $0.rule = newValue } }
+  }
+
+  /// True if the server gets each script as if it were the digest of one, which it does not know.
+  public var hidesScripts: Bool {
+    get { state.withLock { $0.hidesScripts } }
+    set { state.withLock { $0.hidesScripts = newValue } }
   }
 
   /// The number of connections since the start.
@@ -128,6 +135,16 @@ public final class CuttingProxy: Sendable {
           count = min(received, max(0, most - forwarded))
           if count < received { rule = .pass }
         }
+      }
+      if !isReply, hidesScripts {
+        let command = Array("$4\r\nEVAL\r\n".utf8)
+        while let start = (0..<max(0, count - command.count + 1)).first(where: { buffer[$0...].starts(with: command) })
+        {
+          buffer.replaceSubrange(start..<start + command.count, with: "$7\r\nEVALSHA\r\n".utf8)
+          count += 3
+        }
+        guard unsafe send(target, buffer, count, Int32(MSG_NOSIGNAL)) == count else { break loop }
+        continue
       }
       forwarded += count
       guard unsafe count == 0 || send(target, buffer, count, Int32(MSG_NOSIGNAL)) == count, count == received
