@@ -1,3 +1,4 @@
+internal import ByteText
 import OAuth
 import Policy
 import YAML
@@ -77,11 +78,12 @@ extension PolicyReader {
   /// because servers interpret them in different ways.
   func paths(_ field: Field) -> [String] {
     var paths: [String] = []
+    var known: Set<String> = []
     for item in list(field, allowsSingleValue: true) {
       guard let path = text(item) else { continue }
       if let problem = Self.pathProblem(path) {
         error(.invalidValue, item.node, "`\(field.name)` cannot be \(quoted(path)); \(problem)")
-      } else if paths.contains(path) {
+      } else if !known.insert(path).inserted {
         error(.duplicateValue, item.node, "\(quoted(path)) occurs twice in `\(field.name)`; keep one")
       } else {
         paths.append(path)
@@ -98,16 +100,18 @@ extension PolicyReader {
     let all =
       endpoints.authorization + endpoints.token + endpoints.revocation + endpoints.introspection
       + endpoints.pushedAuthorization + endpoints.deviceAuthorization + endpoints.closed
+    // Each list may have thousands of entries, so a path is not compared with all of them.
+    let accepted = Set(upstream.notEndpoints)
+    let metadataPaths = Set(endpoints.metadataPaths)
+    let foldedEndpoints = Dictionary(all.map { (Self.folded($0), $0) }, uniquingKeysWith: { first, _ in first })
+    let names = Set((all + [GatewaySettings.devicePath]).map { String(Self.name(of: $0)) })
     for node in field.items {
-      guard let path = node.text, upstream.notEndpoints.contains(path) else { continue }
-      let folded = Self.folded(path)
-      if let endpoint = all.first(where: { Self.folded($0) == folded }) {
+      guard let path = node.text, accepted.contains(path) else { continue }
+      if let endpoint = foldedEndpoints[Self.folded(path)] {
         error(
           .conflict, node,
           "\(quoted(path)) in `not_endpoints` is a variant of the endpoint \(quoted(endpoint)); remove it")
-      } else if !endpoints.metadataPaths.contains(path),
-        !(all + [GatewaySettings.devicePath]).contains(where: { path.lowercased().contains(Self.name(of: $0)) })
-      {
+      } else if !metadataPaths.contains(path), !Self.contains(anyOf: names, in: path.lowercased()) {
         warn(
           .notEndpointUnneeded, node,
           "\(quoted(path)) in `not_endpoints` resembles no endpoint, so it passes anyway; remove it")
@@ -121,6 +125,11 @@ extension PolicyReader {
     var segments = path.lowercased().split(separator: "/")
     if let last = segments.popLast() { segments.append(last.split(separator: ".").first ?? last) }
     return Substring(segments.joined(separator: "/"))
+  }
+
+  private static func contains(anyOf names: Set<String>, in path: String) -> Bool {
+    let bytes = path.utf8.span
+    return names.contains { bytes.contains($0) }
   }
 
   /// Returns the last segment of an endpoint's path, in lower case and without a file suffix.

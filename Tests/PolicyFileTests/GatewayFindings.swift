@@ -527,6 +527,19 @@ struct GatewayFindings {
         [not-endpoint-unneeded]
         """),
     FindingCase(
+      .duplicateValue,
+      "A path that is listed twice among thousands",
+      edits: [
+        (
+          "endpoints: { authorization: /authorize, token: /token }",
+          "endpoints: { authorization: /authorize, token: /token }\n  not_endpoints: ["
+            + ((0..<5_000).map { "/token\($0)" } + ["/token7"]).joined(separator: ", ") + "]"
+        )
+      ],
+      expected: """
+        policy.yaml:9:58909: error: `/token7` occurs twice in `not_endpoints`; keep one
+        """),
+    FindingCase(
       .conflict,
       "A spelling of an endpoint among the paths that are none",
       edits: [
