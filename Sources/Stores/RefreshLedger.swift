@@ -103,8 +103,9 @@ public struct RefreshLedger: Sendable {
   /// The maximum number of attempts to change a record. An attempt fails only if another request changes the record in
   /// the meantime.
   static let maximumAttempts = 16
-  /// The maximum number of times that the response to one refresh is sent again.
-  private static let maximumRepeats: UInt8 = 8
+  /// The maximum number of times that the response to one refresh is sent again: many more than the requests that an app
+  /// has under way at once, which all get 401 and then all refresh.
+  public static let maximumRepeats: UInt8 = 64
   /// The time after the first use in which a repeat may come from another network: a phone that changes networks
   /// repeats at once.
   private static let networkChangeTime: Seconds = 10
@@ -261,13 +262,13 @@ public struct RefreshLedger: Sendable {
       network: use.network.code, isAdopted: record.isAdopted, expiry: recordExpiry(use, record, now))
   }
 
-  /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.reuseWindow`,
-  /// at most `maximumRepeats` times, and to the same network. The network does not matter if the policy accepts any
-  /// network or if the first use was a moment ago (`networkChangeTime`).
+  /// Returns true if the response to the first use may be repeated (invariant `I-renewal`): within `use.reuseWindow`, and
+  /// to the same network. The network does not matter if the policy accepts any network or if the first use was a moment
+  /// ago (`networkChangeTime`). `countRepeat` limits the number of repeats.
   private func mayRepeat(_ use: RefreshUse, _ record: FamilyRecord, now: UnixTime) -> Bool {
     let previousFirstUse = record.previousFirstUse
     let now = use.arrival ?? now
-    guard now < previousFirstUse + use.reuseWindow, record.repeats < RefreshLedger.maximumRepeats else { return false }
+    guard now < previousFirstUse + use.reuseWindow else { return false }
     return use.acceptsAnyNetwork || record.previousNetwork == use.network.code
       || now <= previousFirstUse + RefreshLedger.networkChangeTime
   }
@@ -278,23 +279,34 @@ public struct RefreshLedger: Sendable {
     public let network: String
   }
 
+  /// The result of `countRepeat`.
+  public enum Repeat: Hashable, Sendable {
+    /// The request is a permitted repeat of this first use.
+    case permitted(FirstUse)
+    /// The response was already sent again `maximumRepeats` times. The family stays as it is: so many repeats come from an
+    /// app with a fault more probably than from a thief, and the response that a thief could get is already known.
+    case tooMany
+    /// The request is no longer a valid repeat and must be treated as `Claim.reused`.
+    case reused
+  }
+
   /// Counts a repeat after ``claim(_:lease:now:)`` has returned `repeated`. Only a repeat that gets the stored response
-  /// counts towards the maximum. A repeat for which no response is stored does not end the family.
+  /// counts towards the maximum.
   ///
   /// - Parameter isAnswered: true if a response is stored and will be sent.
-  /// - Returns: the first use; `nil` if the request is no longer a valid repeat and must be treated as `reused`.
-  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: UnixTime) async throws(StoreError) -> FirstUse? {
+  public func countRepeat(_ use: RefreshUse, isAnswered: Bool, now: UnixTime) async throws(StoreError) -> Repeat {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     for _ in 0..<RefreshLedger.maximumAttempts {
       guard let old = try await store.get(key, now: now), var record = FamilyRecord(parsing: old),
         record.state == .current, record.previous == digest, mayRepeat(use, record, now: now)
-      else { return nil }
+      else { return .reused }
       let first = FirstUse(network: NetworkPrefix.text(ofCode: record.previousNetwork))
-      guard isAnswered else { return first }
+      guard isAnswered else { return .permitted(first) }
+      guard record.repeats < RefreshLedger.maximumRepeats else { return .tooMany }
       record.repeats += 1
       if try await store.replace(key, old, with: record.bytes, expiry: recordExpiry(use, record, now), now: now) {
-        return first
+        return .permitted(first)
       }
     }
     throw .unavailable("the family of refresh tokens keeps changing")

@@ -187,6 +187,24 @@ struct RefreshTokenTests {
     }
   }
 
+  @Test(
+    "9700-2.2.2-refresh-rotation: 64 repeats within the window get the same response, and further ones 503; none ends the family"
+  )
+  func manyRepeats() async throws {
+    try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 10 } }) { gateway in
+      let first = try await gateway.tokens().refresh()
+      let newest = try await gateway.refresh(first).refreshToken()
+      for _ in 0..<64 { #expect(try await gateway.refresh(first).refreshToken() == newest) }
+      for _ in 0..<20 {
+        let refused = try await gateway.refresh(first)
+        refused.expectTokenError(503, "temporarily_unavailable")
+        #expect(refused.headers["Retry-After"] != nil)
+        #expect(refused.headers["X-Proofgate-Rule"] == "refresh-repeated-often")
+      }
+      try await expectStatus(200, of: gateway.refresh(newest))
+    }
+  }
+
   @Test("9700-2.2.2-refresh-rotation: the window closes when the new token is used")
   func windowCloses() async throws {
     try await GatewayFixture.run(try FixturePolicy.with { $0.editAll { $0.refreshReuseWindow = 10 } }) { gateway in

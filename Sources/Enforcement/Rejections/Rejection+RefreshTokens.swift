@@ -6,7 +6,8 @@ extension Rejection {
     "Refresh tokens",
     [
       .refreshTokenNotSealed, .refreshTokenIssuedToOtherClient, .refreshTokenOutdated, .refreshTokenExpired,
-      .refreshInProgress, .refreshTokenReused, .refreshResponseMissing, .refreshFamilyMissing,
+      .refreshInProgress, .refreshTokenReused, .refreshResponseMissing, .refreshRepeatedTooOften,
+      .refreshFamilyMissing,
     ])
 
   package static let refreshTokenNotSealed = Rejection(
@@ -72,6 +73,16 @@ extension Rejection {
       response, or has evicted it. The sign-in stays valid.
       """,
     remedy: "Try again with the newest token. If it happens often, give the store more memory.")
+
+  package static let refreshRepeatedTooOften = Rejection(
+    "refresh-repeated-often", .temporarilyUnavailable, 503, .noRedirect, "this refresh was repeated too often",
+    source: "RFC 9700, section 4.14.2",
+    refused: "A refresh was repeated more than 64 times within `refresh_reuse_window`.",
+    why: """
+      An app that has many requests under way may refresh several times at once, and all get the same response. So many \
+      repeats come from a fault of the app. The sign-in stays valid.
+      """,
+    remedy: "Use the newest token. Send one refresh at a time, and let the other requests wait for its response.")
 
   package static let refreshFamilyMissing = Rejection(
     "family-missing", .invalidGrant, 400, .noRedirect, "the refresh token belongs to an unknown sign-in",

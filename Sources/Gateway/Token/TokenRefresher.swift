@@ -242,9 +242,11 @@ struct TokenRefresher {
     let found = try await HeldResponses(intercepted, permit, presented: presented, grant).find()
     var isAnswered = false
     if case .answer = found { isAnswered = true }
-    // The result is `nil` if the request is no longer a permitted repeat.
-    guard let first = try await families.countRepeat(use, isAnswered: isAnswered, now: intercepted.now) else {
-      return try await refuseReuse(of: grant)
+    let first: RefreshLedger.FirstUse
+    switch try await families.countRepeat(use, isAnswered: isAnswered, now: intercepted.now) {
+    case .permitted(let use): first = use
+    case .tooMany: return intercepted.tokenRejection(.withoutRedirect(.refreshRepeatedTooOften))
+    case .reused: return try await refuseReuse(of: grant)
     }
     intercepted.trail.findings.append("refresh-repeated")
     intercepted.trail.networks = RefreshNetworks(first: first.network, repeated: use.networkText)
