@@ -28,6 +28,9 @@ struct IdentityFieldTests {
       "REMOTE_USER", "X-Remote-Group", "X-Goog-Authenticated-User-Email", "Cf-Access-Authenticated-User-Email",
       "OIDC_CLAIM_sub", "MELLON_uid", "Shib-Identity-Provider", "Osso-User-Dn", "CT-REMOTE-USER", "X-Consumer-Username",
       "Fastly-Client-IP", "X-Azure-ClientIP", "X-Original-Remote-Addr", "X-Auth-User", "X-Auth-Email", "X-Real-IP",
+      "X-User", "X-Kerberos-User", "X-Client-Verify", "X-JWT-Assertion", "X-Id-Token", "X-Access-Token",
+      "Kong-Consumer", "X-HTTP-Host-Override", "X-Override-URL", "X-Rewrite-URI", "X-Replaced-Path",
+      "X-HTTP-DestinationURL", "Base-Url", "X-Sendfile-Type", "X-Accel-Mapping",
       "X-Envoy-External-Address", "Tailscale-User-Login", "X-Case_", "X_Case", "X.Case", "session_id",
     ])
   func claims(_ name: String) throws {
