@@ -17,9 +17,13 @@ struct ChunkDecoder: Sendable {
 
   private enum State {
     case size(digits: Int)  // the number of digits read so far
-    /// The extensions of a chunk. They may contain all bytes that a field value may contain. Quoted strings are not
-    /// parsed.
+    /// The extensions of a chunk. They may contain all bytes that a field value may contain.
     case extensions
+    /// A quoted string in the extensions, which must end in the same line. A decoder that looks for its end, and one that
+    /// looks for the end of the line, would otherwise find different chunks.
+    case quotedExtension
+    /// The byte after a backslash in a quoted string.
+    case quotedPair
     case sizeLineFeed
     case data
     case dataCarriageReturn
@@ -49,7 +53,9 @@ struct ChunkDecoder: Sendable {
   var isInTrailers: Bool {
     switch state {
     case .trailerStart, .trailerName, .trailerValue, .trailerLineFeed, .endLineFeed: true
-    case .size, .extensions, .sizeLineFeed, .data, .dataCarriageReturn, .dataLineFeed, .finished: false
+    case .size, .extensions, .quotedExtension, .quotedPair, .sizeLineFeed, .data, .dataCarriageReturn, .dataLineFeed,
+      .finished:
+      false
     }
   }
 
@@ -58,7 +64,9 @@ struct ChunkDecoder: Sendable {
     switch state {
     case .trailerStart: next != .carriageReturn
     case .trailerName, .trailerValue, .trailerLineFeed: true
-    case .size, .extensions, .sizeLineFeed, .data, .dataCarriageReturn, .dataLineFeed, .endLineFeed, .finished: false
+    case .size, .extensions, .quotedExtension, .quotedPair, .sizeLineFeed, .data, .dataCarriageReturn, .dataLineFeed,
+      .endLineFeed, .finished:
+      false
     }
   }
 
@@ -98,7 +106,15 @@ struct ChunkDecoder: Sendable {
         state = .sizeLineFeed
       } else {
         try count(byte, in: &extensionBytes, limit: ChunkDecoder.extensionLimit)
+        if byte == UInt8(ascii: "\"") { state = .quotedExtension }
       }
+    case .quotedExtension:
+      guard byte != .carriageReturn else { throw .malformed("a quoted string without an end in a chunk extension") }
+      try count(byte, in: &extensionBytes, limit: ChunkDecoder.extensionLimit)
+      if byte == UInt8(ascii: "\"") { state = .extensions } else if byte == UInt8(ascii: "\\") { state = .quotedPair }
+    case .quotedPair:
+      try count(byte, in: &extensionBytes, limit: ChunkDecoder.extensionLimit)
+      state = .quotedExtension
     case .sizeLineFeed:
       try expect(byte, .lineFeed)
       state = remaining == 0 ? .trailerStart : .data

@@ -232,6 +232,12 @@ public final class Upstream {
         let now = SystemClock.monotonicInstant()
         worker.metrics.upstreamAnswered(nanoseconds: (now - began).count)
         if let entry = connection.accessEntry { entry.upstreamFirstByte = (now - entry.began).count }
+        // As in a passing response: clients disagree on which of two such fields to follow.
+        for field in worker.responseFields where field.known.isLocation {
+          guard worker.responseFields.onlyValue(of: field.known) != nil else {
+            throw .malformed("more than one Location, Content-Location or Refresh field")
+          }
+        }
         var response = worker.response(from: head, upstream.input)
         if worker.pool.targets.count > 1 {
           answeringAddress = upstream.target.address.id

@@ -50,8 +50,21 @@ struct ChunkDecoderTests {
   }
 
   @Test(
+    "A quoted string in an extension ends in the same line",
+    arguments: [
+      ("3;a=\"b\"\r\nabc\r\n0\r\n\r\n", true), ("3;a=\"\\\"\"\r\nabc\r\n0\r\n\r\n", true),
+      ("3;a=\";\";b\r\nabc\r\n0\r\n\r\n", true), ("3;a=\"\r\nabc\r\n0\r\n\r\n", false),
+      ("3;a=\"b\\\"\r\nabc\r\n0\r\n\r\n", false), ("3;a=\"b\\\r\nabc\r\n0\r\n\r\n", false),
+      ("3;\"\r\n\"abc\r\n0\r\n\r\n", false), ("0;a=\"b\"\"\r\n\r\n", false),
+    ])
+  func quoted(_ text: String, isAccepted: Bool) {
+    #expect((ChunkDecoderTests.decode(text) != .refused(400)) == isAccepted)
+  }
+
+  @Test(
     "Every split gives the same result",
     arguments: [
+      "3;a=\"b\\\"c\"\r\nabc\r\n0\r\n\r\n", "3;a=\"b\r\nabc\r\n0\r\n\r\n",
       "3\r\nabc\r\n5;x=\"y\"\r\nhello\r\n0\r\nT: u\r\n\r\nrest", "0\r\n\r\n", "4\r\nab\r\n\r\n0\r\n\r\n",
       "3\r\nabcd\r\n0\r\n\r\n", "g\r\n", "1\r\na\r\n0\r\nx\r\n",
     ])

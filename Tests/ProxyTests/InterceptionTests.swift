@@ -4,6 +4,21 @@ import Testing
 
 extension ProxyTests {
   struct InterceptionTests {
+    @Test(
+      "A response to the handler with two fields of one of the kinds that a browser follows is not used",
+      arguments: ["Location", "Refresh", "Content-Location"])
+    func twoLocations(name: String) async throws {
+      let head = "HTTP/1.1 302 Found\r\nContent-Length: 0\r\n"
+      for (fields, status) in [("\(name): /a\r\n", 302), ("\(name): /a\r\n\(name.lowercased()): /a\r\n", 502)] {
+        try await Bench.Setup(upstream: ScriptedUpstream.answering(head + fields + "\r\n")).run { _, bench in
+          for target in ["/intercept/collect", "/passed"] {
+            let response = try await bench.get(target)
+            #expect(response.status == status, "\(target) \(fields)")
+          }
+        }
+      }
+    }
+
     @Test("An intercepted body is read completely, in either framing, up to its limit")
     func bodies() async throws {
       try await Bench.Setup().run { _, bench in

@@ -22,6 +22,7 @@ enum ChunkReader {
       guard (1...15).contains(digits.count), digits.allSatisfy(hexadecimal.contains),
         let size = Int(String(decoding: digits, as: UTF8.self), radix: 16)
       else { return nil }
+      guard closesQuotes(Array(line.dropFirst(digits.count))) else { return nil }
       if size == 0 { break }
       guard size <= wire.count - position else { return nil }
       body += wire[position..<position + size]
@@ -37,6 +38,17 @@ enum ChunkReader {
         line[..<colon].allSatisfy({ FieldReader.tokenBytes.contains($0) })
       else { return nil }
     }
+  }
+
+  /// True if each quoted string ends: a mark, any bytes and pairs of a backslash and a byte, and a mark.
+  private static func closesQuotes(_ extensions: [UInt8]) -> Bool {
+    guard let mark = extensions.firstIndex(of: UInt8(ascii: "\"")) else { return true }
+    var rest = extensions[(mark + 1)...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "\"") { return closesQuotes(Array(rest)) }
+      if byte == UInt8(ascii: "\\") { _ = rest.popFirst() }
+    }
+    return false
   }
 
   /// A line without its CRLF; nil if no line ends, or if a byte in it could be read as a line end.
