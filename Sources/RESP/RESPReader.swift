@@ -12,33 +12,36 @@ internal import CHiredis
   /// The maximum bytes of a reply. The longest value of a store has 16 KiB, and the reply to `INFO` has about 6 KiB.
   static let maximumBytes = 1 << 20
 
-  private let reader: UnsafeMutablePointer<ch_reader>
+  /// `nil` if there was no memory for it.
+  private let reader: UnsafeMutablePointer<ch_reader>?
 
-  /// Creates a reader for a new connection.
+  /// Creates a reader for a new connection. `feed` and `next` throw if there is no memory for it.
   public init() {
-    // Swift's own allocations also end the process if there is no memory.
-    guard let reader = unsafe ch_open(RESPReader.maximumElements) else { preconditionFailure("out of memory") }
-    unsafe self.reader = unsafe reader
+    unsafe reader = ch_open(RESPReader.maximumElements)
   }
 
   deinit {
-    unsafe ch_close(reader)
+    if let reader = unsafe reader { unsafe ch_close(reader) }
   }
+
+  private static let outOfMemory = RESPError(description: "no memory for a reader of replies")
 
   /// Adds received bytes. Throws if there is no memory.
   public func feed(_ bytes: Span<UInt8>) throws(RESPError) {
+    guard let reader = unsafe reader else { throw RESPReader.outOfMemory }
     // Sound: hiredis copies the bytes during the call.
     let result = unsafe bytes.withUnsafeBufferPointer { bytes in
       unsafe ch_feed(reader, bytes.baseAddress, bytes.count)
     }
-    if result != REDIS_OK { throw failure }
+    if result != REDIS_OK { throw unsafe RESPReader.failure(of: reader) }
   }
 
   /// Returns the next complete reply; `nil` if more bytes are needed. Throws if the bytes are not RESP or exceed a
-  /// limit. The caller must then close the connection.
+  /// limit, or if there is no memory. The caller must then close the connection.
   public func next() throws(RESPError) -> RESPReply? {
+    guard let reader = unsafe reader else { throw RESPReader.outOfMemory }
     var reply: UnsafeMutablePointer<redisReply>?
-    guard unsafe ch_next(reader, &reply) == REDIS_OK else { throw failure }
+    guard unsafe ch_next(reader, &reply) == REDIS_OK else { throw unsafe RESPReader.failure(of: reader) }
     guard let reply = unsafe reply else {
       guard unsafe ch_pending(reader) <= RESPReader.maximumBytes else {
         throw RESPError(description: "a reply of more than \(RESPReader.maximumBytes) bytes")
@@ -50,7 +53,9 @@ internal import CHiredis
     return unsafe RESPReader.value(of: reply)
   }
 
-  private var failure: RESPError { unsafe RESPError(description: String(cString: ch_error(reader))) }
+  private static func failure(of reader: UnsafeMutablePointer<ch_reader>) -> RESPError {
+    unsafe RESPError(description: String(cString: ch_error(reader)))
+  }
 
   private static func value(of reply: UnsafeMutablePointer<redisReply>) -> RESPReply {
     switch unsafe reply.pointee.type {

@@ -45,7 +45,10 @@ public struct TLSIdentity: Sendable {
   init(_ role: Role, minimum: TLSVersion, ciphers: [String]) throws(TLSError) {
     TLSLibrary.start()
     let method = unsafe role == .server ? TLS_server_method() : TLS_client_method()
-    guard let context = unsafe SSL_CTX_new(method) else { throw TLSError(TLSLibrary.lastReason()) }
+    // The transport of all connections is created here, so that a lack of memory shows at the start.
+    guard TLSTransport.isReady, let context = unsafe SSL_CTX_new(method) else {
+      throw TLSError(TLSLibrary.lastReason())
+    }
     unsafe pointer = unsafe context
     // Level 2 requires a security strength of 112 bits, as RFC 9325, section 4, does. It is set here because the
     // default level differs between Linux distributions.

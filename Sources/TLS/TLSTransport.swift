@@ -25,6 +25,9 @@ enum TLSTransport {
     return unsafe method
   }()
 
+  /// True if the transport can be used; false if there was no memory for it at its first use.
+  static var isReady: Bool { unsafe method != nil }
+
   /// Connects `connection` to the socket of the layer. Returns false if memory cannot be allocated.
   static func attach(_ connection: OpaquePointer, to layer: TLSLayer) -> Bool {
     guard let transport = unsafe BIO_new(method) else { return false }
