@@ -52,7 +52,7 @@ public enum HealthRequest {
       throw .timedOut
     }
     defer { socket.close() }
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else { throw .connect(.noMemory) }
     defer { poller.buffers.wipeAndGiveBack(buffer) }
     // The server closes the connection of an HTTP/1.0 request after the answer.
     buffer.append("GET \(path) HTTP/1.0\r\nHost: \(address)\r\n\r\n")

@@ -29,7 +29,9 @@ final class DocumentConnection {
 
   /// Sends the request and returns the response. Throws if the response cannot contain a document.
   func get(_ url: ClientDocumentURL) async throws(DocumentFailure) -> DocumentResponse {
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else {
+      throw .unavailable(.connection, "the gateway has no memory for a buffer")
+    }
     defer { poller.buffers.wipeAndGiveBack(buffer) }
     // No field tells the server about the user or the request of the user.
     buffer.append(

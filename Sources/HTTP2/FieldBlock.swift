@@ -22,8 +22,10 @@ public final class FieldBlock {
   public private(set) var decodedBytes = 0
   /// The number of appended fields, including dropped ones.
   private(set) var decodedFields = 0
-  /// True if a field did not fit into the buffer. That field and all later fields are dropped.
+  /// True if a field did not fit into the buffer, or if `lacksMemory`. That field and all later fields are dropped.
   public private(set) var isTooLarge = false
+  /// True if there was no memory for the buffer.
+  private(set) var lacksMemory = false
 
   /// Creates an empty block that takes its memory from `buffers`.
   public init(_ buffers: BufferPool) {
@@ -37,6 +39,7 @@ public final class FieldBlock {
     decodedBytes = 0
     decodedFields = 0
     isTooLarge = false
+    lacksMemory = false
     pool.wipeAndGiveBack(buffer)
   }
 
@@ -101,7 +104,8 @@ public final class FieldBlock {
   private func countField(of count: Int) -> Bool {
     decodedFields += 1
     decodedBytes += count
-    if !buffer.hasBlock { pool.ensureBlock(in: buffer) }
+    // Without a block there is no room.
+    if !buffer.hasBlock, !pool.ensureBlock(in: buffer) { lacksMemory = true }
     if count > buffer.room { isTooLarge = true }
     return !isTooLarge
   }

@@ -119,9 +119,12 @@ extension HTTP2Session {
 
   private func fieldsReceived(_ stream: HTTP2Stream, isRequest: Bool, endsStream: Bool) {
     defer { fields.clear() }
+    // The client may send a request again that was not processed (RFC 9113, section 8.7).
+    if fields.lacksMemory || isRequest && !buffers.ensureBlock(in: stream.head) {
+      return reset(stream, isRequest ? .refusedStream : .internalError)
+    }
     do throws(RequestTranslation.Refusal) {
       if isRequest {
-        buffers.ensureBlock(in: stream.head)
         var translation = RequestTranslation()
         try translation.translate(fields, to: stream.head)
         stream.state.isHeadRequest = translation.isHeadRequest

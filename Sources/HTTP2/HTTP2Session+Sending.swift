@@ -67,16 +67,17 @@ extension HTTP2Session {
   }
 
   /// Buffers `count` bytes of the response, at most `room(for:)`. They begin `offset` bytes after the read position of
-  /// `source`.
-  public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) {
-    guard count > 0, !stream.isClosed else { return }
+  /// `source`. Returns false if there is no memory for them; the caller must then reset the stream.
+  public func write(_ stream: HTTP2Stream, _ source: Buffer, offset: Int, count: Int) -> Bool {
+    guard count > 0, !stream.isClosed else { return true }
     let buffer = stream.outbound
     let before = buffer.blockSize
     let isExact = responseMemory - before + Buffer.capacity > HTTP2Session.normalBlockMemoryLimit
-    buffers.makeRoom(for: count, in: buffer, isExact: isExact)
+    guard buffers.makeRoom(for: count, in: buffer, isExact: isExact) else { return false }
     buffer.append(from: source, offset: offset, count: count)
     responseMemory += buffer.blockSize - before
     resume(stream)
+    return true
   }
 
   /// Makes nghttp2 ask for response bytes of the stream again if there were none when it last asked.

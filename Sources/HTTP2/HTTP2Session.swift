@@ -242,7 +242,7 @@ public import Time
 
   func bufferBody(_ bytes: Span<UInt8>, of stream: HTTP2Stream) {
     let before = stream.state.bodyMemory
-    stream.append(bytes)
+    if !stream.append(bytes) { reset(stream, .internalError) }
     bodyMemory += stream.state.bodyMemory - before
     if bodyMemory + windowMemory <= limits.bufferedBodies {
       returnConnectionCredit(bytes.count)

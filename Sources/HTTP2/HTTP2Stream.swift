@@ -126,7 +126,8 @@ public final class HTTP2Stream {
   /// much of the block empty, so they get a smaller one.
   private static let normalBlockThreshold = 12 * 1024
 
-  func append(_ bytes: Span<UInt8>) {
+  /// Buffers bytes of the body. Returns false if there is no memory for all of them; the body is then incomplete.
+  func append(_ bytes: Span<UInt8>) -> Bool {
     var position = 0
     while position < bytes.count {
       let last: Buffer
@@ -134,10 +135,10 @@ public final class HTTP2Stream {
         last = buffer
       } else {
         last = Buffer()
-        if bytes.count - position > HTTP2Stream.normalBlockThreshold {
-          buffers.ensureBlock(in: last)
-        } else {
-          buffers.makeRoom(for: 1, in: last, isExact: false)
+        let isLarge = bytes.count - position > HTTP2Stream.normalBlockThreshold
+        guard isLarge ? buffers.ensureBlock(in: last) : buffers.makeRoom(for: 1, in: last, isExact: false) else {
+          state.bodyBytes += position
+          return false
         }
         body.append(last)
         state.bodyMemory += last.blockSize
@@ -148,6 +149,7 @@ public final class HTTP2Stream {
     }
     state.bodyBytes += bytes.count
     state.receivedBodyBytes += bytes.count
+    return true
   }
 
   /// The result of `take`.

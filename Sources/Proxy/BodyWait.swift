@@ -43,9 +43,11 @@ extension ServerConnection {
     return worker.waitingBodies.add(wait, buffers) ? wait : nil
   }
 
-  /// Ends the wait. Makes room to receive.
-  func endBodyWait(_ wait: BodyWait) {
+  /// Ends the wait. Makes room to receive, or aborts the connection and returns false if there is no memory.
+  func endBodyWait(_ wait: BodyWait) -> Bool {
     worker.waitingBodies.remove(wait)
-    buffers.restore(input)
+    if buffers.restore(input) { return true }
+    socket.abort()
+    return false
   }
 }

@@ -23,7 +23,7 @@ extension Exchange {
       clientConnection.socket.satisfies(.writable), clientConnection.socket.unacknowledged <= Exchange.hintLimit
     else { return }
     reader.hintBytes += lines.count
-    let interim = buffers.take()
+    guard let interim = buffers.take() else { return }
     defer { buffers.wipeAndGiveBack(interim) }
     interim.append("HTTP/1.1 103 Early Hints\r\n")
     interim.append(lines)

@@ -107,6 +107,7 @@ extension Exchange {
       case .moved(let count): state.chargeStep(bytes: count)
       case .wouldBlock: state.chargeStep(bytes: 0)
       case .ended where state.hasResponse && download.endBody(into: toClient): break
+      case .failed(.noMemory): throw .upstream(.outOfMemory(afterSending: true))
       case .ended, .failed:
         return .upstreamReset(hasInput: !upstream.input.isEmpty || reader.hasReadInterim)
       }

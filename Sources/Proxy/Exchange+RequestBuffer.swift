@@ -64,8 +64,7 @@ extension Exchange {
   /// Makes room to receive more of the body. Returns false if the body fills the request buffer, or if the process has no
   /// memory for a larger block.
   private func makeRoom(_ limit: Int, for body: BodyFraming) -> Bool {
-    guard fromClient.count < limit else { return false }
-    buffers.ensureBlock(in: fromClient)
+    guard fromClient.count < limit, buffers.ensureBlock(in: fromClient) else { return false }
     if fromClient.receiveRoom > 0 { return true }
     fromClient.compact()
     if fromClient.receiveRoom > 0 { return true }
@@ -89,12 +88,12 @@ extension Exchange {
       buffers.giveBack(toClient)
       buffers.shrink(toUpstream)
       guard let wait = clientConnection.beginBodyWait(holding: toUpstream) else {
-        restoreBuffers()
         throw .tooManyRequests
       }
       event = await waitForClient()
-      clientConnection.endBodyWait(wait)
-      restoreBuffers()
+      guard clientConnection.endBodyWait(wait), buffers.restore(toUpstream), buffers.restore(toClient) else {
+        throw .upstream(.outOfMemory(afterSending: false))
+      }
     }
     let action = state.step(event)
     if case .fail(let failure) = action { throw .state(failure) }
@@ -105,11 +104,6 @@ extension Exchange {
     case .wouldBlock: break
     case .ended, .failed: throw .state(.clientGone)
     }
-  }
-
-  private func restoreBuffers() {
-    buffers.restore(toUpstream)
-    buffers.restore(toClient)
   }
 }
 

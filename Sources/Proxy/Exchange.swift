@@ -107,10 +107,8 @@ final class Exchange {
   // MARK: Entry points
 
   /// Resets the object for the next exchange. One object serves all exchanges of a connection, to save an allocation
-  /// for each.
-  private func begin(_ state: ExchangeState, _ began: MonotonicInstant) {
-    buffers.ensureBlock(in: toUpstream)
-    buffers.ensureBlock(in: toClient)
+  /// for each. Returns false if there is no memory for the buffers.
+  private func begin(_ state: ExchangeState, _ began: MonotonicInstant) -> Bool {
     self.state = state
     self.began = began
     upload = BodyPump(.none, as: .plain)
@@ -122,11 +120,15 @@ final class Exchange {
     status = 0
     uploaded = 0
     sent = 0
+    return buffers.ensureBlock(in: toUpstream) && buffers.ensureBlock(in: toClient)
   }
 
   /// Forwards the request whose head is at the front of the connection's input.
   func forward(_ head: RequestHead, began: MonotonicInstant) async {
-    begin(ExchangeState(.body(isLast: !head.method.serversReadContent)), began)
+    guard begin(ExchangeState(.body(isLast: !head.method.serversReadContent)), began) else {
+      fromClient.consume(head.length)
+      return await failWithoutBuffers(head)
+    }
     var refusal = worker.settings.routes == nil ? nil : findRoute(head)
     let asksForSwitch = rewrite(head)
     if route != nil, !appendRouteFields() { refusal = .noRoom }
@@ -182,7 +184,9 @@ final class Exchange {
   func relay(
     _ upstreamResponse: UpstreamResponse, _ response: Response, to head: RequestHead, began: MonotonicInstant
   ) async {
-    begin(ExchangeState(relayedRequestAllowsReuse: upstreamResponse.requestAllowsReuse), began)
+    guard begin(ExchangeState(relayedRequestAllowsReuse: upstreamResponse.requestAllowsReuse), began) else {
+      return await failWithoutBuffers(head)
+    }
     acceptsTrailers = false
     let upstream = upstreamResponse.takeConnection()
     do throws(Failure) {
@@ -193,6 +197,12 @@ final class Exchange {
       await fail(error, head)
     }
     clear()
+  }
+
+  /// Ends an exchange that has no buffers. The error response may use the block of one that has got its block.
+  private func failWithoutBuffers(_ head: RequestHead) async {
+    release()
+    await fail(.upstream(.outOfMemory(afterSending: false)), head)
   }
 
   /// Writes the head for the upstream, except its end (`RequestRewriter.writeEnd`). `requestFields` still contains the

@@ -79,6 +79,7 @@ extension UpstreamFailure {
     case .responseTimeout: "no complete answer of the upstream in time"
     case .reset: "the upstream closed the connection before its answer was complete"
     case .malformed(let reason): "the answer of the upstream was refused: \(reason)"
+    case .outOfMemory: "the system has no memory for a buffer"
     case .unsendable: "the request to the upstream cannot be encoded"
     case .clientGone: "the client went away"
     }

@@ -89,8 +89,7 @@ extension HTTP2Connection: SocketObserver, TimerOwner {
     socket.shutdownWrite()
     let deadline = poller.deadline(after: configuration.lingerTimeout)
     var left = configuration.lingerBytes
-    while left > 0 {
-      poller.buffers.ensureBlock(in: input)
+    while left > 0, poller.buffers.ensureBlock(in: input) {
       input.clear()
       switch socket.receive(into: input) {
       case .moved(let count): left -= count

@@ -164,7 +164,7 @@ final class HTTP2Connection: Activity {
   }
 
   private func produce(_ session: HTTP2Session) throws(HTTP2Failure) {
-    poller.buffers.ensureBlock(in: output)
+    guard poller.buffers.ensureBlock(in: output) else { throw .broken }
     output.compact()
     if session.wantsToSend { try session.produce(into: output) }
     dispatch(session)
@@ -206,7 +206,7 @@ final class HTTP2Connection: Activity {
   }
 
   private func receive() -> Transfer {
-    poller.buffers.ensureBlock(in: input)
+    guard poller.buffers.ensureBlock(in: input) else { return .failed(.noMemory) }
     let result = socket.receive(into: input)
     if case .moved(let count) = result { moved += count }
     return result

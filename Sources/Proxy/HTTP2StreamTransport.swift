@@ -202,7 +202,7 @@ final class HTTP2StreamTransport: StreamTransport {
   }
 
   /// Sends as many bytes of the body as the stream has room for. Returns the number of bytes consumed, or `nil` if the
-  /// body is malformed or longer than announced.
+  /// body is malformed or longer than announced, or if there is no memory for the bytes.
   private func sendBody(_ buffer: Buffer, _ count: Int) -> Int? {
     guard var decoder = body, !decoder.isFinished else { return nil }
     let limit = min(count, session.room(for: stream))
@@ -215,7 +215,7 @@ final class HTTP2StreamTransport: StreamTransport {
     } catch {
       return nil
     }
-    session.write(stream, buffer, offset: piece.data.lowerBound, count: piece.data.count)
+    guard session.write(stream, buffer, offset: piece.data.lowerBound, count: piece.data.count) else { return nil }
     // `body` is still the state in front of this piece.
     if piece.data.isEmpty, let body, body.isInTrailers { trailers += buffer.bytes(from: 0, count: piece.consumed) }
     buffer.consume(piece.consumed)

@@ -101,7 +101,8 @@ private final class HealthProbe: Activity {
   }
 
   private func check(_ socket: Socket, _ waiter: Waiter, until deadline: Deadline) async {
-    let buffer = pool.poller.buffers.take()
+    // A lack of memory here says nothing about the server.
+    guard let buffer = pool.poller.buffers.take() else { return }
     defer { pool.poller.buffers.giveBack(buffer) }
     writeRequest(to: buffer)
     do throws(Failure) {

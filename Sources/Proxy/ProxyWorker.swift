@@ -87,6 +87,7 @@ public final class ProxyWorker {
     pool = UpstreamPool(
       poller, servers: upstream, settings: settings, handshakes: handshakes, metrics: metrics, places: places)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
+    poller.buffers.shortageHandler = { metrics.recordLimit(.bufferMemory) }
     followHealthCheck()
   }
 
@@ -181,8 +182,8 @@ public final class ProxyWorker {
     http2Connections[ObjectIdentifier(connection)] = nil
   }
 
-  /// True if more than half of the memory for buffers is in use.
-  var isMemoryShort: Bool { poller.buffers.bytes > poller.buffers.limit / 2 }
+  /// True if more than half of the memory for buffers is in use, or if the system refuses memory.
+  var isMemoryShort: Bool { poller.buffers.isShort || poller.buffers.bytes > poller.buffers.limit / 2 }
 
   /// Starts to measure the HTTP/2 connections if memory is short (`MemoryWatch`). Called for each request.
   func checkMemory() {

@@ -220,21 +220,25 @@ public enum UpstreamFailure: Error, Equatable, Sendable {
   case malformed(String)
   /// The request cannot be encoded without changing its meaning. Nothing was sent.
   case unsendable
+  /// This process has no memory for a buffer.
+  case outOfMemory(afterSending: Bool)
   /// The client has gone, so the response is not needed.
   case clientGone(afterSending: Bool)
 
   /// True if the upstream certainly did not receive the request.
   public var nothingWasSent: Bool {
     switch self {
-    case .unreachable, .poolExhausted, .connectTimeout, .insecure, .unsendable, .clientGone(afterSending: false): true
-    case .responseTimeout, .reset, .malformed, .clientGone(afterSending: true): false
+    case .unreachable, .poolExhausted, .connectTimeout, .insecure, .unsendable, .outOfMemory(afterSending: false),
+      .clientGone(afterSending: false):
+      true
+    case .responseTimeout, .reset, .malformed, .outOfMemory(afterSending: true), .clientGone(afterSending: true): false
     }
   }
 
   /// The status code for the client (RFC 9110, sections 15.6.3 to 15.6.5).
   public var status: Int {
     switch self {
-    case .unreachable, .poolExhausted: 503
+    case .unreachable, .poolExhausted, .outOfMemory: 503
     case .connectTimeout, .responseTimeout: 504
     case .reset, .malformed, .insecure, .unsendable, .clientGone: 502
     }

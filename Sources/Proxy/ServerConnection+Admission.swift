@@ -75,7 +75,7 @@ extension ServerConnection {
   private func readProxyHeader() async -> Bool {
     guard settings.configuration.trusts(peer) else { return false }
     let deadline = poller.deadline(after: settings.configuration.headerTimeout)
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { return false }
     defer { buffers.giveBack(buffer) }
     while true {
       guard await waiter.wait(socket, .readable, until: deadline) == .ready else { return false }
@@ -140,11 +140,12 @@ extension ServerConnection {
   /// Sends a GOAWAY with ENHANCE_YOUR_CALM and closes the connection. Discards further input first: unread bytes would
   /// make the kernel send a reset, and the client could lose the GOAWAY.
   func refuseHTTP2() async {
-    let buffer = buffers.take()
-    buffer.append(HTTP2Refusal.bytes)
-    // These few bytes are the first on the connection, so they fit into the kernel's send buffer.
-    _ = socket.send(buffer)
-    buffers.giveBack(buffer)
+    if let buffer = buffers.take() {
+      buffer.append(HTTP2Refusal.bytes)
+      // These few bytes are the first on the connection, so they fit into the kernel's send buffer.
+      _ = socket.send(buffer)
+      buffers.giveBack(buffer)
+    }
     worker.metrics.requestFinished(.refused, status: 0, nanoseconds: 0)
     await linger()
     close()

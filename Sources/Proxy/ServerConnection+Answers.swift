@@ -9,7 +9,8 @@ import Time
 
 /// Sending of responses that the gateway itself creates or has read completely.
 extension ServerConnection {
-  /// Sends the response, except its body if the request or the status forbids one.
+  /// Sends the response, except its body if the request or the status forbids one. Sends nothing if there is no memory;
+  /// the connection then ends.
   ///
   /// - Parameter began: the time at which the request head was complete, in monotonic nanoseconds; 0 without a head.
   func answer(
@@ -18,7 +19,9 @@ extension ServerConnection {
     let (response, fields) = encoded(given)
     // Join the send batch before taking a buffer: many tasks may wait here.
     await waiter.joinSendBatch()
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else {
+      return worker.metrics.requestFinished(handling, status: 0, nanoseconds: 0)
+    }
     if poller.isDraining || worker.drainsSoon { state.refuseFurtherRequests() }
     if let line = response.reason.flatMap({ _ in ResponseEncoder.statusLine(response) }) {
       // A response of the upstream, which may have its own date.

@@ -129,7 +129,7 @@ extension ServerConnection {
       exchange?.release()
       guard let wait = beginBodyWait() else { throw UnreadBody(.overloaded(.requestsPerAddress)) }
       wake = await waiter.wait(socket, .readable, until: min(reading.deadline, check))
-      endBodyWait(wait)
+      guard endBodyWait(wait) else { throw UnreadBody(.overloaded(.bufferMemory)) }
     }
     if reading.meter.isTooSlow(limits, now: poller.now, count: { received }, unit: { 0 }) {
       throw UnreadBody(slowerThan: .minimumRate)
@@ -247,7 +247,7 @@ extension ServerConnection {
   /// Sends 100 (Continue), for which the client may wait before it sends the body (RFC 9110, section 15.2.1).
   func sendContinue() {
     // These few bytes fit into the kernel's send buffer, because the connection has no other output.
-    let interim = buffers.take()
+    guard let interim = buffers.take() else { return }
     interim.append("HTTP/1.1 100 Continue\r\n\r\n")
     _ = socket.send(interim)
     buffers.giveBack(interim)

@@ -126,9 +126,12 @@ extension ServerConnection {
     return try scanner.end(of: bytes)
   }
 
-  /// Receives into `input`.
+  /// Receives into `input`. Aborts the connection if there is no memory for it.
   func receive() -> Transfer {
-    buffers.ensureBlock(in: input)
+    guard buffers.ensureBlock(in: input) else {
+      socket.abort()
+      return .failed(.noMemory)
+    }
     if input.receiveRoom == 0 { input.compact() }
     let result = socket.receive(into: input)
     if case .moved(let count) = result { received &+= count }

@@ -159,7 +159,7 @@ public final class Upstream {
     _ head: [UInt8], _ request: OutboundRequest, to upstream: UpstreamConnection, _ client: Socket?
   ) async throws(UpstreamFailure) -> Bool {
     let body = request.body
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else { throw .outOfMemory(afterSending: false) }
     defer { if request.isSecret { poller.buffers.wipeAndGiveBack(buffer) } else { poller.buffers.giveBack(buffer) } }
     let deadline = min(request.deadline, poller.deadline(after: worker.settings.configuration.bodyTimeout))
     var headOffset = 0
@@ -191,6 +191,7 @@ public final class Upstream {
     switch upstream.receive() {
     case .moved: return true
     case .wouldBlock: return false
+    case .failed(.noMemory): throw .outOfMemory(afterSending: true)
     case .ended, .failed: throw .reset
     }
   }
@@ -252,6 +253,7 @@ public final class Upstream {
       try await wait(upstream.socket, .readable, client, until: deadline)
       switch upstream.receive() {
       case .moved, .wouldBlock: continue
+      case .failed(.noMemory): throw .outOfMemory(afterSending: true)
       case .ended, .failed: throw .reset
       }
     }

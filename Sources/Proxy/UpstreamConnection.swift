@@ -71,9 +71,9 @@ final class UpstreamConnection: SocketObserver, TimerOwner {
     target.counters.countRequest()
   }
 
-  /// Receives into `input`.
+  /// Receives into `input`. Fails with `IOError.noMemory` if there is no memory for it.
   func receive() -> Transfer {
-    buffers.ensureBlock(in: input)
+    guard buffers.ensureBlock(in: input) else { return .failed(.noMemory) }
     // Bytes in front of the present ones may have been consumed: those of an interim response, or an earlier part of
     // the body.
     if input.receiveRoom == 0 { input.compact() }

@@ -79,7 +79,8 @@ public final class UpstreamResponse {
   }
 
   /// Reads the whole body. Throws `malformed` if it is longer than `ProxyConfiguration.collectedBodyLimit` bytes, its
-  /// framing is malformed, or there is no memory for it; throws `reset` or `responseTimeout` if it does not arrive.
+  /// framing is malformed, or there is no memory for it; throws `reset` or `responseTimeout` if it does not arrive, and
+  /// `outOfMemory` if there is no buffer for it.
   public func collect() async throws(UpstreamFailure) -> [UInt8] {
     isTaken = true
     let worker = clientConnection.worker
@@ -154,6 +155,7 @@ public final class UpstreamResponse {
       case .moved, .wouldBlock: continue
       case .ended:
         guard decoder.endsCompletely() else { throw .reset }
+      case .failed(.noMemory): throw .outOfMemory(afterSending: true)
       case .failed: throw .reset
       }
     }

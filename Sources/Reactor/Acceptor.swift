@@ -80,6 +80,8 @@ final class Acceptor: Activity {
   }
 
   private func acceptQueued(atMost limit: Int) -> Outcome {
+    // Each connection needs objects whose allocation, unlike that of a buffer, ends the process if there is no memory.
+    if poller.buffers.isShort, !poller.buffers.endShortage() { return .exhausted }
     for _ in 0..<limit {
       if Descriptors.isNearlyExhausted(reserve: reserve) { return .exhausted }
       var peer = cl_address()

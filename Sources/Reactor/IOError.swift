@@ -21,6 +21,8 @@ public struct IOError: Error, Equatable, Sendable, CustomStringConvertible {
   public static let noEntry = IOError(code: 2)
   /// `EINTR`: a signal interrupted the call.
   static let interrupted = IOError(code: 4)
+  /// `ENOMEM`: the system has no memory.
+  public static let noMemory = IOError(code: 12)
   /// `EACCES`: the user lacks a permission.
   public static let accessDenied = IOError(code: 13)
   /// `EEXIST`: a file with this name already exists.

@@ -179,7 +179,10 @@ import CLinux
   /// contiguous memory, and copying costs less than a separate record for a short head.
   private func sendJoined(_ head: Buffer, then body: Buffer, upTo count: Int) -> Transfer {
     let headCount = head.count
-    let joined = poller.buffers.take()
+    guard let joined = poller.buffers.take() else {
+      // The caller sends the rest afterwards.
+      return headCount > 0 ? send(head, upTo: headCount) : send(body, upTo: count)
+    }
     defer { poller.buffers.wipeAndGiveBack(joined) }
     joined.append(from: head, offset: 0, count: headCount)
     joined.append(from: body, offset: 0, count: min(count, joined.room))
@@ -273,8 +276,8 @@ import CLinux
   }
 
   /// Wakes the waiting task or the observer, and makes every further receive and send fail, because the worker is about
-  /// to stop.
-  func abort() {
+  /// to stop, or has no memory for the connection.
+  public func abort() {
     isAborted = true
     if deliver([.readable, .writable, .readClosed, .broken]) { observer?.socketIsReady(self) }
   }

@@ -19,12 +19,14 @@ public actor Worker {
   /// The event loop.
   public nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
 
-  /// Creates the loop; `start` or `runOnCurrentThread` runs it. Throws if the process is out of descriptors.
+  /// Creates the loop; `start` or `runOnCurrentThread` runs it. Throws if the process is out of descriptors, or has no
+  /// memory for the reserve of buffers.
   public init(index: Int) throws(IOError) {
     let loop = try EventLoop()
     self.loop = loop
     self.index = index
     poller = Poller(loop)
+    if poller.buffers.isShort { throw .noMemory }
   }
 
   /// Runs the loop on a new thread. Throws if no thread can be created.

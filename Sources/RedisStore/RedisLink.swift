@@ -7,6 +7,8 @@ final class RedisLink {
   /// when all bytes are consumed, its memory is kept for the next commands.
   private static let maximumConsumed = 1 << 16
 
+  private static let outOfMemory = RedisFailure.unreachable("the gateway has no memory for a buffer")
+
   private let socket: Socket
   private let poller: Poller
   private let waiter: Waiter
@@ -42,7 +44,7 @@ final class RedisLink {
     while consumed < output.count || !sending.isEmpty {
       if sending.isEmpty {
         // A TLS record that was sent in part must be repeated with the same bytes, so nothing is appended to it.
-        poller.buffers.ensureBlock(in: sending)
+        guard poller.buffers.ensureBlock(in: sending) else { throw RedisLink.outOfMemory }
         let count = min(sending.room, output.count - consumed)
         sending.append(output, in: consumed..<consumed + count)
         consumed += count
@@ -70,7 +72,7 @@ final class RedisLink {
   func receive(_ take: (RESPReply) throws(RedisFailure) -> Void) throws(RedisFailure) {
     defer { poller.buffers.wipeAndGiveBack(receiving) }
     while socket.satisfies(.readable) {
-      poller.buffers.ensureBlock(in: receiving)
+      guard poller.buffers.ensureBlock(in: receiving) else { throw RedisLink.outOfMemory }
       switch socket.receive(into: receiving) {
       case .moved:
         do throws(RESPError) {

@@ -72,7 +72,7 @@ final class DocumentServer {
 
     /// Sends the bytes. Returns false if the connection has ended.
     func send(_ bytes: [UInt8]) async -> Bool {
-      let buffer = poller.buffers.take()
+      guard let buffer = poller.buffers.take() else { return false }
       defer { poller.buffers.giveBack(buffer) }
       var position = 0
       while true {
@@ -90,7 +90,7 @@ final class DocumentServer {
 
     /// Receives bytes until the end of a head, or until the client ends.
     func head() async -> String {
-      let buffer = poller.buffers.take()
+      guard let buffer = poller.buffers.take() else { return "" }
       defer { poller.buffers.giveBack(buffer) }
       var text = ""
       while !text.contains("\r\n\r\n") {

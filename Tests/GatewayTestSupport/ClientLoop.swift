@@ -60,9 +60,9 @@ extension Worker {
     let deadline = poller.deadline(after: 600_000)
     let socket = try await poller.connect(to: target, with: waiter, until: deadline)
     defer { socket.close() }
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else { throw IOError.noMemory }
     defer { poller.buffers.giveBack(buffer) }
-    let input = poller.buffers.take()
+    guard let input = poller.buffers.take() else { throw IOError.noMemory }
     defer { poller.buffers.giveBack(input) }
     var received: [UInt8] = []
     var position = 0

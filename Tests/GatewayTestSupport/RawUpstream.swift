@@ -67,7 +67,7 @@ public final class RawUpstream: Sendable {
 
     func run() async {
       let waiter = Waiter(poller)
-      let buffer = poller.buffers.take()
+      guard let buffer = poller.buffers.take() else { return socket.close() }
       defer {
         waiter.cancelDeadline()
         poller.buffers.giveBack(buffer)

@@ -81,6 +81,7 @@ struct GatewayMetricsTests {
     metrics.upstreamConnectionOpened()
     for failure in [
       UpstreamFailure.poolExhausted, .responseTimeout, .reset, .malformed("x"), .clientGone(afterSending: true),
+      .outOfMemory(afterSending: false),
     ] {
       metrics.upstreamFailed(failure)
     }

@@ -158,7 +158,7 @@ struct FlowControlTests {
     _ = fixture.frames()
     for _ in 0..<2 {
       fixture.receive(.window(1, 100))
-      let buffer = fixture.buffers.take()
+      let buffer = try #require(fixture.buffers.take())
       try fixture.session.produce(into: buffer)
       fixture.buffers.giveBack(buffer)
       var told: [Int32] = []
@@ -199,7 +199,7 @@ struct FlowControlTests {
     _ = fixture.frames()
     let body = String(repeating: "x", count: 16_384)
     for stream in stride(from: 1, through: 5, by: 2) { fixture.respond(Int32(stream), body) }
-    let buffer = fixture.buffers.take()
+    let buffer = try #require(fixture.buffers.take())
     var frames: [Int] = []
     var turns: [Int] = []
     while fixture.session.wantsToSend {

@@ -44,7 +44,7 @@ final class SessionFixture {
 
   /// Returns the frames that the session sends.
   func frames() -> [Frame] {
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { return [] }
     defer { buffers.giveBack(buffer) }
     while session.wantsToSend {
       do throws(HTTP2Failure) {
@@ -62,8 +62,7 @@ final class SessionFixture {
 
   /// The received part of the stream's request, as HTTP/1.1 text.
   func text(_ id: Int32) -> String? {
-    guard let stream = streams[id] else { return nil }
-    let buffer = buffers.take()
+    guard let stream = streams[id], let buffer = buffers.take() else { return nil }
     defer { buffers.giveBack(buffer) }
     var text: [UInt8] = []
     while let count = session.read(stream, into: buffer), count > 0 {
@@ -87,13 +86,11 @@ final class SessionFixture {
   /// Gives the session as much of `body` as it accepts and returns the number of bytes.
   @discardableResult
   func write(_ id: Int32, _ body: String) -> Int {
-    guard let stream = streams[id] else { return 0 }
-    let buffer = buffers.take()
+    guard let stream = streams[id], let buffer = buffers.take() else { return 0 }
     defer { buffers.giveBack(buffer) }
     let count = min(session.room(for: stream), body.utf8.count)
     buffer.append(Array(body.utf8), in: 0..<count)
-    session.write(stream, buffer, offset: 0, count: count)
-    return count
+    return session.write(stream, buffer, offset: 0, count: count) ? count : 0
   }
 
   func fields(_ frame: Frame) -> [(name: String, value: String)] { fields.read(frame.payload) }

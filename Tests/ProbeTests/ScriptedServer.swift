@@ -41,7 +41,7 @@ final class ScriptedServer {
   private func serve(
     _ socket: Socket, _ poller: Poller, _ waiter: Waiter, _ answer: [UInt8]?, _ deadline: Deadline
   ) async {
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else { return }
     defer { poller.buffers.giveBack(buffer) }
     var text = ""
     // A TLS handshake that was not expected has no empty line: the server answers its first bytes.

@@ -193,12 +193,21 @@ final class Bench {
 
   /// The number of times that a limit was reached.
   func count(_ limit: LimitKind) async -> Int {
+    await sum { $0.counts[limit] ?? 0 }
+  }
+
+  /// The number of times that a listener of a worker has paused accepting.
+  func pauses() async -> Int {
+    await sum { $0.pauses }
+  }
+
+  private func sum(_ count: @escaping @Sendable (CountedLimits) -> Int) async -> Int {
     final class Sum: Sendable {
       let value = Atomic<Int>(0)
     }
     let sum = Sum()
     await server.update { proxy in
-      let count = (proxy.metrics as? CountedLimits)?.counts[limit] ?? 0
+      let count = (proxy.metrics as? CountedLimits).map(count) ?? 0
       sum.value.wrappingAdd(count, ordering: .relaxed)
     }
     return sum.value.load(ordering: .relaxed)

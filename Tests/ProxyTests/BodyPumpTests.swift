@@ -12,7 +12,7 @@ struct BodyPumpTests {
 
   @Test("A rest that fills its buffer alone changes places with the empty buffer of the client, and is not copied")
   func exchange() throws {
-    let (source, sink) = (buffers.take(), buffers.take())
+    let (source, sink) = try (#require(buffers.take()), #require(buffers.take()))
     var pump = BodyPump(.length(15_000), as: .plain)
     source.append(bytes(15_000))
     try pump.advance(from: source, to: sink)
@@ -27,7 +27,7 @@ struct BodyPumpTests {
   @Test("A rest is copied if bytes follow it or if the client's buffer holds others")
   func copy() throws {
     for (head, excess) in [(0, 7), (100, 0), (100, 7)] {
-      let (source, sink) = (buffers.take(), buffers.take())
+      let (source, sink) = try (#require(buffers.take()), #require(buffers.take()))
       var pump = BodyPump(.length(5_000), as: .plain)
       sink.append(bytes(head))
       source.append(bytes(5_000 + excess))
@@ -41,7 +41,7 @@ struct BodyPumpTests {
   @Test("A body that is not complete, or whose rest does not fit, stays where it is")
   func noRest() throws {
     for (length, head) in [(5_001, 0), (5_000, 17_000)] {
-      let (source, sink) = (buffers.take(), buffers.take())
+      let (source, sink) = try (#require(buffers.take()), #require(buffers.take()))
       var pump = BodyPump(.length(length), as: .plain)
       sink.append(bytes(head))
       source.append(bytes(5_000))
@@ -54,7 +54,7 @@ struct BodyPumpTests {
 
   @Test("A chunked body is complete once its last chunk was read")
   func chunked() throws {
-    let (source, sink) = (buffers.take(), buffers.take())
+    let (source, sink) = try (#require(buffers.take()), #require(buffers.take()))
     var pump = BodyPump(.chunked, as: .chunked)
     source.append("3\r\nabc\r\n")
     try pump.advance(from: source, to: sink)
@@ -86,7 +86,7 @@ struct BodyPumpTests {
 
   /// Returns the output for a body that arrives in pieces, as an exchange moves it.
   private func pumped(_ wire: [UInt8], cuts: [Int], _ output: BodyPump.Output) throws -> String {
-    let (source, sink) = (buffers.take(), buffers.take())
+    let (source, sink) = try (#require(buffers.take()), #require(buffers.take()))
     var pump = BodyPump(.chunked, as: output)
     pump.keepsTrailers = output == .chunked
     var (arrived, written, section): (Int, [UInt8], [UInt8]) = (0, [], [])

@@ -8,6 +8,7 @@ final class CountedLimits: ProxyMetrics {
   private(set) var failures: [UpstreamFailure] = []
   private(set) var grpcCalls = 0
   private(set) var statuses: [Int] = []
+  private(set) var pauses = 0
 
   func requestFinished(_ handling: RequestHandling, status: Int, nanoseconds: UInt64) { statuses.append(status) }
   func upstreamAnswered(nanoseconds: UInt64) {}
@@ -22,6 +23,6 @@ final class CountedLimits: ProxyMetrics {
   func http2StreamOpened() {}
   func upstreamConnectionOpened() {}
   func upstreamConnectionClosed() {}
-  func acceptingPaused() {}
+  func acceptingPaused() { pauses += 1 }
   func acceptingResumed() {}
 }

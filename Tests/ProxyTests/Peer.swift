@@ -45,7 +45,7 @@ final class Peer {
   }
 
   func send(_ bytes: [UInt8]) async throws {
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else { throw IOError.noMemory }
     defer { poller.buffers.giveBack(buffer) }
     var position = 0
     while true {
@@ -68,7 +68,7 @@ final class Peer {
   /// Receives once; false if the other side has ended.
   func receive() async throws -> Bool {
     if ending != nil { return false }
-    let buffer = poller.buffers.take()
+    guard let buffer = poller.buffers.take() else { throw IOError.noMemory }
     defer { poller.buffers.giveBack(buffer) }
     while true {
       if await waiter.wait(socket, .readable, until: poller.patience) == .timedOut { throw Problem.timedOut }

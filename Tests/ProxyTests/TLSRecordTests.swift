@@ -71,7 +71,7 @@ extension ProxyTests {
       let tls = try TestCertificates.client()
       // The scripted upstream is the server in this test: its reads are counted.
       var setup = Bench.Setup(upstream: { upstream, peer in
-        let buffer = peer.poller.buffers.take()
+        let buffer = try #require(peer.poller.buffers.take())
         defer { peer.poller.buffers.giveBack(buffer) }
         let first = try await peer.take(count: 1)
         #expect(first == [0])
@@ -109,7 +109,7 @@ extension ProxyTests {
     func arrivalBetweenParts() async throws {
       let tls = try TestCertificates.client()
       var setup = Bench.Setup(upstream: { upstream, peer in
-        let buffer = peer.poller.buffers.take()
+        let buffer = try #require(peer.poller.buffers.take())
         defer { peer.poller.buffers.giveBack(buffer) }
         let waiter = Waiter(peer.poller)
         defer { waiter.cancelDeadline() }
@@ -147,7 +147,7 @@ extension ProxyTests {
     func read() async throws {
       var setup = Bench.Setup(upstream: { upstream, peer in
         let layer = try #require(peer.socket.layer as? TLSLayer)
-        let buffer = peer.poller.buffers.take()
+        let buffer = try #require(peer.poller.buffers.take())
         defer { peer.poller.buffers.giveBack(buffer) }
         while layer.budget.recordsWithoutData == 0 {
           await peer.poller.pause(1)

@@ -21,7 +21,7 @@ struct SocketTests {
   @Test("After a send has met a reset, the arrived bytes are read, and then the receive fails instead of ending")
   func failedSend() async throws {
     try await SocketTests.withPair { poller, client, server in
-      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      let (given, taken) = try (#require(poller.buffers.take()), #require(poller.buffers.take()))
       given.append("abc")
       #expect(server.send(given) == .moved(3))
       server.reset()
@@ -53,7 +53,7 @@ struct SocketTests {
       let server = await accepted.next()
       let unit = server.acknowledgementUnit
       #expect(unit > 0)
-      let (head, body) = (poller.buffers.take(), poller.buffers.take())
+      let (head, body) = try (#require(poller.buffers.take()), #require(poller.buffers.take()))
       var sent = 0
       while true {
         head.clear()
@@ -84,7 +84,7 @@ struct SocketTests {
   @Test("A broken socket never asks its caller to wait, because a wait for it returns at once")
   func brokenNeverWaits() async throws {
     try await SocketTests.withPair { poller, client, _ in
-      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      let (given, taken) = try (#require(poller.buffers.take()), #require(poller.buffers.take()))
       #expect(client.receive(into: taken) == .wouldBlock)
       client.shutdownWrite()
       given.append("abc")
@@ -99,7 +99,7 @@ struct SocketTests {
   func urgent() async throws {
     try await SocketTests.withPair { poller, client, server in
       let waiter = Waiter(poller)
-      let (given, taken) = (poller.buffers.take(), poller.buffers.take())
+      let (given, taken) = try (#require(poller.buffers.take()), #require(poller.buffers.take()))
       let pieces = [("abc", Int32(0)), ("X", Int32(MSG_OOB)), ("def", Int32(0))]
       for (text, flags) in pieces {
         let bytes = Array(text.utf8)
@@ -125,7 +125,7 @@ struct SocketTests {
     await #expect(processExitsWith: .failure) { [port = port as Int] in
       try await OnWorker.run { worker in
         let client = try await worker.poller.open(try .loopback(port: port))
-        let buffer = worker.poller.buffers.take()
+        let buffer = try #require(worker.poller.buffers.take())
         buffer.append("abc")
         _ = client.send(buffer, upTo: 4)
       }
@@ -134,7 +134,7 @@ struct SocketTests {
       let accepted = Accepted(worker.poller)
       try worker.accept(listener, group: WorkerGroup([worker])) { socket, _ in accepted.give(socket) }
       let server = await accepted.next()
-      let buffer = worker.poller.buffers.take()
+      let buffer = try #require(worker.poller.buffers.take())
       let waiter = Waiter(worker.poller)
       #expect(await waiter.wait(server, .readable, until: worker.poller.patience) == .ready)
       #expect(server.receive(into: buffer) == .ended)

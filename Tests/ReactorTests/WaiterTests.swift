@@ -27,7 +27,7 @@ struct WaiterTests {
       let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: 0).first)
       let (client, server) = try await poller.pair(on: worker, listener)
       let waiter = Waiter(poller)
-      let buffer = poller.buffers.take()
+      let buffer = try #require(poller.buffers.take())
       buffer.append("x")
       poller.start(Script { _ = client.send(buffer) })
       #expect(await waiter.wait(client, .readable, server, .readable, until: poller.patience) == .ready)
@@ -62,7 +62,7 @@ struct WaiterTests {
   func ends() async throws {
     try await OnWorker.run { worker in
       let poller = worker.poller
-      let buffer = poller.buffers.take()
+      let buffer = try #require(poller.buffers.take())
       for isReset in [false, true] {
         let listener = try #require(try ListeningSocket.bind(try .loopback(), count: 1, id: isReset ? 1 : 0).first)
         let (client, server) = try await poller.pair(on: worker, listener)

@@ -27,7 +27,7 @@ package final class LoopbackConnection {
     if !request.body.isEmpty || request.method == "POST" { text += "Content-Length: \(request.body.count)\r\n" }
     text += "Connection: close\r\n\r\n"
     let bytes = Array(text.utf8) + request.body
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { throw .connect(.failed(.noMemory)) }
     defer { buffers.wipeAndGiveBack(buffer) }
     var position = 0
     while position < bytes.count || !buffer.isEmpty {
@@ -49,7 +49,7 @@ package final class LoopbackConnection {
   ///
   /// - Parameter isHeadRequest: True if the request was HEAD, whose response has no body.
   package func readResponse(isHeadRequest: Bool) async throws(LoopbackClient.Failure) -> Response {
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { throw .connect(.failed(.noMemory)) }
     defer { buffers.wipeAndGiveBack(buffer) }
     var (response, framing) = try await readHead(buffer, isHeadRequest: isHeadRequest)
     var decoder = BodyDecoder(framing)

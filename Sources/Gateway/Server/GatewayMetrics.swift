@@ -30,17 +30,19 @@ final class GatewayMetrics: ProxyMetrics {
   func upstreamAnswered(nanoseconds: UInt64) { metrics.upstreamAnswered(nanoseconds: nanoseconds) }
 
   func upstreamFailed(_ failure: UpstreamFailure) {
-    let kind: UpstreamErrorKind =
+    let kind: UpstreamErrorKind? =
       switch failure {
       case .unreachable: .refused
       case .poolExhausted: .busy
+      // `ProxyWorker` counts the buffer as `max_buffer_memory`.
+      case .outOfMemory: nil
       case .connectTimeout, .responseTimeout: .timeout
       case .reset: .reset
       case .malformed, .unsendable: .protocol
       case .clientGone: .reset
       case .insecure: .tls
       }
-    metrics.upstreamFailed(kind)
+    if let kind { metrics.upstreamFailed(kind) }
     upstreamWatch.recordFailure(failure)
   }
 

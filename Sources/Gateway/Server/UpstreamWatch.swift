@@ -24,7 +24,7 @@ public final class UpstreamWatch: Sendable {
     case .connectTimeout: text = "the upstream accepts no connection within `connect_timeout`; clients get 504"
     // `GatewayMetrics` reports `insecure` with its reason. The other failures do not show that the upstream refuses
     // connections.
-    case .insecure, .poolExhausted, .responseTimeout, .reset, .malformed, .unsendable, .clientGone: return
+    case .insecure, .poolExhausted, .responseTimeout, .reset, .malformed, .unsendable, .outOfMemory, .clientGone: return
     }
     isUnreachable.store(true, ordering: .relaxed)
     notices.report(text)

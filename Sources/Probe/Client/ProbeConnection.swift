@@ -20,7 +20,7 @@ final class ProbeConnection {
   /// Sends the request. Does not throw if the server closes the connection early, because it may have answered before.
   func write(_ head: [UInt8], _ body: [UInt8]) async throws(ProbeFailure) {
     let bytes = head + body
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { throw .connection("\(IOError.noMemory)") }
     defer { buffers.wipeAndGiveBack(buffer) }
     var position = 0
     while position < bytes.count || !buffer.isEmpty {
@@ -37,7 +37,7 @@ final class ProbeConnection {
 
   /// Receives the final response. The body ends at the limit of ``ProbeAnswer``.
   func read() async throws(ProbeFailure) -> ProbeAnswer {
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { throw .connection("\(IOError.noMemory)") }
     defer { buffers.wipeAndGiveBack(buffer) }
     let (status, headers, framing) = try await readHead(buffer)
     var body: [UInt8] = []

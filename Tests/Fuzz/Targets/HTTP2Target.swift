@@ -10,7 +10,7 @@ enum HTTP2Target {
   static func check(_ input: [UInt8]) throws(Violation) {
     guard let mode = input.first, input.count <= 16_384 else { return }
     let rest = Array(input.dropFirst())
-    let buffers = BufferPool()
+    let buffers = BufferPool(reserve: 0)
     try serve(Frame.preface + Frame.settings().bytes + (mode & 1 == 0 ? rest : sections(rest)), mode, buffers)
     try Violation.unless(buffers.inUse == 0, "\(buffers.inUse) buffers are not given back")
   }
@@ -76,7 +76,7 @@ enum HTTP2Target {
     _ session: HTTP2Session, _ stream: HTTP2Stream, _ buffers: BufferPool, _ text: inout [UInt8]
   ) {
     if stream.isClosed || stream.isRefused { return }
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { return }
     defer { buffers.giveBack(buffer) }
     while let count = session.read(stream, into: buffer), count > 0 {
       text += buffer.bytes(from: 0, count: buffer.count)
@@ -85,7 +85,7 @@ enum HTTP2Target {
   }
 
   private static func drain(_ session: HTTP2Session, _ buffers: BufferPool) {
-    let buffer = buffers.take()
+    guard let buffer = buffers.take() else { return }
     defer { buffers.giveBack(buffer) }
     while session.wantsToSend {
       try? session.produce(into: buffer)

@@ -75,8 +75,8 @@ enum PumpTarget {
   private static func pump(
     _ wire: [UInt8], _ framing: BodyFraming, _ output: BodyPump.Output, keepsTrailers: Bool, seed: UInt8, tiny: Bool
   ) throws(Violation) -> [UInt8]? {
-    let pool = BufferPool()
-    let (source, sink) = (pool.take(), pool.take())
+    let pool = BufferPool(reserve: 0)
+    guard let source = pool.take(), let sink = pool.take() else { throw Violation("no memory") }
     var pump = BodyPump(framing, as: output)
     pump.keepsTrailers = keepsTrailers
     var trailers: [UInt8] = []

@@ -122,7 +122,7 @@ enum RequestHeadTarget {
     configuration.upgrades = options & 4 == 0 ? [] : ["websocket"]
     let isTrusted = options & 1 == 1
     let settings = CompiledProxyConfiguration(configuration)
-    let buffer = BufferPool().take()
+    guard let buffer = BufferPool(reserve: 0).take() else { throw Violation("no memory") }
     _ = RequestRewriter.write(
       head, bytes.span, index, ClientIdentity(peer, isTrusted: isTrusted), settings, to: buffer)
     RequestRewriter.writeEnd(head.method, head.body, to: buffer)

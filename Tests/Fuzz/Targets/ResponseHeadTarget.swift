@@ -71,7 +71,7 @@ enum ResponseHeadTarget {
     let framing = ResponseRewriter.Framing(
       head.body, announcedLength: head.announcedLength, minorVersion: minorVersion)
     let keepsAlive = options & 8 != 0 && !framing.needsClose
-    let buffer = BufferPool().take()
+    guard let buffer = BufferPool(reserve: 0).take() else { throw Violation("no memory") }
     ResponseRewriter.write(
       head, bytes.span, index, framing.field, keepsAlive: keepsAlive, minorVersion: minorVersion, replacements,
       nil, CompiledProxyConfiguration(configuration), to: buffer)
