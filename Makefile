@@ -321,6 +321,7 @@ cost: deps build
 
 ## faults: makes single system calls fail; takes an hour, or less for a sample: FAULTS_OPTIONS="--seconds 100"
 faults: deps-faults build
+	Tests/Faults/memory --proofgate $(BINARY)
 	Tests/Faults/run --proofgate $(BINARY) $(FAULTS_OPTIONS)
 
 # The short form does not judge speed, so it can use the debug configuration, which the tests have already built.

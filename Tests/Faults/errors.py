@@ -58,7 +58,7 @@ EXCLUDED = [
 # Calls without any injection.
 LEFT_OUT = {
     "brk": "it returns the old break and no error; a Swift program ends if an allocation fails",
-    "mmap": "as for brk", "mremap": "as for brk", "munmap": "it fails only if there are too many mappings, as mmap does",
+    "mmap": "as for brk; `memory` makes the mapping of buffers fail", "mremap": "as for brk", "munmap": "it fails only if there are too many mappings, as mmap does",
     "mprotect": "as for munmap",
     "futex": "it returns only EAGAIN and EINTR; glibc ends the program for any other error",
     "close": "the descriptor is closed even if it returns an error",

@@ -26,7 +26,7 @@ gateway:
   admin: 127.0.0.1:{admin}
   workers: 1
   drain_timeout: 4s
-  limits: {{ header_timeout: 3s, body_timeout: 3s, idle_timeout: 3s }}
+  limits: {{ header_timeout: {header_timeout}, body_timeout: 3s, idle_timeout: 3s }}
 upstream:
   url: http://127.0.0.1:{upstream}
   endpoints: {{ authorization: /oauth/authorize, token: /oauth/token }}
@@ -51,7 +51,7 @@ BUSY = 0.12  # seconds of processor time
 class Gateway:
     """A gateway as a child process; the tracer is a grandchild that detaches when it ends (`strace -D`)."""
 
-    def __init__(self, program, folder):
+    def __init__(self, program, folder, header_timeout="3s"):
         self.program, self.folder = program, pathlib.Path(folder)
         self.upstream = upstream.Upstream()
         self.port, self.tls_port, self.admin = free_ports(3)
@@ -59,13 +59,15 @@ class Gateway:
         self.policy = self.folder / "policy.yaml"
         self.policy.write_text(POLICY.format(
             port=self.port, tls_port=self.tls_port, admin=self.admin, upstream=self.upstream.port,
+            header_timeout=header_timeout,
             certificates=workload.ROOT / "Tests" / "Certificates"))
         self.child = None
 
     def start(self, tracing):
-        """Starts the gateway with these options of strace. Returns true if it serves, false if it has ended."""
-        command = ["strace", "-D", "-f", "-qq", "-y", "-o", str(self.trace), *tracing, self.program, "serve",
-                   "--policy", str(self.policy), "--log", str(self.folder / "decisions")]
+        """Starts the gateway with these options of strace, or without strace if they are `None`. Returns true if it serves,
+        false if it has ended."""
+        tracer = [] if tracing is None else ["strace", "-D", "-f", "-qq", "-y", "-o", str(self.trace), *tracing]
+        command = [*tracer, self.program, "serve", "--policy", str(self.policy), "--log", str(self.folder / "decisions")]
         with open(self.errors, "wb") as errors:
             self.child = subprocess.Popen(command, stdout=errors, stderr=errors, start_new_session=True)
         end = time.monotonic() + START
