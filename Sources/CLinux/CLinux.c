@@ -533,7 +533,10 @@ static void *run_thread(void *raw) {
   thread_start start = *(thread_start *)raw;
   free(raw);
   pthread_setname_np(pthread_self(), start.name);
+  size_t size;
+  void *crash_stack = cl_crash_stack_begin(&size);
   start.body(start.argument);
+  cl_crash_stack_end(crash_stack, size);
   return NULL;
 }
 

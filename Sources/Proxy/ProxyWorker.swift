@@ -88,6 +88,7 @@ public final class ProxyWorker {
       poller, servers: upstream, settings: settings, handshakes: handshakes, metrics: metrics, places: places)
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     poller.buffers.shortageHandler = { metrics.recordLimit(.bufferMemory) }
+    poller.identifyRequests(by: handler.requestIDs)
     followHealthCheck()
   }
 
@@ -117,6 +118,7 @@ public final class ProxyWorker {
     let old = self.settings.configuration.upstreamTLS
     self.settings = settings
     self.handler = handler
+    poller.identifyRequests(by: handler.requestIDs)
     pool.settings = settings
     poller.buffers.limit = settings.configuration.limits.bufferMemory
     // Requests that rely on the new certificate authorities must not use connections made under the old ones.

@@ -1,5 +1,6 @@
 public import HTTP
 public import HTTP1
+public import Reactor
 public import Telemetry
 
 /// The decisions that a proxy needs for each request. Each worker has its own handler and uses it only on its thread.
@@ -59,9 +60,18 @@ public protocol RequestHandler: AnyObject {
   /// Informs the operator of a request that the gateway answered with an error, or whose response was cut.
   func failed(_ report: FailureReport)
 
-  /// Returns the id of a request, for the `X-Request-ID` field of passing requests and their responses if
-  /// `ProxyConfiguration.addsRequestIDs` is true, and for the access log.
-  func requestID(_ request: RequestReference) -> String
+  /// The ids of the worker's requests; `nil` if the handler gives them none.
+  var requestIDs: RequestIDs? { get }
+}
+
+extension RequestHandler {
+  /// Returns the id of a request: the one that a trusted proxy chose, or else that of the gateway; empty if there is none.
+  ///
+  /// For the logs, for pages, and for the `X-Request-ID` field of passing requests and their responses if
+  /// `ProxyConfiguration.addsRequestIDs` is true.
+  public func requestID(_ request: RequestReference) -> String {
+    request.proxyID ?? requestIDs?.id(request.number) ?? ""
+  }
 }
 
 extension RequestHandler {
@@ -76,8 +86,8 @@ extension RequestHandler {
   /// Does nothing. For handlers without an operator.
   public func failed(_ report: FailureReport) {}
 
-  /// Returns an empty id. For handlers whose configuration adds no ids.
-  public func requestID(_ request: RequestReference) -> String { "" }
+  /// `nil`. For handlers whose configuration adds no ids.
+  public var requestIDs: RequestIDs? { nil }
 
   /// False. For handlers that do not report dropped fields.
   public var observesDroppedFields: Bool { false }

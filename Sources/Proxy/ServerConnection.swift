@@ -265,6 +265,7 @@ final class ServerConnection: Activity {
           await intercept(head, bodyLimit: bodyLimit, routeTag: tag, began: began)
         }
         if let accessEntry { end(accessEntry) }
+        poller.endRequest()
         if state.next != .readHead {
           await finish()
           return
@@ -318,6 +319,7 @@ final class ServerConnection: Activity {
     return input.withSpan { bytes -> Route in
       let client = identity.facts(bytes, fields, requestNumber: number)
       reference = client.reference
+      poller.beginRequest(number, proxyID: reference.proxyID)
       if fields.has(.via), RequestRewriter.isLoop(bytes, fields, settings) {
         if let log = worker.accessLog { begin(log, head, bytes, fields, client, began, isEndpoint: true) }
         return .refuse(failure(.loop, head, bytes, fields))
@@ -336,7 +338,10 @@ final class ServerConnection: Activity {
   }
 
   /// Gives a number to a request whose head cannot be read, or to a connection that is refused before its first request.
-  func beginUnreadRequest() { reference = RequestReference(number: worker.nextRequestNumber()) }
+  func beginUnreadRequest() {
+    reference = RequestReference(number: worker.nextRequestNumber())
+    poller.beginRequest(requestNumber, proxyID: nil)
+  }
 
   /// True if the client has disconnected. Also true if the client has ended its sending side, if this end cancels the
   /// current request (`cancelsHalfClosed`). Callers check this only until the response begins.

@@ -69,8 +69,10 @@ public final class AwaitedValue<Value: Sendable>: Sendable {
   private func suspend(on poller: Poller, until deadline: Deadline?) async {
     let receiver = JobReceiver(self)
     if let deadline { poller.wheel.arm(receiver, at: deadline) }
+    let request = loop.currentRequest
     unsafe poller.suspension.executor.host = Unmanaged.passUnretained(receiver)
     await poller.suspension.enter()
+    loop.currentRequest = request
     // The wheel and the executor refer to the receiver without retaining it, so it must live until here.
     withExtendedLifetime(receiver) {
       if deadline != nil { poller.wheel.disarm(receiver) }

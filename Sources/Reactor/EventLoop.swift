@@ -62,19 +62,32 @@ import Time
   /// The poller of the worker while the loop runs, for `Poller.current`. Only the loop's own thread touches it.
   nonisolated(unsafe) private(set) var poller: Unmanaged<Poller>?
 
+  /// The requests of the loop's tasks, for the line about a crash. Only the loop's own thread touches them; the handler of
+  /// a signal that the thread receives reads them.
+  nonisolated(unsafe) let requests: UnsafeMutablePointer<cl_requests>
+
+  /// The number of the request on which the running task works; 0 if there is none. A task that waits restores it
+  /// afterwards. Only the loop's own thread touches it.
+  var currentRequest: UInt64 {
+    @inline(__always) get { unsafe requests.pointee.current }
+    @inline(__always) set { unsafe requests.pointee.current = newValue }
+  }
+
   /// The epoll key of `wakeDescriptor`. All other keys belong to sockets (`Poller.register`).
   static let wakeKey = UInt64.max
 
   init() throws(IOError) {
     unsafe poller = nil
     let created = try IOError.check(cl_epoll_create())
-    do throws(IOError) {
-      wakeDescriptor = try IOError.check(cl_eventfd())
-    } catch {
-      // `deinit` does not run if init throws before all properties are set, so close the descriptor here.
+    let wake = cl_eventfd()
+    guard wake >= 0, let allocated = unsafe cl_requests_create() else {
+      // `deinit` does not run if init throws before all properties are set, so close the descriptors here.
       cl_close(created)
-      throw error
+      if wake >= 0 { cl_close(wake) }
+      throw wake < 0 ? IOError(code: -wake) : .noMemory
     }
+    wakeDescriptor = wake
+    unsafe requests = allocated
     epoll = created
     _ = try IOError.check(cl_epoll_add_level(epoll, wakeDescriptor, EventLoop.wakeKey))
   }
@@ -82,6 +95,7 @@ import Time
   deinit {
     cl_close(wakeDescriptor)
     cl_close(epoll)
+    unsafe cl_requests_free(requests)
   }
 
   /// The epoll descriptor, with which the poller registers sockets.
@@ -150,7 +164,11 @@ import Time
   /// loop's own thread.
   func run(_ worker: Worker) {
     unsafe cl_set_current_loop(Unmanaged.passUnretained(self).toOpaque())
-    defer { cl_set_current_loop(nil) }
+    unsafe cl_set_current_requests(requests)
+    defer {
+      cl_set_current_requests(nil)
+      cl_set_current_loop(nil)
+    }
     let serial = unsafe asUnownedSerialExecutor()
     let capacity: Int32 = 256
     let events = UnsafeMutableRawPointer.allocate(byteCount: Int(capacity * cl_event_size()), alignment: 8)
@@ -200,6 +218,12 @@ import Time
     }
   }
 
+  @inline(__always)
+  private func run(_ job: UnownedJob, _ serial: UnownedSerialExecutor) {
+    unsafe job.runSynchronously(on: serial)
+    currentRequest = 0
+  }
+
   private func runReady(_ jobs: [UnownedJob], _ serial: UnownedSerialExecutor) {
     // The index of the first job that joined the send batch; without meaning while the batch is empty.
     var sendBatchStart = 0
@@ -207,7 +231,7 @@ import Time
       let isLast = index + 1 == jobs.count
       if unsafe sendBatch.isEmpty { sendBatchStart = index }
       unsafe otherJobsRemain = !isLast || !sendBatch.isEmpty
-      unsafe jobs[index].runSynchronously(on: serial)
+      unsafe run(jobs[index], serial)
       guard unsafe !sendBatch.isEmpty else { continue }
       if isLast || index + 1 - sendBatchStart >= EventLoop.sendBatchJobLimit { unsafe runSendBatch(serial) }
     }
@@ -216,7 +240,7 @@ import Time
   private func runSendBatch(_ serial: UnownedSerialExecutor) {
     // False, so that the jobs of the batch do not join it again.
     unsafe otherJobsRemain = false
-    for index in unsafe sendBatch.indices { unsafe sendBatch[index].runSynchronously(on: serial) }
+    for index in unsafe sendBatch.indices { unsafe run(sendBatch[index], serial) }
     unsafe sendBatch.removeAll(keepingCapacity: true)
   }
 
@@ -227,7 +251,7 @@ import Time
     var count = 0
     for job in jobs where count == 0 || SystemClock.monotonicInstant() - began < EventLoop.longTurn {
       count += 1
-      unsafe job.runSynchronously(on: serial)
+      unsafe run(job, serial)
     }
     unsafe postponed.removeFirst(count)
   }

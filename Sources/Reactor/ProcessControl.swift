@@ -13,6 +13,12 @@ public enum ProcessControl {
     cl_set_undumpable()
   }
 
+  /// Makes a fatal signal write one line to standard error: the signal, the address in the program, the build, and the
+  /// request on which the thread works. Call it before the process starts threads.
+  public static func reportCrashes() {
+    cl_report_crashes()
+  }
+
   /// Releases the pages of the program's code. Start-up uses three quarters of them once (the runtime searches all
   /// types for the conformances that parsing a command line and a policy needs). Serving uses a small part, which the
   /// kernel maps again from its cache on demand.

@@ -124,8 +124,10 @@ public enum Wake: Equatable, Sendable {
   }
 
   private func suspend() async {
+    let request = loop.currentRequest
     unsafe suspension.executor.host = Unmanaged.passUnretained(self)
     await suspension.enter()
+    loop.currentRequest = request
   }
 
   override func receive(_ job: UnownedJob) {

@@ -66,6 +66,8 @@ public actor Worker {
   /// Starts an activity as a task of this worker; it runs immediately until its first wait.
   public func run(_ activity: any Activity) {
     Task.immediate { await self.perform(activity) }
+    // The next activity does not work on the request that this one may have begun.
+    loop.currentRequest = 0
   }
 
   private func perform(_ activity: any Activity) async {

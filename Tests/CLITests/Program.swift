@@ -84,6 +84,13 @@ final class Child {
     DispatchQueue.global().asyncAfter(deadline: .now() + 600, execute: watchdog)
   }
 
+  /// Starts the program with no signal blocked. A thread of the tests has blocked most of them, and a child inherits that.
+  static func unblocked(_ arguments: [String], environment: [String: String] = [:]) throws -> Child {
+    let code =
+      "import os, signal, sys; signal.pthread_sigmask(signal.SIG_SETMASK, []); os.execv(sys.argv[1], sys.argv[1:])"
+    return try Child(arguments, environment: environment, launcher: ["python3", "-c", code])
+  }
+
   deinit {
     watchdog.cancel()
     if process.isRunning { kill(process.processIdentifier, SIGKILL) }
@@ -105,6 +112,9 @@ final class Child {
     watchdog.cancel()
     return process.terminationStatus
   }
+
+  /// True if a signal has ended the process; then `wait` returns the number of the signal.
+  var endedBySignal: Bool { process.terminationReason == .uncaughtSignal }
 
   /// The rest of standard output.
   func readOutput() -> String {
@@ -129,17 +139,22 @@ final class Child {
 
   /// Reads standard error up to a line that contains `text`, and returns it with all lines before it.
   func lines(until text: String) throws -> [String] {
+    try lines { $0.contains(text) }
+  }
+
+  /// Reads standard error up to a line that satisfies the condition, and returns it with all lines before it.
+  func lines(where isLast: (String) -> Bool) throws -> [String] {
     var lines: [String] = []
     while true {
       if let end = unread.firstIndex(of: "\n") {
         let line = String(unread[..<end])
         unread.removeSubrange(...end)
         lines.append(line)
-        if line.contains(text) { return lines }
+        if isLast(line) { return lines }
         continue
       }
       let data = errors.fileHandleForReading.availableData
-      try #require(!data.isEmpty, "the process ended before it said `\(text)`; it said: \(lines)")
+      try #require(!data.isEmpty, "the process ended before the awaited line; it said: \(lines)")
       unread += String(decoding: data, as: UTF8.self)
     }
   }

@@ -4,6 +4,7 @@ import JSON
 import LegacyServer
 import OAuth
 import Policy
+import Reactor
 import Testing
 
 @testable import Gateway
@@ -39,12 +40,15 @@ struct RequestIDTests {
 
   @Test("An id that the gateway made begins with a letter, so that no command takes it for an option")
   func first() {
-    let ids = RequestIDGenerator()
+    let key = RequestIDs.Key()
     for number in 0..<2_000 {
-      let id = ids.id(worker: number % 8, number: UInt64(number))
+      let id = RequestIDs(key, space: number % 8).id(UInt64(number))
       #expect(id.utf8.count == 22 && id.first?.isLetter ?? false, "\(id)")
     }
-    #expect(Set((0..<2_000).map { ids.id(worker: 0, number: $0) }).count == 2_000)
+    let ids = (0..<2_000).flatMap { number in (0..<2).map { RequestIDs(key, space: $0).id(number) } }
+    #expect(Set(ids).count == 4_000)
+    let traces = (0..<2_000).map { RequestIDs(key, space: 0).traceBytes($0) }
+    #expect(Set(traces).count == 2_000 && traces.allSatisfy { $0.count == 24 })
   }
 
   @Test("Without an id of the proxy, the page, the response, error_uri and the log have the id that the gateway made")

@@ -1,5 +1,6 @@
 import Compression
 import Proxy
+import Reactor
 import Testing
 
 extension ProxyTests {
@@ -155,6 +156,23 @@ extension ProxyTests {
         let response = try await bench.get("/intercept/unsafe")
         #expect(response.status == 502)
         #expect(bench.upstream.requests.isEmpty)
+      }
+    }
+
+    @Test("After the wait for the upstream, a thread works on the request of its client, by its own id or a proxy's")
+    func currentRequest() async throws {
+      for isTrusted in [false, true] {
+        try await Bench.Setup(
+          upstream: ScriptedUpstream.answering("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"),
+          configure: { if isTrusted { $0.trusts = { $0.isLoopback } } }
+        ).run { _, bench in
+          for number in 0..<3 {
+            let response = try await bench.exchange(
+              "GET /intercept/current HTTP/1.1\r\nHost: a\r\nX-Request-ID: of-the-proxy-\(number)\r\n\r\n")
+            let id = try #require(response["X-Expected"])
+            #expect(response.text == id && (id == "of-the-proxy-\(number)") == isTrusted && !id.isEmpty)
+          }
+        }
       }
     }
 

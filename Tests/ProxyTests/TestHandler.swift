@@ -1,10 +1,13 @@
 import HTTP
 import HTTP1
 import Proxy
+import Reactor
 import Telemetry
 
 /// Passes every request except those for a few paths.
 final class TestHandler: RequestHandler {
+  let requestIDs: RequestIDs? = RequestIDs(RequestIDs.Key(), space: 0)
+
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
     if path == "/facts" {
@@ -44,6 +47,11 @@ final class TestHandler: RequestHandler {
         let names = answer.head.headers.fields.map(\.name).joined(separator: ",")
         return .response(
           Response(status: answer.head.status, headers: ["X-Names": names], body: try await answer.collect()))
+      case "/intercept/current":
+        _ = try await upstream.send(outbound).collect()
+        let current = Poller.current?.currentRequestID ?? "-"
+        return .response(
+          Response(status: 200, headers: ["X-Expected": requestID(request.reference)], body: Array(current.utf8)))
       case "/intercept/content":
         let answer = try await upstream.send(outbound)
         return .response(Response(status: answer.head.status, body: try await answer.content()))

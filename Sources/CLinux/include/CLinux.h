@@ -53,6 +53,40 @@ bool cl_eventfd_pause(int32_t fd, int32_t milliseconds);
 void *_Nullable cl_current_loop(void);
 void cl_set_current_loop(void *_Nullable loop);
 
+// The request on which a thread works, for the report of a crash.
+/// The source of the ids of requests: a secret key, and the number of the worker.
+typedef struct {
+  uint64_t first_key;
+  uint64_t second_key;
+  uint64_t space;
+} cl_request_ids;
+/// Returns 64 bits of a keyed hash of the request's number and an index.
+uint64_t cl_request_word(const cl_request_ids *_Nonnull ids, uint64_t number, uint64_t index);
+/// The bytes of an id that the gateway makes, and the largest number of bytes of an id that a proxy chose.
+enum { CL_REQUEST_ID_LENGTH = 22, CL_REQUEST_NAME_CAPACITY = 128 };
+/// Writes the id of a request: 127 bits in base64url, from the words with the indices 0 and 1. The first character is a
+/// letter.
+void cl_request_id(const cl_request_ids *_Nonnull ids, uint64_t number, char *_Nonnull text);
+/// The requests of a thread. Made by cl_requests_create only, because more follows in memory.
+typedef struct {
+  /// The number of the request on which the thread works; 0 if there is none. With CL_REQUEST_IS_NAMED if a proxy has
+  /// chosen its id.
+  uint64_t current;
+  cl_request_ids ids;
+  /// False if no `ids` are known.
+  bool has_ids;
+} cl_requests;
+#define CL_REQUEST_IS_NAMED ((uint64_t)1 << 63)
+cl_requests *_Nullable cl_requests_create(void);
+void cl_requests_free(cl_requests *_Nonnull requests);
+/// Records the id that a proxy has chosen for the current request.
+void cl_requests_name(cl_requests *_Nonnull requests, const uint8_t *_Nullable text, size_t length);
+/// Writes the id of the current request, at most CL_REQUEST_NAME_CAPACITY bytes, and returns its length; 0 if there is no
+/// request or its id is not known. Safe in a signal handler.
+size_t cl_requests_current_id(const cl_requests *_Nonnull requests, char *_Nonnull text);
+/// Sets the requests of the calling thread.
+void cl_set_current_requests(cl_requests *_Nullable requests);
+
 // TCP sockets. All are non-blocking and closed on exec.
 int32_t cl_socket(uint8_t family);
 int32_t cl_bind(int32_t fd, const cl_address *_Nonnull address);
@@ -146,6 +180,14 @@ int32_t cl_affinity_count(void);
 /// Raises the soft limit on descriptors to the hard limit, if possible. Returns the new soft limit.
 int32_t cl_raise_descriptor_limit(void);
 void cl_ignore_sigpipe(void);
+/// Makes a fatal signal write one line to standard error, with the place in the program and the request of the thread.
+/// Called before the process has other threads.
+void cl_report_crashes(void);
+/// Gives the calling thread a stack for the handlers of fatal signals, if cl_report_crashes was called; otherwise returns
+/// NULL.
+void *_Nullable cl_crash_stack_begin(size_t *_Nonnull size);
+/// Releases the stack of cl_crash_stack_begin before the thread ends.
+void cl_crash_stack_end(void *_Nullable pages, size_t size);
 /// Forbids core dumps. Debuggers need CAP_SYS_PTRACE after this call.
 void cl_set_undumpable(void);
 /// Releases the memory pages of the program's own code. The kernel maps a page again when its code runs again.

@@ -22,6 +22,8 @@ final class CheckHandler: AnsweringHandler {
     self.resource = resource
   }
 
+  var requestIDs: RequestIDs? { gateway.requestIDs }
+
   func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     .intercept(bodyLimit: CheckHandler.bodyLimit)
   }

@@ -1,15 +1,15 @@
 import Enforcement
-public import HTTP
+import HTTP
 import OAuth
 import Policy
+import Proxy
+public import Reactor
 import Telemetry
 
 /// The ids of requests, in the log, on pages, in responses and in requests to the upstream.
 extension Gateway {
-  /// Returns the id of the request: the one that a trusted proxy chose, or else 128 bits of the gateway.
-  public func requestID(_ request: RequestReference) -> String {
-    request.proxyID ?? resources.requestIDs.id(worker: requestSpace, number: request.number)
-  }
+  /// The ids of the requests of this thread.
+  public var requestIDs: RequestIDs? { ids }
 
   /// Returns the record for a request.
   func trail(for request: RequestReference) -> AuditTrail { AuditTrail(request, requestID: requestID(request)) }
@@ -36,7 +36,7 @@ extension Gateway {
     headers.set(RequestReference.fieldName, trail.requestID)
     guard !isObserved else { return }
     if trail.trace == nil, policy.gateway.traceContext == .start {
-      trail.trace = resources.requestIDs.trace(worker: requestSpace, number: trail.reference.number)
+      trail.trace = TraceContext(starting: ids.traceBytes(trail.reference.number))
     }
     trail.trace?.set(in: &headers)
   }

@@ -22,8 +22,8 @@ public final class Gateway: RequestHandler {
   let registrations: RegistrationIDs?
   let random = RandomPool()
   let worker: Int
-  /// Distinguishes the requests of this thread in `RequestIDGenerator`: the index of a worker, or a later number.
-  let requestSpace: Int
+  /// The ids of the requests of this thread. Its space is the index of a worker, or a later number.
+  let ids: RequestIDs
   private let metrics: WorkerMetrics
 
   /// Creates the gateway of the worker with the index `worker`; the first worker has index 0.
@@ -40,7 +40,7 @@ public final class Gateway: RequestHandler {
   }
 
   private init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int, requestSpace: Int) {
-    self.requestSpace = requestSpace
+    ids = RequestIDs(resources.requestIDKey, space: requestSpace)
     self.snapshot = snapshot
     self.resources = resources
     self.worker = worker

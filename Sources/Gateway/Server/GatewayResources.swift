@@ -32,7 +32,7 @@ public struct GatewayResources: Sendable {
   let upstreamMetadata = UpstreamMetadataCache()
   /// The client ID metadata documents that were fetched.
   let documents = DocumentCache()
-  let requestIDs = RequestIDGenerator()
+  let requestIDKey = RequestIDs.Key()
   /// The names of dropped header fields that were logged within the last minute.
   let droppedFields = RecentTexts()
   /// Limits wrong code verifiers, by transaction and address.
