@@ -9,7 +9,7 @@ SHELL := /bin/bash
 # Each function has a section of its own, so that the linker leaves out the unused ones and keeps one of several functions
 # with the same code. It also leaves out the index of the unwinding tables, which only C++ exceptions need.
 STATIC := --configuration release --static-swift-stdlib -Xswiftc -static-executable \
-  -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr
+  -Xswiftc -Xfrontend -Xswiftc -function-sections -Xlinker --icf=safe -Xlinker --no-eh-frame-hdr -Xlinker --build-id=sha1
 # The counts with which the compiler arranges the code that serves requests (docs/adr/0049).
 PROFILE := deploy/proofgate.profdata
 BINARY := .build/dist/proofgate
@@ -146,13 +146,12 @@ lint:
 	  || { echo "lint: a function in a Mutex is wrapped once more at each access; put it into a structure" >&2; exit 1; }
 	@! grep -rnE '\btry!|\bas!' Sources Tests --include='*.swift' \
 	  || { echo "lint: try! and as! are not allowed" >&2; exit 1; }
-
 	@! grep -rnE '\btry\? ' Sources/Proxy Sources/HTTP1 Sources/HTTP2 Sources/PathReading --include='*.swift' \
 	  || { echo "lint: an error of a parser decides here; catch it and say what follows from it" >&2; exit 1; }
 	@! grep -rnE '\btry\? .*(clientAuthentication|Parser\.|decoder\.|scanner\.)' Sources/Gateway Sources/OAuth Sources/Enforcement --include='*.swift' \
 	  || { echo "lint: a request that cannot be parsed must be refused; do not ignore the error" >&2; exit 1; }
 
-## build: builds the static binary for release, in .build/dist
+## build: builds the static binary for release, in .build/dist, and its symbols, in .build/dist/proofgate.debug
 build: deps
 	@# The package manager does not notice that the profile has changed.
 	@if [ $(PROFILE) -nt .build/static ]; then rm -rf .build/static; fi
@@ -160,8 +159,8 @@ build: deps
 	  -Xswiftc -Xfrontend -Xswiftc -ir-profile-use=$(CURDIR)/$(PROFILE)
 	@mkdir -p $(dir $(BINARY))
 	@# Not again without need, because another check may run it.
-	@if [ ! .build/static/release/proofgate -ot $(BINARY) ]; then deploy/strip .build/static/release/proofgate $(BINARY); fi
-	@ls -l $(BINARY)
+	@if [ ! .build/static/release/proofgate -ot $(BINARY) -o ! -e $(BINARY).debug ]; then deploy/strip .build/static/release/proofgate $(BINARY); fi
+	@ls -l $(BINARY) $(BINARY).debug
 
 ## check: checks the example policies, runs their cases, and checks that the binary needs only a kernel
 check: build

@@ -16,6 +16,20 @@ struct CrashTests {
     child.readErrors().split(separator: "\n").map(String.init).filter { !$0.contains("cannot be reached") }
   }
 
+  /// Runs a program and returns its exit code, its output and its errors.
+  private static func run(_ path: String, _ arguments: [String]) throws -> Program.Outcome {
+    let (process, output, errors) = (Process(), Pipe(), Pipe())
+    process.executableURL = URL(fileURLWithPath: path)
+    process.arguments = arguments
+    process.standardOutput = output
+    process.standardError = errors
+    try process.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    let problem = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    process.waitUntilExit()
+    return Program.Outcome(code: process.terminationStatus, output: text, errors: problem)
+  }
+
   @Test(
     "A fatal signal writes one line with its name, the build and the places, and ends the process as it does by default",
     arguments: [
@@ -46,5 +60,42 @@ struct CrashTests {
     #expect([SIGILL, SIGSEGV, SIGBUS, SIGFPE].contains(child.wait()) && child.endedBySignal)
     let lines = Self.fatalLines(child)
     #expect(lines.count == 1 && lines.first?.hasPrefix("proofgate: fatal: signal ") == true, "\(lines)")
+  }
+
+  @Test("deploy/locate turns the line into functions and files, and refuses the symbols of another build")
+  func locate() throws {
+    let folder = try Folder()
+    let child = try Self.serve(folder)
+    _ = try child.lines(until: " serves ")
+    child.signal(SIGILL)
+    _ = child.wait()
+    let line = try #require(Self.fatalLines(child).first)
+    let command = Repository.root.appendingPathComponent("deploy/locate").path
+    let symbols = ["--symbols", try Program.url.path]
+    let located = try Self.run(command, symbols + ["2026-11-21T08:30:00Z gateway " + line])
+    #expect(located.code == 0, "\(located.errors)")
+    // The signal may come at any place of the start.
+    #expect(located.output.contains("/Sources/") && !located.output.contains("??"), "\(line): \(located.output)")
+    let build = try #require(line.firstMatch(of: /build ([0-9a-f]+)/)).1
+    // The line about a signal in a function of C that a function of Swift calls.
+    let table = try Self.run("/usr/bin/env", ["nm", try Program.url.path]).output.split(separator: "\n")
+    let addresses = ["cl_epoll_wait", "$s7Reactor9EventLoopC3runyyAA6WorkerCF"].compactMap { name in
+      table.first { $0.hasSuffix(" T \(name)") }.flatMap { Int($0.prefix { $0 != " " }, radix: 16) }
+    }
+    try #require(addresses.count == 2)
+    let (callee, caller) = (String(addresses[0], radix: 16), String(addresses[1] + 1, radix: 16))
+    let known = try Self.run(
+      command,
+      symbols + [
+        "proofgate: fatal: signal 11 (SIGSEGV) at 0x\(callee), build \(build), request a-b_c.d~+/=:, "
+          + "called from 0x\(caller)"
+      ])
+    let places = known.output.split(separator: "\n")
+    #expect(places.count == 2, "\(known.output)\(known.errors)")
+    #expect(places.first?.contains(/at 0x[0-9a-f]+: cl_epoll_wait at .*\/Sources\/CLinux\/CLinux.c:\d/) == true)
+    #expect(places.last?.contains(/called from 0x.*EventLoop.*run.* at .*\/Reactor\/EventLoop.swift:\d/) == true)
+    let other = line.replacing(build, with: String(build.reversed()))
+    let refused = try Self.run(command, symbols + [other])
+    #expect(refused.code == 1 && refused.output.isEmpty && refused.errors.contains("is of build \(build), the line of"))
   }
 }
