@@ -575,15 +575,27 @@ int32_t cl_raise_descriptor_limit(void) {
 void cl_ignore_sigpipe(void) { signal(SIGPIPE, SIG_IGN); }
 void cl_set_undumpable(void) { prctl(PR_SET_DUMPABLE, 0); }
 
-int32_t cl_signal_descriptor(void) {
+static sigset_t handled_signals(void) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGHUP);
   sigaddset(&set, SIGUSR1);
-  int code = pthread_sigmask(SIG_BLOCK, &set, NULL);
-  if (code != 0) return -code;
+  return set;
+}
+
+static sigset_t initial_mask;
+
+void cl_signals_block(void) {
+  sigset_t set = handled_signals();
+  pthread_sigmask(SIG_BLOCK, &set, &initial_mask);
+}
+
+void cl_signals_unblock(void) { pthread_sigmask(SIG_SETMASK, &initial_mask, NULL); }
+
+int32_t cl_signal_descriptor(void) {
+  sigset_t set = handled_signals();
   return result(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 

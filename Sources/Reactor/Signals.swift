@@ -2,7 +2,7 @@ import CLinux
 
 /// Delivers the signals TERM, INT, HUP and USR1 of the process as events of a worker.
 ///
-/// Created once, before any thread starts, so that every thread inherits the set of blocked signals.
+/// `block` is called once, before any thread starts, so that every thread inherits the set of blocked signals.
 public struct Signals: Sendable {
   /// A handled signal.
   public enum Signal: Sendable {
@@ -14,8 +14,17 @@ public struct Signals: Sendable {
 
   private let descriptor: Int32
 
-  /// Blocks the signals and opens a descriptor from which they are read. Throws the error of the system call that
-  /// fails.
+  /// Blocks the signals. They wait until they are delivered; a signal that came earlier would end the process.
+  public static func block() {
+    cl_signals_block()
+  }
+
+  /// Restores the mask from before `block`, for a command that the signals end. A signal that has come meanwhile ends it.
+  public static func unblock() {
+    cl_signals_unblock()
+  }
+
+  /// Opens a descriptor from which the blocked signals are read. Throws the error of the system call that fails.
   public init() throws(IOError) {
     descriptor = try IOError.check(cl_signal_descriptor())
   }

@@ -8,7 +8,7 @@ import Telemetry
 
 /// The command `proofgate demo`: runs a legacy server, the gateway in front of it, and a native app. All run in this
 /// process, on loopback ports.
-struct DemoCommand: ParsableCommand {
+struct DemoCommand: SignalHandlingCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "demo", abstract: "Show the gateway at work, on loopback ports of this machine.",

@@ -2,6 +2,10 @@ import ArgumentParser
 import Reactor
 import Synchronization
 
+/// A command that handles SIGINT, SIGTERM and other signals (`MainLoop.signals`). They wait from the start of the process
+/// on, and end all other commands.
+protocol SignalHandlingCommand: ParsableCommand {}
+
 /// The event loop of a command that serves connections. The loop and all its tasks run on the thread that calls `run`,
 /// not on a thread pool.
 struct MainLoop {
@@ -22,8 +26,7 @@ struct MainLoop {
     }
   }
 
-  /// Takes over SIGINT, SIGTERM and other signals, which end a command that does not call this function. Call it before
-  /// the process starts threads. Errors are those of `init`.
+  /// Takes over SIGINT, SIGTERM and other signals, for a `SignalHandlingCommand`. Errors are those of `init`.
   static func signals() throws -> Signals {
     do throws(IOError) {
       return try Signals()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import PolicyFile
+import Reactor
 
 /// The command line of the program.
 struct Proofgate: ParsableCommand {
@@ -31,6 +32,7 @@ struct Proofgate: ParsableCommand {
     }
     do {
       var command = try parseAsRoot(joiningIDs(arguments))
+      if !(command is any SignalHandlingCommand) { Signals.unblock() }
       try command.run()
     } catch {
       let code = exitCode(for: error)

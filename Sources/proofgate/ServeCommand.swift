@@ -6,7 +6,7 @@ import Reactor
 import Sealing
 
 /// The command `proofgate serve`: runs the gateway.
-struct ServeCommand: ParsableCommand {
+struct ServeCommand: SignalHandlingCommand {
   static var configuration: CommandConfiguration {
     CommandConfiguration(
       commandName: "serve", abstract: "Run the gateway.",

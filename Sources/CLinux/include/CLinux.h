@@ -203,8 +203,11 @@ void cl_lower_priority(void);
 void *_Nullable cl_map_pages(size_t count);
 /// Returns the memory of cl_map_pages to the system.
 void cl_unmap_pages(void *_Nonnull pages, size_t count);
-/// Blocks TERM, INT, HUP and USR1 in the calling thread and in the threads that it starts later. Returns a descriptor
-/// from which these signals can be read.
+/// Blocks TERM, INT, HUP and USR1 in the calling thread and in the threads that it starts later.
+void cl_signals_block(void);
+/// Restores the mask from before cl_signals_block.
+void cl_signals_unblock(void);
+/// Returns a descriptor from which the signals that cl_signals_block blocks can be read.
 int32_t cl_signal_descriptor(void);
 /// Returns the number of the next signal, or -EAGAIN.
 int32_t cl_signal_next(int32_t fd);
