@@ -15,6 +15,12 @@ public enum Descriptors {
     return raised
   }
 
+  /// The limit in force, as `raiseLimit` found it.
+  public static var limitInForce: Int { limit.load(ordering: .relaxed) }
+
+  /// Returns the limit with which workers accept until `connections` more sockets are open.
+  public static func needed(connections: Int) -> Int { openSockets + connections + Worker.descriptorReserve }
+
   /// The number of sockets that are registered with any worker.
   public static var openSockets: Int { sockets.load(ordering: .relaxed) }
 

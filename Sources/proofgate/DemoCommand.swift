@@ -42,7 +42,7 @@ struct DemoCommand: SignalHandlingCommand {
     if device { extras.insert(.device) }
     if agent { extras.insert(.agent) }
     let signals = try MainLoop.signals()
-    try MainLoop().run { [extras] worker in
+    try MainLoop(accepting: 1).run { [extras] worker in
       await DemoCommand.runDemo(worker.poller, signals, port: port, extras: extras, log: log, headless: headless)
     }
   }
@@ -69,6 +69,10 @@ struct DemoCommand: SignalHandlingCommand {
       return .systemFailure
     } catch {
       Console.reportError("cannot start: \(error)")
+      return .systemFailure
+    }
+    if let shortage = DescriptorShortage(workers: 1) {
+      Console.reportError(shortage.description)
       return .systemFailure
     }
     let client = LoopbackClient(poller)

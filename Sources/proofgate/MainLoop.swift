@@ -13,11 +13,18 @@ struct MainLoop {
 
   /// Sets up memory and the descriptor limit of the process, and creates the loop. If the kernel has no
   /// resources left, reports the error and throws `ExitCode.systemFailure`.
-  init() throws {
+  ///
+  /// - Parameter workers: The smallest number of workers with which the command accepts connections; 0 if it accepts none.
+  init(accepting workers: Int = 0) throws {
     ProcessControl.ignoreBrokenPipes()
     ProcessControl.forbidDumps()
     ProcessControl.allocateLargeBlocksWithMmap()
     Descriptors.raiseLimit()
+    // A process with very few descriptors may not even be able to say so later.
+    if workers > 0, let shortage = DescriptorShortage(workers: workers) {
+      Console.reportError(shortage.description)
+      throw ExitCode.systemFailure
+    }
     do throws(IOError) {
       worker = try Worker(index: 0)
     } catch {

@@ -50,7 +50,7 @@ struct ServeCommand: SignalHandlingCommand {
     let log = log
     let watch = watch
     let signals = try MainLoop.signals()
-    try MainLoop().run { worker in
+    try MainLoop(accepting: 1).run { worker in
       await ServeCommand.serve(source, signals, log: log, watch: watch, on: worker)
     }
   }

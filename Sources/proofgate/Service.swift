@@ -69,6 +69,8 @@ final class Service {
       parts = try await start()
       poller.start(try signals.deliver(on: poller) { self.handle($0, parts) })
       try startReloadTriggers(parts)
+      // Now all sockets of an idle process are open.
+      try Service.requireDescriptors(workers: parts.gateway.server.group.workers.count)
     } catch let error as ServerError {
       Console.reportError(error.description)
       return .systemFailure
@@ -124,6 +126,7 @@ final class Service {
     let tls = try GatewayTLS(policy, tickets: ticketKeys)
     upstreamTLS.client.withLock { $0 = tls.upstream }
     let workers = policy.gateway.workers ?? Processors.usable
+    try Service.requireDescriptors(workers: workers)
     let metrics = MetricsRegistry(workers: workers, policyVersion: policy.version)
     let writer = try LogWriter(workers: workers, metrics: metrics)
     let spool = try Service.spool(policy.gateway)
@@ -190,6 +193,10 @@ final class Service {
 
   private struct StartFailure: Error {
     let text: String
+  }
+
+  private static func requireDescriptors(workers: Int) throws(StartFailure) {
+    if let shortage = DescriptorShortage(workers: workers) { throw StartFailure(text: shortage.description) }
   }
 
   private static func ipAddress(_ address: SocketAddress) throws(StartFailure) -> Address {

@@ -1,3 +1,6 @@
+import ClientTestSupport
+import Foundation
+import HTTP
 import Reactor
 import Testing
 
@@ -100,5 +103,36 @@ struct StartTests {
     #expect(outcome.code == 2)
     #expect(outcome.errorLines.count == 1)
     #expect(outcome.errors.contains("cannot listen on \(taken.address)"))
+  }
+
+  @Test("With too few descriptors `serve` and `demo` name the number needed, with which the gateway answers requests")
+  func descriptors() async throws {
+    let folder = try Folder()
+    let policy = try ServedPolicy()
+    let arguments = ["serve", "--policy", try folder.write("policy.yaml", policy.text), "--log", folder.path("log")]
+    let form = /proofgate: error: cannot start: this process may open (\d+) files, and needs at least (\d+); raise .*/
+    var limit = 24
+    // The first refusals are from before all sockets are open.
+    for attempt in 0..<4 {
+      let child = try Child(arguments, descriptors: limit)
+      let line = try child.lines(where: { $0.contains("cannot start") || $0.contains(" serves ") }).last
+      guard let refusal = line?.wholeMatch(of: form) else {
+        #expect(attempt > 0)
+        #expect(try await Fetch.get(policy.port, "/authorize?client_id=nobody").status == 400)
+        child.signal(SIGTERM)
+        #expect(child.wait() == 0)
+        let fewer = try Child(arguments, descriptors: limit - 1)
+        #expect(fewer.wait() == 2)
+        #expect(fewer.readErrors().contains("needs at least \(limit);"))
+        let demo = try Child(["demo", "--headless"], descriptors: 40)
+        #expect(demo.wait() == 2)
+        #expect(demo.readErrors().contains("cannot start: this process may open 40 files"))
+        return
+      }
+      #expect(child.wait() == 2)
+      #expect(refusal.1 == "\(limit)")
+      limit = try #require(Int(refusal.2))
+    }
+    Issue.record("the gateway does not start with \(limit) descriptors")
   }
 }
