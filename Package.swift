@@ -205,7 +205,7 @@ let package = Package(
     tests(
       "RedisStoreTests",
       [
-        "PortTestSupport", "RedisTestSupport", "TLSTestSupport", "RedisStore", "Stores", "Policy", "OAuth",
+        "PortTestSupport", "RedisTestSupport", "TLSTestSupport", "RedisStore", "RESP", "Stores", "Policy", "OAuth",
         "Cryptography", "Reactor", "Time",
       ]),
     tests("TelemetryTests", ["Telemetry"]),

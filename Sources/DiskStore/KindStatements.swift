@@ -15,6 +15,13 @@ final class KindStatements {
     var value: [UInt8] = []
   }
 
+  /// The ids of entries. They count from 1, so no store reaches the end, and the next id never overflows.
+  private static let ids: Range<Int64> = 1..<1 << 62
+  /// The columns that `row(in:)` reads.
+  private static let columns = "id, due, expiry, holder, room, length(value)"
+
+  private let kind: StoreKind
+  private let selectAll: Statement
   private let selectEntry: Statement
   private let insertEntry: Statement
   private let updateEntry: Statement
@@ -54,18 +61,20 @@ final class KindStatements {
 
   /// Compiles the statements of a kind.
   init(_ kind: StoreKind, in database: Database) throws(SQLiteError) {
-    let name = kind.properties.name
-    selectEntry = try database.prepare("SELECT id, expiry, holder, room, value FROM \(name) WHERE high = ? AND low = ?")
+    self.kind = kind
+    let (name, columns) = (kind.properties.name, KindStatements.columns)
+    selectAll = try database.prepare("SELECT \(columns) FROM \(name) ORDER BY id")
+    selectEntry = try database.prepare("SELECT \(columns), value FROM \(name) WHERE high = ? AND low = ?")
     insertEntry = try database.prepare("INSERT INTO \(name) VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
     updateEntry = try database.prepare("UPDATE \(name) SET value = ?2, expiry = ?3, room = ?4 WHERE id = ?1")
     updateEntryAndDue = try database.prepare(
       "UPDATE \(name) SET value = ?2, expiry = ?3, room = ?4, due = ?3 WHERE id = ?1")
     deleteEntry = try database.prepare("DELETE FROM \(name) WHERE id = ?")
-    selectDue = try database.prepare("SELECT id, expiry, holder, room FROM \(name) WHERE due <= ? ORDER BY due LIMIT ?")
+    selectDue = try database.prepare("SELECT \(columns) FROM \(name) WHERE due <= ? ORDER BY due LIMIT ?")
     updateDue = try database.prepare("UPDATE \(name) SET due = ?2 WHERE id = ?1")
     selectOldest =
       kind.properties.whenFull == .evict
-      ? try database.prepare("SELECT id, room FROM \(name) WHERE holder = ? ORDER BY id LIMIT 1") : nil
+      ? try database.prepare("SELECT \(columns) FROM \(name) WHERE holder = ? ORDER BY id LIMIT 1") : nil
   }
 
   /// Returns the entry of a key, expired or not.
@@ -74,10 +83,31 @@ final class KindStatements {
     try selectEntry.bind(2, Int64(bitPattern: key.low))
     guard try selectEntry.step() else { return nil }
     defer { selectEntry.reset() }
-    return Row(
-      id: selectEntry.number(0), expiry: UnixTime(seconds: selectEntry.number(1)), holder: selectEntry.number(2),
-      room: Int(selectEntry.number(3)),
-      value: selectEntry.bytes(4))
+    var row = try row(in: selectEntry)
+    row.value = selectEntry.bytes(6)
+    return row
+  }
+
+  /// Calls `body` with each entry, without its value, in the order of insertion.
+  func visit(_ body: (Row) -> Void) throws(SQLiteError) {
+    defer { selectAll.reset() }
+    while try selectAll.step() { body(try row(in: selectAll)) }
+  }
+
+  /// Returns the entry in the current row of a statement, without its value. Throws an error with the reason `damaged`
+  /// if this program cannot have written its numbers: the limits of holders are calculated from them.
+  private func row(in statement: Statement) throws(SQLiteError) -> Row {
+    let (id, due, expiry, room) = (statement.number(0), statement.number(1), statement.number(2), statement.number(4))
+    let length = statement.number(5)
+    let fits =
+      switch kind.properties.size {
+      case .fixed(let fixed): room == 0 && length == fixed
+      case .upTo(let longest): room <= longest && length <= room
+      }
+    guard fits, KindStatements.ids.contains(id), 0 < due, due <= expiry else {
+      throw SQLiteError(damage: "an entry of \(kind.properties.name) has impossible numbers")
+    }
+    return Row(id: id, expiry: UnixTime(seconds: expiry), holder: statement.number(3), room: Int(room))
   }
 
   /// Adds an entry.
@@ -116,12 +146,8 @@ final class KindStatements {
     var rows: [Row] = []
     try selectDue.bind(1, now.seconds)
     try selectDue.bind(2, Int64(limit))
-    while try selectDue.step() {
-      rows.append(
-        Row(
-          id: selectDue.number(0), expiry: UnixTime(seconds: selectDue.number(1)), holder: selectDue.number(2),
-          room: Int(selectDue.number(3))))
-    }
+    defer { selectDue.reset() }
+    while try selectDue.step() { rows.append(try row(in: selectDue)) }
     return rows
   }
 
@@ -132,14 +158,13 @@ final class KindStatements {
     try updateDue.run()
   }
 
-  /// Returns the oldest entry of a holder, without its expiry and value; `nil` if the holder has no entry, or if the
+  /// Returns the oldest entry of a holder, without its value; `nil` if the holder has no entry, or if the
   /// kind's entries are not evicted.
   func oldest(of holder: UInt64) throws(SQLiteError) -> Row? {
     guard let selectOldest else { return nil }
     try selectOldest.bind(1, Int64(bitPattern: holder))
     guard try selectOldest.step() else { return nil }
     defer { selectOldest.reset() }
-    return Row(
-      id: selectOldest.number(0), expiry: 0, holder: Int64(bitPattern: holder), room: Int(selectOldest.number(1)))
+    return try row(in: selectOldest)
   }
 }

@@ -67,8 +67,7 @@ final class KindTable {
     if case .upTo = properties.size { countsBytes = true } else { countsBytes = false }
     charges = HolderCharges(kind, capacity: capacity)
     statements = try KindStatements(kind, in: database)
-    nextID = try database.number("SELECT coalesce(max(id), 0) + 1 FROM \(properties.name)")
-    try load(from: database)
+    try load()
   }
 
   /// Returns the number of entries that fit into a store of `size` bytes; `nil` for values that vary in length.
@@ -78,24 +77,18 @@ final class KindTable {
   }
 
   /// Counts the entries of the file: at the start, and after a transaction that failed.
-  func load(from database: Database) throws(SQLiteError) {
+  func load() throws(SQLiteError) {
     shares = HolderShares()
     charges = HolderCharges(kind, capacity: capacity)
     usage.entries = 0
     usage.bytes = 0
-    let all = try database.prepare(
-      "SELECT holder, count(*), sum(room) FROM \(kind.properties.name) GROUP BY holder ORDER BY max(id)")
-    while try all.step() {
-      let count = Int(all.number(1))
-      let bytes = Int(all.number(2)) + count * bytesPerEntry
-      let fingerprint = UInt64(bitPattern: all.number(0))
-      if countsBytes {
-        shares.restore(fingerprint, bytes: bytes, count: count)
-      } else {
-        charges.restore(fingerprint, count: count)
-      }
-      usage.entries += count
+    nextID = 1
+    try statements.visit { row in
+      let (fingerprint, bytes) = (UInt64(bitPattern: row.holder), row.room + bytesPerEntry)
+      if countsBytes { _ = shares.add(bytes, to: fingerprint) } else { charges.restore(fingerprint) }
+      usage.entries += 1
       usage.bytes += bytes
+      nextID = row.id + 1
     }
   }
 

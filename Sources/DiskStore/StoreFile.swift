@@ -74,12 +74,14 @@ struct StoreFile {
       (try database.number("PRAGMA application_id"), try database.number("PRAGMA user_version"))
     }
     guard application == StoreFile.applicationID else { throw FileStoreError(path, .notAStore) }
-    guard (1...StoreFile.version).contains(version) else { throw FileStoreError(path, .newer(version: version)) }
+    guard version > 0 else { throw FileStoreError(path, .damaged(detail: "it has the version \(version)")) }
+    guard version <= StoreFile.version else { throw FileStoreError(path, .newer(version: version)) }
     let problem = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       try StoreFile.problem(in: database)
     }
     if let problem { throw FileStoreError(path, .damaged(detail: problem)) }
-    let (epoch, holderKey) = try StoreFile.addingPath(path) { () throws(SQLiteError) in
+    let epoch = try StoreFile.addingPath(path) { () throws(SQLiteError) in try StoreFile.epoch(in: database) }
+    let holderKey = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       // A commit returns once it is durable.
       try database.run("PRAGMA synchronous=FULL")
       // A write, so that a file that cannot be written is detected at the start, and not at the first claim.
@@ -89,12 +91,11 @@ struct StoreFile {
       let key = try database.prepare("SELECT holder_key FROM store")
       let holderKey = try key.step() ? key.bytes(0) : []
       key.reset()
-      return (try database.number("SELECT epoch FROM store"), holderKey)
+      return holderKey
     }
     guard holderKey.count == StoreFile.holderKeyLength else {
       throw FileStoreError(path, .damaged(detail: "it has no key for holders"))
     }
-    guard epoch != 0 else { throw FileStoreError(path, .damaged(detail: "it has no epoch")) }
     self.epoch = EpochID(rawValue: UInt64(bitPattern: epoch))
     self.holderKey = holderKey
     self.database = database
@@ -141,7 +142,23 @@ struct StoreFile {
     return result == "ok" ? nil : result ?? "it cannot be checked"
   }
 
-  /// Compares each index with its table. Returns the number of entries of each kind.
+  /// Returns the epoch. Throws if the only row of the table `store` has a number that this program cannot have written.
+  private static func epoch(in database: Database) throws(SQLiteError) -> Int64 {
+    let row = try database.prepare("SELECT epoch, starts FROM store")
+    defer { row.reset() }
+    guard try row.step(), row.number(0) != 0 else { throw SQLiteError(damage: "it has no epoch") }
+    let epoch = row.number(0)
+    guard 0 <= row.number(1), row.number(1) < maximumStarts else {
+      throw SQLiteError(damage: "it has an impossible number of starts")
+    }
+    guard try !row.step() else { throw SQLiteError(damage: "it has several epochs") }
+    return epoch
+  }
+
+  /// A number of starts that no store reaches, so that the next one never overflows.
+  private static let maximumStarts: Int64 = 1 << 62
+
+  /// Compares each index with its table, and reads each entry. Returns the number of entries of each kind.
   func check() throws(FileStoreError) -> [(kind: StoreKind, count: Int)] {
     let result = try StoreFile.addingPath(path) { () throws(SQLiteError) in
       try database.text("PRAGMA integrity_check(1)")
@@ -152,7 +169,9 @@ struct StoreFile {
     return try StoreFile.addingPath(path) { () throws(SQLiteError) in
       var entries: [(kind: StoreKind, count: Int)] = []
       for kind in StoreKind.allCases {
-        entries.append((kind, Int(try database.number("SELECT count(*) FROM \(kind.properties.name)"))))
+        var count = 0
+        try KindStatements(kind, in: database).visit { _ in count += 1 }
+        entries.append((kind, count))
       }
       return entries
     }

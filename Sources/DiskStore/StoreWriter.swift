@@ -168,7 +168,7 @@ final class StoreWriter {
     if error.reason == .damaged { fault = reason }
     do throws(SQLiteError) {
       if database.isInTransaction { try database.run("ROLLBACK") }
-      for table in tables { try table.load(from: database) }
+      for table in tables { try table.load() }
     } catch {
       fault = fault ?? StoreWriter.reason(error, file.path)
     }

@@ -1,5 +1,6 @@
 internal import RESP
 internal import Stores
+internal import Time
 
 /// The figures of one pass over the keys of the server: entries and bytes by kind.
 ///
@@ -51,7 +52,7 @@ struct RedisTally {
   /// Adds the length of a measured value.
   mutating func add(length: Int, of kind: StoreKind) {
     figures[kind.index].measured += 1
-    figures[kind.index].measuredBytes += length
+    figures[kind.index].measuredBytes = figures[kind.index].measuredBytes.saturatingSum(length)
   }
 
   /// The figures of each kind.
@@ -65,7 +66,11 @@ struct RedisTally {
       case .fixed(let length): usage.bytes += counted.entries * length
       case .upTo:
         // Without a measured value, all entries of the kind have expired since they were counted.
-        if counted.measured > 0 { usage.bytes += counted.measuredBytes * counted.entries / counted.measured }
+        // The server chooses the lengths, so the product may exceed an `Int`.
+        if counted.measured > 0 {
+          let measured = counted.measuredBytes.saturatingProduct(counted.entries) / counted.measured
+          usage.bytes = usage.bytes.saturatingSum(measured)
+        }
       }
       return usage
     }

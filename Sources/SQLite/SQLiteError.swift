@@ -11,7 +11,7 @@ public struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
     case full
     /// The file or its directory cannot be written.
     case readOnly
-    /// The content is not a valid database.
+    /// The content is not a valid database, or not one of the program.
     case damaged
     /// The file cannot be opened.
     case cannotOpen
@@ -41,10 +41,18 @@ public struct SQLiteError: Error, Hashable, Sendable, CustomStringConvertible {
       case (SQLITE_FULL, _), (SQLITE_IOERR, ENOSPC), (SQLITE_IOERR, EDQUOT): .full
       case (SQLITE_READONLY, _), (SQLITE_PERM, _), (SQLITE_AUTH, _): .readOnly
       case (SQLITE_CORRUPT, _), (SQLITE_NOTADB, _): .damaged
+      // The statements are constants. They fail in this way if the file has other tables, types or numbers than those for
+      // which they are written.
+      case (SQLITE_ERROR, _), (SQLITE_CONSTRAINT, _), (SQLITE_MISMATCH, _): .damaged
       case (SQLITE_CANTOPEN, _): .cannotOpen
       case (SQLITE_IOERR, _): .inputOutput
       default: .other
       }
+  }
+
+  /// Creates an error with the reason `damaged`, for content that SQLite accepts and its reader does not.
+  public init(damage message: String) {
+    self.init(SQLITE_CORRUPT, message)
   }
 
   /// The message with its code.

@@ -74,15 +74,15 @@ package final class HolderCharges: Sendable {
     }
   }
 
-  /// Adds entries that a store contains when it is opened.
+  /// Counts an entry that a store contains when it is opened.
   ///
   /// - Parameter fingerprint: the fingerprint of the holder; 0 for a holder that is not counted.
-  package func restore(_ fingerprint: UInt64, count: Int) {
-    used.wrappingAdd(count, ordering: .relaxed)
-    guard fingerprint != 0, count > 0 else { return }
+  package func restore(_ fingerprint: UInt64) {
+    used.wrappingAdd(1, ordering: .relaxed)
+    guard fingerprint != 0 else { return }
     counts.withLock { counts in
-      _ = counts.holders.add(count, to: fingerprint)
-      if StoreHolder.isUnlisted(fingerprint) { counts.unlisted += count }
+      _ = counts.holders.add(1, to: fingerprint)
+      if StoreHolder.isUnlisted(fingerprint) { counts.unlisted += 1 }
     }
   }
 

@@ -86,14 +86,6 @@ package struct HolderShares: Sendable {
     return number
   }
 
-  /// Adds entries of a holder that a store contains when it is opened. Call it for the holders in the order of their
-  /// latest entries.
-  package mutating func restore(_ fingerprint: UInt64, bytes: Int, count: Int) {
-    guard count > 0 else { return }
-    let number = add(bytes, to: fingerprint)
-    self.count(count - 1, of: number)
-  }
-
   private mutating func count(_ entries: Int, of number: UInt32) {
     shares[Int(number)].count += entries
     total.count += entries
