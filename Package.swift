@@ -188,7 +188,10 @@ let package = Package(
     tests("SealingTests", ["DiceTestSupport", "Sealing", "OAuth", "ByteText", "Cryptography", "Time"]),
     tests(
       "StoresTests",
-      ["RedisTestSupport", "Stores", "DiskStore", "RedisStore", "SQLite", "Policy", "OAuth", "Reactor", "Time"]),
+      [
+        "DiceTestSupport", "RedisTestSupport", "Stores", "DiskStore", "RedisStore", "SQLite", "Policy", "OAuth",
+        "Reactor", "Time",
+      ]),
     // Puts load on a store, for Tests/Stores.
     .executableTarget(
       name: "StoreLoad", dependencies: ["DiskStore", "Stores", "OAuth", "Reactor", "Telemetry", "Time"],

@@ -28,6 +28,20 @@ static inline void cs_count_frames(sqlite3 *database, int *frames) {
   sqlite3_wal_hook(database, cs_note_frames, frames);
 }
 
+/// Decides whether closing the database leaves its write-ahead log as it is.
+static inline int cs_keep_log(sqlite3 *database, int is_kept) {
+  return sqlite3_db_config(database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, is_kept, (int *)0);
+}
+
+/// Reads the two salts in the header of the write-ahead log, 8 bytes.
+static inline int cs_read_salts(sqlite3 *database, void *salts) {
+  sqlite3_file *log = 0;
+  int result = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  if (result != SQLITE_OK) return result;
+  if (!log || !log->pMethods) return SQLITE_MISUSE;
+  return log->pMethods->xRead(log, salts, 8, 16);
+}
+
 /// Makes the database file durable, without its write-ahead log.
 static inline int cs_sync(sqlite3 *database) {
   sqlite3_file *file = 0;

@@ -15,8 +15,10 @@ public final class FileStore: EphemeralStore {
   /// The time after which an operation fails. A disk that takes longer counts as not answering.
   static let operationTimeout: Milliseconds = 5_000
 
-  /// The epoch of the file. It continues after a restart.
+  /// The epoch of the file. It continues after a restart, unless the log of the file was damaged (`newEpochNotice`).
   public let epoch: EpochID
+  /// A sentence for the operator if opening has begun a new epoch in a file that exists; otherwise `nil`.
+  public let newEpochNotice: String?
   /// True if the file was created when it was opened.
   public let isNew: Bool
   private let path: String
@@ -27,6 +29,7 @@ public final class FileStore: EphemeralStore {
   private struct Opened: Sendable {
     let epoch: EpochID
     let isNew: Bool
+    let damage: LogDamage?
   }
 
   /// The result of opening the file, which the store's thread passes to `init`.
@@ -74,6 +77,10 @@ public final class FileStore: EphemeralStore {
     let opened = try result.get()
     epoch = opened.epoch
     isNew = opened.isNew
+    newEpochNotice = opened.damage.map { damage in
+      "the store \(path) begins a new epoch, because its log \(StoreFile.logPath(path)) \(damage.description): its latest "
+        + "changes may be lost, so codes from before are refused"
+    }
   }
 
   private static func run(
@@ -84,7 +91,7 @@ public final class FileStore: EphemeralStore {
     let opened: Opened
     do throws(FileStoreError) {
       let file = try StoreFile(openingOrCreating: path)
-      opened = Opened(epoch: file.epoch, isNew: file.isNew)
+      opened = Opened(epoch: file.epoch, isNew: file.isNew, damage: file.damage)
       do throws(SQLiteError) {
         writer = try StoreWriter(file, size: size, entries: entries, shared: shared)
       } catch {
@@ -95,6 +102,7 @@ public final class FileStore: EphemeralStore {
     }
     opening.finish(.success(opened))
     writer.run(queue)
+    writer.end()
   }
 
   // MARK: Operations
@@ -252,10 +260,11 @@ public final class FileStore: EphemeralStore {
 }
 
 extension FileStore {
-  /// Reads the whole file and compares each index with its table. Throws the first problem.
+  /// Reads the whole file and its log, and compares each index with its table. Changes no entry. Throws the first
+  /// problem.
   public static func check(_ path: String) throws(FileStoreError) -> FileStoreReport {
-    let file = try StoreFile(existing: path)
-    return FileStoreReport(epoch: file.epoch, entries: try file.check())
+    let file = try StoreFile(checking: path)
+    return FileStoreReport(epoch: file.epoch, entries: try file.count())
   }
 
   /// Replaces the file by a new, empty store with a new epoch, also if the file is damaged or missing.

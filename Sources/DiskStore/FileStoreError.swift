@@ -11,6 +11,8 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case notAStore
     case newer(version: Int64)
     case damaged(detail: String)
+    /// The latest changes may be lost, because they were in the log.
+    case damagedLog(LogDamage)
     case full
     case readOnly
     /// A reset finds no unused name for the old file.
@@ -55,7 +57,7 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
   /// True if the content of the file is the problem, so that `proofgate store reset` is the solution.
   public var isDamage: Bool {
     switch problem {
-    case .empty, .logWithoutFile, .notAStore, .damaged: true
+    case .empty, .logWithoutFile, .notAStore, .damaged, .damagedLog: true
     case .inUse, .notRegular, .newer, .full, .readOnly, .tooManyOldFiles, .system: false
     }
   }
@@ -68,12 +70,15 @@ public struct FileStoreError: Error, Hashable, Sendable, CustomStringConvertible
     case .notRegular: "the store \(path) is not a regular file; name another file"
     case .empty: "the store \(path) is damaged: it is empty; restore it from a backup, or \(reset)"
     case .logWithoutFile:
-      "the store \(path) is missing, but its log \(path)-wal exists; restore the file, or \(reset)"
+      "the store \(path) is missing, but its log \(StoreFile.logPath(path)) exists; restore the file, or \(reset)"
     case .notAStore: "\(path) is not a store of Proofgate; name another file, or \(reset)"
     case .newer(let version):
       "the store \(path) has version \(version), which a newer Proofgate wrote; use that one, or name another file"
     case .damaged(let detail):
       "the store \(path) is damaged: \(detail); restore it from a backup, or \(reset)"
+    case .damagedLog(let damage):
+      "the store \(path) is damaged: its log \(StoreFile.logPath(path)) \(damage.description); the next start of the "
+        + "gateway begins a new epoch"
     case .full: "the store \(path) cannot be written: the disk is full; free some space on it"
     case .readOnly:
       "the store \(path) cannot be written: the file, its directory or the file system is read-only or belongs to "

@@ -91,6 +91,13 @@ final class StoreWriter {
     }
   }
 
+  /// Ends the use of the file after the last operation. After a fault, the next start needs the log.
+  func end() {
+    guard fault == nil else { return }
+    // If this fails, the log is kept too.
+    try? file.end()
+  }
+
   // MARK: Transactions
 
   /// Executes the operations in one transaction, and answers them. Omits an operation whose caller has waited until its
@@ -117,7 +124,10 @@ final class StoreWriter {
         try database.run("COMMIT")
         // A commit without changes writes nothing to the log and waits for no sync, so its duration is not recorded.
         hasWritten = database.logFrames != frames
-        if hasWritten { pace.recordCommit(nanoseconds: (SystemClock.monotonicInstant() - began).count) }
+        if hasWritten {
+          pace.recordCommit(nanoseconds: (SystemClock.monotonicInstant() - began).count)
+          file.recordCommit()
+        }
         reason = nil
       } catch {
         reason = undo(error)

@@ -48,6 +48,21 @@ internal import CSQLite
   /// The number of frames in the write-ahead log that are not copied yet; each frame is a page.
   public var logFrames: Int { unsafe Int(frames.pointee) }
 
+  /// The end of the latest commit in the write-ahead log; `nil` if this object has committed nothing since the latest
+  /// copy of the log.
+  public var logPosition: LogPosition? {
+    guard logFrames > 0 else { return nil }
+    var salts = [UInt8](repeating: 0, count: 8)
+    let result = unsafe salts.withUnsafeMutableBytes { unsafe cs_read_salts(handle, $0.baseAddress) }
+    return result == SQLITE_OK ? LogPosition(salts: salts[...].bigEndian, frames: logFrames) : nil
+  }
+
+  /// Sets whether the write-ahead log is kept as it is when the database is closed. Otherwise SQLite copies the log into
+  /// the database file and then removes the log.
+  public func keepLogAtClose(_ isKept: Bool) throws(SQLiteError) {
+    try check(unsafe cs_keep_log(handle, isKept ? 1 : 0))
+  }
+
   /// Executes statements without results.
   public func run(_ sql: String) throws(SQLiteError) {
     try check(unsafe sqlite3_exec(handle, sql, nil, nil, nil))

@@ -51,17 +51,32 @@ internal import Glibc
     length = Int(status.st_size)
   }
 
+  /// Opens an existing file for reading, without a lock. Not for the file of a database that SQLite has open.
+  init(reading path: String) throws(Problem) {
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw errno == ENOENT ? .missing : DatabaseFile.problem() }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      let problem = status.st_mode & S_IFMT == S_IFREG ? DatabaseFile.problem() : .notRegular
+      close(descriptor)
+      throw problem
+    }
+    self.descriptor = descriptor
+    length = Int(status.st_size)
+  }
+
   deinit {
     close(descriptor)
   }
 
   /// Returns the first `count` bytes of the file, or fewer if the file is shorter.
-  public func prefix(_ count: Int) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: count)
-    let read = unsafe bytes.withUnsafeMutableBytes {
-      unsafe pread(descriptor, $0.baseAddress, count, 0)
+  public func prefix(_ count: Int) -> [UInt8] { bytes(at: 0, count: count) }
+
+  /// Returns `count` bytes of the file, or fewer if the file ends before or cannot be read.
+  func bytes(at offset: Int, count: Int) -> [UInt8] {
+    unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, initializedCount in
+      initializedCount = max(0, unsafe pread(descriptor, buffer.baseAddress, count, offset))
     }
-    return Array(bytes.prefix(max(0, read)))
   }
 
   /// Returns true if a file, or anything else, has this name.
@@ -121,7 +136,7 @@ internal import Glibc
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  private static func problem() -> Problem {
+  static func problem() -> Problem {
     switch errno {
     case ENOSPC, EDQUOT: .full
     case EROFS, EACCES, EPERM: .readOnly

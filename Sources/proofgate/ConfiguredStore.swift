@@ -24,6 +24,7 @@ struct ConfiguredStore {
     case .file(let path, let size):
       let opened = try FileStore(path: path, size: size)
       if opened.isNew { Console.inform("the store \(path) is new and begins an epoch") }
+      if let notice = opened.newEpochNotice { Console.warn(notice) }
       store = opened
       start = nil
       file = opened

@@ -53,6 +53,35 @@ struct StoreCommandTests {
     #expect(try !epochs.contains(Self.epoch(path)))
   }
 
+  @Test("A log that is lost after a kill begins a new epoch with one line, and the check finds it before")
+  func lostLog() async throws {
+    let folder = try Folder()
+    _ = try Self.policy(folder)
+    let path = folder.path("state.db")
+    func serve(_ signal: Int32) async throws -> [String] {
+      let child = try Child(["serve", "--policy", folder.path("policy.yaml"), "--log", folder.path("log")])
+      let lines = try child.lines(until: " serves ")
+      child.signal(signal)
+      _ = child.wait()
+      return lines
+    }
+    let notice = "begins a new epoch, because its log \(path)-wal is missing: "
+    #expect(try await !serve(SIGKILL).contains { $0.contains(notice) })
+    let before = try Self.epoch(path)
+    try FileManager.default.removeItem(atPath: path + "-wal")
+    let outcome = try Program.run("store", "check", path)
+    #expect(outcome.code == 1)
+    #expect(
+      outcome.errors
+        == "proofgate: error: the store \(path) is damaged: its log \(path)-wal is missing; the next start of the gateway "
+        + "begins a new epoch\n")
+    #expect(try await serve(SIGTERM).filter { $0.contains(notice) }.count == 1)
+    let after = try Self.epoch(path)
+    #expect(after != before)
+    #expect(try await !serve(SIGTERM).contains { $0.contains(notice) })
+    #expect(try Self.epoch(path) == after)
+  }
+
   @Test("A damaged store stops the start with one line that names the solution, and the file is not changed")
   func damaged() throws {
     let folder = try Folder()

@@ -16,7 +16,10 @@ let numbers = arguments.dropFirst(2).map { Int($0) ?? 0 }
 /// Opens the file. Its size is enough for all records of a run, which do not expire in this time.
 func open() -> FileStore {
   do throws(FileStoreError) {
-    return try FileStore(path: arguments[0], size: 1 << 30)
+    let store = try FileStore(path: arguments[0], size: 1 << 30)
+    // Neither the end of a process nor a power cut damages the log.
+    if let notice = store.newEpochNotice { fail(notice) }
+    return store
   } catch {
     fail("\(error)")
   }
