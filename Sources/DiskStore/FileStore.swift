@@ -157,7 +157,8 @@ public final class FileStore: EphemeralStore {
     try await performForValue(key, .take(expected: value), now) != nil
   }
 
-  /// Queues a change of the entry behind the waiting operations, and returns at once. The change replaces `old` by
+  /// Queues a change of the entry behind the waiting operations, and returns at once. If the file cannot be written, the
+  /// change is made as soon as it can. The change replaces `old` by
   /// `new`, or removes the entry if `new` is `nil`. It has no effect if `old` is not the value.
   public func replaceLater(_ key: StoreKey, _ old: [UInt8], with new: [UInt8]?, expiry: UnixTime) async {
     guard let poller = Poller.current else { return }
@@ -168,13 +169,14 @@ public final class FileStore: EphemeralStore {
     }
   }
 
-  /// Queues an operation for which no caller waits. The operation is lost if the queue is full.
+  /// Queues an operation for which no caller waits, and which is repeated until the file can be written. The operation is
+  /// lost if too many others wait, or if the process ends first.
   private func performWithoutReply(_ key: StoreKey, _ operation: StoreRequest.Operation, on poller: Poller) {
     // With the time 0, the store's thread treats every entry as unexpired. If the operation replaces the value of an
     // expired entry, the entry stays expired, because the callers of `replaceLater` pass the expiry with which `old`
     // was stored.
     let request = StoreRequest(
-      key: key, operation: operation, now: 0, began: SystemClock.monotonicInstant(),
+      isForLater: true, key: key, operation: operation, now: 0, began: SystemClock.monotonicInstant(),
       reply: AwaitedValue(on: poller))
     if !queue.add(request) { shared.meter.failed(.unavailable) }
   }

@@ -5,7 +5,8 @@ internal import Time
 /// The operations that wait for the store's thread. Only that thread calls `takeAll` and `takeMore`; the other
 /// functions may be called on any thread.
 final class StoreQueue: Sendable {
-  /// The maximum number of waiting operations. More would mean that the disk is too slow for the load.
+  /// The maximum number of waiting operations. More would mean that the disk is too slow for the load. Twice as many may
+  /// wait with those that end a claim after a failure (`StoreRequest.isForLater`).
   static let limit = 16_384
 
   private struct State {
@@ -26,7 +27,8 @@ final class StoreQueue: Sendable {
   /// Adds an operation. Returns false if there is no room, or if the store is closed. Never blocks.
   func add(_ request: StoreRequest) -> Bool {
     let (isAdded, mustWakeThread) = state.withLock { state in
-      guard !state.isClosed, state.requests.count < StoreQueue.limit else { return (false, false) }
+      let limit = request.isForLater ? StoreQueue.limit * 2 : StoreQueue.limit
+      guard !state.isClosed, state.requests.count < limit else { return (false, false) }
       state.requests.append(request)
       defer { state.isWaiting = false }
       return (true, state.isWaiting)
@@ -36,8 +38,9 @@ final class StoreQueue: Sendable {
     return isAdded
   }
 
-  /// Waits for operations and takes all of them. Returns `nil` once the queue is closed and empty.
-  func takeAll() -> [StoreRequest]? {
+  /// Waits for operations and takes all of them; none if `time` has passed. Returns `nil` once the queue is closed and
+  /// empty.
+  func takeAll(within time: Milliseconds?) -> [StoreRequest]? {
     while true {
       let (requests, isClosed) = state.withLock { state in
         let requests = state.requests
@@ -47,7 +50,11 @@ final class StoreQueue: Sendable {
       }
       if !requests.isEmpty { return requests }
       if isClosed { return nil }
-      signal.wait()
+      guard let time else {
+        signal.wait()
+        continue
+      }
+      guard signal.pause(atMost: time) else { return [] }
     }
   }
 

@@ -20,6 +20,8 @@ struct StoreRequest: Sendable {
     case flag(Bool)
   }
 
+  /// True if no caller waits for the change. It is repeated until a transaction has made it.
+  var isForLater = false
   let key: StoreKey
   let operation: Operation
   /// The time of the caller.
@@ -27,4 +29,7 @@ struct StoreRequest: Sendable {
   /// The start of the operation, in monotonic nanoseconds.
   let began: MonotonicInstant
   let reply: AwaitedValue<Result<Answer, StoreError>>
+
+  /// True unless the operation only reads.
+  var isChange: Bool { if case .get = operation { false } else { true } }
 }

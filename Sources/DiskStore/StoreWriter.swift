@@ -15,6 +15,8 @@ internal import Time
 ///
 /// A transaction that fails is undone as a whole, and its operations are answered with `.unavailable`. After a power
 /// cut, the file may contain their changes nevertheless, so `.unavailable` always means that the outcome is unknown.
+/// Changes for which no caller waits are kept, and are the first of the next transaction with a change. If there is none,
+/// the thread tries it each `retryPause`.
 ///
 /// Each transaction also removes a few expired entries. When the log is long, the thread copies the log's pages into
 /// the file, after it has answered the operations. The copy has two steps: SQLite copies without a sync of the log,
@@ -32,6 +34,9 @@ final class StoreWriter {
   /// the number of operations, but at most `maximumSweep`.
   private static let maximumSweep = 512
   private static let maximumSweepPerOperation = 8
+  /// The pause between two attempts to make the changes that a transaction could not make. A failed attempt reads all
+  /// entries again.
+  private static let retryPause: Milliseconds = 1_000
 
   private let file: StoreFile
   private let database: Database
@@ -40,6 +45,9 @@ final class StoreWriter {
   private var pace = CheckpointPace()
   /// The start and end of the latest copy of the log, until the next transaction.
   private var latestCopy: (began: MonotonicInstant, ended: MonotonicInstant)?
+  /// The changes for which no caller waits and that no transaction could make yet, in their order; at most
+  /// `StoreQueue.limit`.
+  private var unmade: [StoreRequest] = []
   /// The reason why the file must not be used any more; `nil` while it may be used.
   private var fault: String?
 
@@ -67,7 +75,7 @@ final class StoreWriter {
   /// Runs until the queue is closed.
   func run(_ queue: StoreQueue) {
     var previousCount = 0
-    while var requests = queue.takeAll() {
+    while var requests = queue.takeAll(within: unmade.isEmpty || fault != nil ? nil : StoreWriter.retryPause) {
       // The callers that were answered last send their next operations one after the other. If a transaction began with
       // the first of these operations, the others would have to wait for the transaction after it. So on a slow disk,
       // each transaction would serve only half of the callers. The thread therefore waits until seven eighths of these
@@ -81,6 +89,7 @@ final class StoreWriter {
         }
       }
       previousCount = requests.count
+      if requests.isEmpty { executeAndAnswer([]) }
       var rest = requests[...]
       while !rest.isEmpty {
         let batch = rest.prefix(StoreWriter.maximumBatch)
@@ -93,6 +102,12 @@ final class StoreWriter {
 
   /// Ends the use of the file after the last operation. After a fault, the next start needs the log.
   func end() {
+    if !unmade.isEmpty { executeAndAnswer([]) }
+    if !unmade.isEmpty {
+      shared.informOperator(
+        "the store \(file.path) ends without \(unmade.count) changes that could not be written: codes or refresh tokens "
+          + "that were used at the end may be accepted again")
+    }
     guard fault == nil else { return }
     // If this fails, the log is kept too.
     try? file.end()
@@ -104,10 +119,13 @@ final class StoreWriter {
   /// deadline and has left. An operation for which no caller ever waits (`FileStore.performWithoutReply`) is executed.
   private func executeAndAnswer(_ batch: ArraySlice<StoreRequest>) {
     let awaited = batch.filter { !$0.reply.isAbandoned }
-    guard !awaited.isEmpty else { return }
+    // With a full disk, a transaction that only reads succeeds without the changes.
+    let isRetry = awaited.isEmpty || awaited.contains(where: \.isChange)
+    let executed = isRetry ? unmade + awaited : awaited
+    guard !executed.isEmpty else { return }
     recordCheckpointWait(of: awaited)
     var answers: [Result<StoreRequest.Answer, StoreError>] = []
-    answers.reserveCapacity(awaited.count)
+    answers.reserveCapacity(executed.count)
     let reason: String?
     var hasWritten = false
     if let fault {
@@ -118,7 +136,7 @@ final class StoreWriter {
         let now = awaited.map(\.now).max() ?? 0
         let limit = min(StoreWriter.maximumSweep, awaited.count * StoreWriter.maximumSweepPerOperation)
         for table in tables { try table.sweep(now: now, atMost: limit) }
-        for request in awaited { answers.append(try execute(request)) }
+        for request in executed { answers.append(try execute(request)) }
         let began = SystemClock.monotonicInstant()
         let frames = database.logFrames
         try database.run("COMMIT")
@@ -134,15 +152,16 @@ final class StoreWriter {
       }
     }
     publishUsage()
+    if isRetry { unmade = reason == nil ? [] : Array(executed.lazy.filter(\.isForLater).prefix(StoreQueue.limit)) }
     if let reason {
       shared.recordOutage(reason, path: file.path)
       let failure = Result<StoreRequest.Answer, StoreError>.failure(.unavailable(reason))
-      answers = Array(repeating: failure, count: awaited.count)
+      answers = Array(repeating: failure, count: executed.count)
     } else if hasWritten {
       // With a full disk, a transaction without changes succeeds, so it does not end an outage.
       shared.recordRecovery(path: file.path)
     }
-    for (request, answer) in zip(awaited, answers) {
+    for (request, answer) in zip(awaited, answers.suffix(awaited.count)) {
       shared.meter.observe(nanoseconds: (SystemClock.monotonicInstant() - request.began).count)
       // With a fault, no operation succeeds until the operator acts, which is the meaning of `.misconfigured`.
       if reason != nil { shared.meter.failed(fault == nil ? .unavailable : .misconfigured) }

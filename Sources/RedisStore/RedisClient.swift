@@ -58,6 +58,8 @@ final class RedisClient: Activity {
   /// The batches that were sent and whose replies have not all arrived.
   private var batches: [RedisBatch] = []
   private var deferredChanges: [DeferredChange] = []
+  /// The time at which the changes that the server has refused are sent again.
+  private var nextAttempt = MonotonicTime(milliseconds: 0)
   /// True while `run` waits for the socket, for commands or for the end of a pause.
   private var isSuspended = false
   private var backoff = Backoff()
@@ -206,6 +208,17 @@ final class RedisClient: Activity {
     if case .up = phase { performDeferredChanges() }
   }
 
+  /// Keeps the changes of a batch that the server has refused, e.g. for lack of memory.
+  private func keepRefusedChanges(of batch: RedisBatch) {
+    for call in batch.calls {
+      guard let change = call.deferredChange, case .answered(.error) = call.outcome,
+        deferredChanges.count < RedisLimits.maximumDeferredChanges
+      else { continue }
+      deferredChanges.append(change)
+      nextAttempt = poller.now + RedisLimits.deferredPause
+    }
+  }
+
   private func performDeferredChanges() {
     for change in deferredChanges {
       // Sends the script itself, because no operation waits for the reply to repeat the call after `NOSCRIPT`. The
@@ -259,12 +272,14 @@ final class RedisClient: Activity {
         // Another worker has found a later primary.
         throw .otherEpoch
       }
+      if !deferredChanges.isEmpty, nextAttempt <= poller.now { performDeferredChanges() }
       appendBatch(link, epoch.id)
       try link.flush()
       try link.receive { reply throws(RedisFailure) in try handle(reply, epoch: epochValue) }
       guard calls.isEmpty else { continue }
       var deadline = batches.first.map { $0.due } ?? .never
       if let nextWrite = store.presence.nextWrite { deadline = min(deadline, nextWrite) }
+      if !deferredChanges.isEmpty { deadline = min(deadline, nextAttempt) }
       isSuspended = true
       let isInTime = await link.wait(until: deadline)
       isSuspended = false
@@ -304,7 +319,9 @@ final class RedisClient: Activity {
   private func handle(_ reply: RESPReply, epoch: [UInt8]) throws(RedisFailure) {
     guard !batches.isEmpty else { throw .unexpectedReply("to no command") }
     guard batches[0].add(reply) else { return }
-    try batches.removeFirst().settle(epoch: epoch, hasSentinels: hasSentinels)
+    let batch = batches.removeFirst()
+    defer { keepRefusedChanges(of: batch) }
+    try batch.settle(epoch: epoch, hasSentinels: hasSentinels)
     // Not reached if `settle` throws, e.g. because the server refuses all commands. The pause between attempts to
     // connect then keeps growing. If the pause were reset in this case too, the gateway would reconnect
     // immediately each time.

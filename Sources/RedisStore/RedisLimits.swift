@@ -20,8 +20,10 @@ enum RedisLimits {
   static let longestPause: Milliseconds = 500
   /// The maximum number of operations in progress on one worker, which is more than a worker has requests.
   static let maximumOperations = 16_384
-  /// The maximum number of changes that wait for the next connect.
+  /// The maximum number of changes that wait for the next connect, or until the server accepts them.
   static let maximumDeferredChanges = 1_024
+  /// The pause after which a change that the server has refused, e.g. for lack of memory, is sent again.
+  static let deferredPause: Milliseconds = 1_000
   /// The number of keys that one `SCAN` of a count examines. It is small, because the server executes no other command
   /// meanwhile.
   static let scannedKeys = 500

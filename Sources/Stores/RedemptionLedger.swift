@@ -27,6 +27,9 @@ public import Time
 /// The store changes the record of a claim only if the record still has this nonce, so only the request that holds the
 /// claim can change it.
 ///
+/// If the store does not answer when a code is spent, the ledger remembers that the code is spent, and the store records
+/// it as soon as it answers again. Only the end of the process in between loses this record.
+///
 /// A claim is made only in the epoch in which the code was sealed. A store that has begun another epoch since then may
 /// have lost the claim of another request for the code.
 public struct RedemptionLedger: Sendable {
@@ -62,6 +65,7 @@ public struct RedemptionLedger: Sendable {
 
   private let store: any EphemeralStore
   private let nonces = NoncePool()
+  private let unwritten = UnwrittenRecords()
 
   /// Creates a ledger that keeps its entries in `store`.
   public init(store: any EphemeralStore) {
@@ -83,6 +87,7 @@ public struct RedemptionLedger: Sendable {
     _ claimID: TransactionID, client: ClientID, verifier: Secret?, holder: StoreHolder, epoch: EpochID,
     lease: Seconds, expiry: UnixTime, now: UnixTime
   ) async throws(StoreError) -> Claim {
+    guard unwritten.record(of: claimID, now: now) == nil else { return .spent }
     let key = RedemptionLedger.key(claimID)
     let until = expiry + store.clockTolerance
     let currentEpoch = store.epoch
@@ -151,17 +156,28 @@ public struct RedemptionLedger: Sendable {
 
   /// Ends a claim for good: the upstream issued tokens, or refused the code. Returns false if another request has taken
   /// over the claim. The client must not get the upstream's answer then, because the other request may get tokens too.
+  ///
+  /// Throws `.unavailable` if the store does not answer. If this process holds the claim all the same (`isHeld`), the code
+  /// is spent in this process from then on, and in the store as soon as it answers.
   @discardableResult
   public func spend(_ attempt: Attempt, now: UnixTime) async throws(StoreError) -> Bool {
     defer { store.endHold() }
-    if try await change(attempt, to: .spent, now: now) { return true }
-    // The store no longer has the record of the claim, or another request has taken over the claim. Only in the first
-    // case, `put` stores that the code is spent.
     var record = attempt.record
     record.state = .spent
-    let existing = try await store.put(
-      RedemptionLedger.key(attempt.claimID), record.bytes, holder: attempt.holder, expiry: attempt.expiry, now: now)
-    return existing == nil || existing == record.bytes
+    do throws(StoreError) {
+      if try await change(attempt, to: .spent, now: now) { return true }
+      // The store no longer has the record of the claim, or another request has taken over the claim. Only in the first
+      // case, `put` stores that the code is spent.
+      let existing = try await store.put(
+        RedemptionLedger.key(attempt.claimID), record.bytes, holder: attempt.holder, expiry: attempt.expiry, now: now)
+      return existing == nil || existing == record.bytes
+    } catch {
+      if isHeld(attempt, for: 0) {
+        unwritten.add(
+          attempt.claimID, replacing: attempt.record.bytes, by: record.bytes, expiry: attempt.expiry, now: now)
+      }
+      throw error
+    }
   }
 
   private func change(

@@ -32,7 +32,8 @@ public import Time
 /// the store finds the process gone (`EphemeralStore.isGone`). If that request gets no new token, `release` restores
 /// the earlier claim, because the process of the earlier claim may only have been stopped, and may still receive a
 /// response. If the store does not answer at the end of a claim, the change is repeated as soon as the store answers
-/// again (`EphemeralStore.replaceLater`).
+/// again (`EphemeralStore.replaceLater`). A successor that the client gets counts in this process at once
+/// (`UnwrittenRecords`).
 public struct RefreshLedger: Sendable {
   /// A granted claim. The caller ends it with exactly one call of `release` or `settle`.
   public struct Attempt: Hashable, Sendable {
@@ -113,6 +114,7 @@ public struct RefreshLedger: Sendable {
   let store: any EphemeralStore
   private let isStrict: Bool
   let ends = EndedFamilies()
+  private let unwritten = UnwrittenRecords()
 
   /// Creates a ledger that keeps its entries in `store`.
   ///
@@ -174,7 +176,9 @@ public struct RefreshLedger: Sendable {
         }
         continue
       }
-      guard var record = FamilyRecord(parsing: old) else { return .ended(.nothingToRevoke) }
+      guard var record = FamilyRecord(parsing: unwritten.current(use.family, old)) else {
+        return .ended(.nothingToRevoke)
+      }
       if record.state != .ended, refuses(use) {
         // As above: the next check compares the token with the new epoch.
         guard store.epoch == epoch else { continue }
@@ -298,7 +302,8 @@ public struct RefreshLedger: Sendable {
     let key = RefreshLedger.key(use.family)
     let digest = RefreshLedger.digest(use.token)
     for _ in 0..<RefreshLedger.maximumAttempts {
-      guard let old = try await store.get(key, now: now), var record = FamilyRecord(parsing: old),
+      guard let old = try await store.get(key, now: now),
+        var record = FamilyRecord(parsing: unwritten.current(use.family, old)),
         record.state == .current, record.previous == digest, mayRepeat(use, record, now: now)
       else { return .reused }
       let first = FirstUse(network: NetworkPrefix.text(ofCode: record.previousNetwork))
@@ -350,6 +355,8 @@ public struct RefreshLedger: Sendable {
       isSettled = try await store.replace(key, attempt.record, with: record.bytes, expiry: attempt.expiry, now: now)
     } catch {
       await store.replaceLater(key, attempt.record, with: record.bytes, expiry: attempt.expiry)
+      unwritten.add(
+        attempt.family, replacing: attempt.record, by: record.bytes, expiry: attempt.expiry, now: now)
       throw error
     }
     guard isSettled || store.epoch == attempt.epoch else { throw .unavailable("the store has begun another epoch") }

@@ -382,6 +382,9 @@ struct RefreshTokenTests {
         return nil
       }
       let first = try await gateway.redeem(code).refreshToken()
+      // A replay is not answered before the store can record the end of its family.
+      #expect(store.isAway)
+      try await gateway.expectTokenRefusal(gateway.tokenForm(code), "temporarily_unavailable", status: 503)
       store.isAway = false
       let second = try await gateway.refresh(first).refreshToken()
       store.isAway = false

@@ -263,6 +263,22 @@ struct RedisFailureTests {
     }
   }
 
+  @Test("A change for later that a server without memory refuses is made when the server has memory again")
+  func laterWithoutMemory() async throws {
+    let server = try RedisProcess()
+    try await StoreOnWorkers.run(server.settings) { store async throws in
+      let key = StoreKey.sample(.family)
+      #expect(try await store.put(key, 1) == nil)
+      try server.command("CONFIG", "SET", "maxmemory", "1")
+      let expiry = SystemClock.unixTime() + 60
+      await store.store.replaceLater(key, key.kind.sample(1), with: key.kind.sample(2), expiry: expiry)
+      // Sent after the change, on the same connection.
+      #expect(try await store.get(key) == key.kind.sample(1))
+      try server.command("CONFIG", "SET", "maxmemory", "0")
+      #expect(try await store.wait { try await store.get(key) == key.kind.sample(2) })
+    }
+  }
+
   @Test("A server that may evict claims is reported at the start")
   func eviction() async throws {
     let server = try RedisProcess(options: ["--maxmemory", "100mb", "--maxmemory-policy", "volatile-ttl"])

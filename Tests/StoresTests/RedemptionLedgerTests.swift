@@ -197,6 +197,28 @@ struct RedemptionLedgerTests {
     #expect(try granted(await claim()).isRetry)
   }
 
+  @Test(
+    "A code whose end the store could not record is refused as spent, while the store fails and after it has recorded it",
+    arguments: [LossyStore.Failure.before, .after])
+  func unwritten(failure: LossyStore.Failure) async throws {
+    let store = LossyStore()
+    let ledger = RedemptionLedger(store: store)
+    // After the end of the lease, the claim could otherwise be taken over.
+    func claim(_ ledger: RedemptionLedger, now: UnixTime) async throws -> RedemptionLedger.Claim {
+      try await ledger.claim(
+        transaction, client: ClientID("mail"), verifier: nil, holder: .sample(), epoch: store.epoch, lease: 20,
+        expiry: 60, now: now)
+    }
+    let attempt = try granted(await claim(ledger, now: 0))
+    store.fails = failure
+    await #expect(throws: StoreError.self) { try await ledger.spend(attempt, now: 0) }
+    #expect(try await claim(ledger, now: 1) == .spent)
+    store.fails = nil
+    #expect(try await claim(ledger, now: 50) == .spent)
+    try await store.changeNow()
+    #expect(try await claim(RedemptionLedger(store: store), now: 50) == .spent)
+  }
+
   @Test("The client id and the verifier are separated in the digest")
   func separation() async throws {
     try await ledger.leaveUnsettled(granted(await claim("bc", client: "a")), now: 0)
