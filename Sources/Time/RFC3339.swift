@@ -3,18 +3,19 @@ enum RFC3339 {
   /// The length of a text with milliseconds.
   static let maximumLength = 24
 
-  /// Returns the text of a time in the years 1970 to 9999.
+  /// Returns the text of a time; that of an earlier one than 1970 is `1970-01-01T00:00:00Z`, and a year has four digits.
   static func text(_ time: UnixTime, milliseconds: Int? = nil) -> String {
     var text: [UInt8] = []
     text.append(addingCapacity: maximumLength) { write(time, milliseconds: milliseconds, to: &$0) }
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Appends the text of a time in the years 1970 to 9999.
+  /// Appends the text of a time, as `text` does.
   ///
   /// - Parameter milliseconds: The milliseconds since the start of the second; `nil` for a text without them.
   static func write(_ time: UnixTime, milliseconds: Int?, to text: inout OutputSpan<UInt8>) {
-    let (days, second) = Int(time.seconds).quotientAndRemainder(dividingBy: 86_400)
+    // A clock that nobody has set and the end of a certificate may be earlier.
+    let (days, second) = Int(max(0, time.seconds)).quotientAndRemainder(dividingBy: 86_400)
     let date = GregorianDate(daysSince1970: days)
     append(date.year, width: 4, separator: "-", to: &text)
     append(date.month, width: 2, separator: "-", to: &text)
@@ -23,7 +24,7 @@ enum RFC3339 {
     append(second / 60 % 60, width: 2, separator: ":", to: &text)
     if let milliseconds {
       append(second % 60, width: 2, separator: ".", to: &text)
-      append(milliseconds, width: 3, separator: "Z", to: &text)
+      append(max(0, milliseconds), width: 3, separator: "Z", to: &text)
     } else {
       append(second % 60, width: 2, separator: "Z", to: &text)
     }
@@ -64,7 +65,7 @@ enum RFC3339 {
 }
 
 extension UnixTime {
-  /// The time in UTC as RFC 3339 writes it, e.g. `2026-11-21T08:30:00Z`. The time must be in the years 1970 to 9999.
+  /// The time in UTC as RFC 3339 writes it, e.g. `2026-11-21T08:30:00Z`; for a time before 1970, the start of 1970.
   public var text: String { RFC3339.text(self) }
 
   /// Parses the text of a time; `nil` for each text that ``text`` would not return.
@@ -75,8 +76,8 @@ extension UnixTime {
 }
 
 extension Timestamp {
-  /// The time in UTC as RFC 3339 writes it, with milliseconds, e.g. `2026-08-25T12:00:00.000Z`. The time must be in the
-  /// years 1970 to 9999.
+  /// The time in UTC as RFC 3339 writes it, with milliseconds, e.g. `2026-08-25T12:00:00.000Z`; for a time before 1970,
+  /// the start of 1970.
   public var text: String {
     let (seconds, milliseconds) = milliseconds.quotientAndRemainder(dividingBy: 1_000)
     return RFC3339.text(UnixTime(seconds: seconds), milliseconds: Int(milliseconds))

@@ -46,6 +46,21 @@ struct CalendarTests {
   }
 
   @Test(
+    "A time before 1970 is written as the start of 1970",
+    arguments: [-1, -7_200, -86_400, -62_167_219_200, .min / 1_000, .min])
+  func early(_ seconds: Int64) {
+    #expect(UnixTime(seconds: seconds).text == "1970-01-01T00:00:00Z")
+    for milliseconds in [seconds, seconds / 1_000] {
+      #expect(Timestamp(milliseconds: min(-1, milliseconds)).text.hasPrefix("1970-01-01T00:00:00."))
+    }
+  }
+
+  @Test("The latest time is written with a year of four digits", arguments: [253_402_300_800, Int64.max / 1_000, .max])
+  func late(_ seconds: Int64) {
+    #expect(UnixTime(seconds: seconds).text.utf8.count == 20)
+  }
+
+  @Test(
     "Another notation is no time",
     arguments: [
       "", "2024-02-29T23:59:59", "2024-02-29 23:59:59Z", "2024-02-29T23:59:59z", "2024-02-29T24:00:00Z",
