@@ -5,6 +5,7 @@ import JSON
 import LegacyServer
 import Policy
 import PolicyFile
+import Synchronization
 import Testing
 import Time
 
@@ -149,6 +150,26 @@ struct ProbeReportTests {
     let report = ProbeReport(probe, gatewayIssuer: "https://id.example.com")
     #expect(!report.text.unicodeScalars.contains { $0.value < 0x20 && $0 != "\n" })
     #expect(Self.diagnostics(UpstreamBlock(report).policy).filter { $0.severity == .error }.isEmpty)
+  }
+
+  @Test(
+    "A server may answer each path with any two locations",
+    arguments: ["", "/", "x", "?", "#", ":", "//", "\u{301}", "/\u{301}", "\u{301}/", "é", "/a/\u{301}", "http://"])
+  func anyLocations(_ first: String) async {
+    for second in ["", "x", "\u{301}", "\u{301}x", "../", "?", "//", "/\u{301}/"] {
+      let sent = Mutex(0)
+      let transport = MemoryTransport { _ in
+        let location = sent.withLock { (count: inout Int) in
+          count += 1
+          return count % 2 == 0 ? second : first
+        }
+        return Response(status: 302, headers: ["Location": location])
+      }
+      let probe = Probe(ProbeFixture.options(), ProbeSession(transport, maximumRequests: 100))
+      await probe.run()
+      #expect(!ProbeReport(probe).text.isEmpty)
+      #expect(transport.requests.allSatisfy { $0.target.hasPrefix("/") })
+    }
   }
 
   @Test(

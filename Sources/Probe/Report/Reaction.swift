@@ -86,10 +86,11 @@ package enum Reaction: Equatable, Sendable {
     } else if location.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") || location.hasPrefix("//") {
       return nil
     } else {
-      target = (path.prefix(through: path.lastIndex(of: "/") ?? path.startIndex) + location)[...]
+      target = ((path.lastIndex(of: "/").map { path[...$0] } ?? "/") + location)[...]
     }
-    let plain = target.prefix { $0 != "?" && $0 != "#" && $0 != ";" }
-    return Word.path(plain)
+    let plain = Word.path(target.prefix { $0 != "?" && $0 != "#" && $0 != ";" })
+    // A combining character joins with the `/` in front of it.
+    return plain.hasPrefix("/") ? plain : "/" + plain
   }
 
   /// True if the server accepts the request as far as it looks at it without a session.
