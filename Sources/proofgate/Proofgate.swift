@@ -73,7 +73,7 @@ struct Proofgate: ParsableCommand {
     }
     // "The option '--watch' does not take any value, but 'yes' was specified."
     if message.hasPrefix("The option '"), let middle = message.firstRange(of: "' does not take any value, but '"),
-      let end = message.firstRange(of: "' was specified")
+      let end = message[middle.upperBound...].ranges(of: "' was specified").last
     {
       let option = message[..<middle.lowerBound].dropFirst("The option '".count)
       return "`\(option)` takes no value; remove `=\(message[middle.upperBound..<end.lowerBound])`"

@@ -36,6 +36,11 @@ struct ArgumentTests {
       (["demo", "--port", "x"], "`--port <port>` cannot be `x`; a port is a number from 0 to 65535"),
       (["probe", "http://127.0.0.1:1", "--timeout", "soon"], "`--timeout <time>` cannot be `soon`"),
       (["serve", "p.yaml", "--watch=yes"], "`--watch` takes no value; remove `=yes`"),
+      // Values that contain words of the parser's own messages.
+      (["serve", "p.yaml", "--watch=' was specified"], "`--watch` takes no value; remove `=' was specified`"),
+      (["serve", "p.yaml", "--watch='"], "remove `='`"),
+      (["serve", "--watch=' does not take any value, but '"], "proofgate: error: "),
+      (["demo", "--port", "' is invalid for '"], "proofgate: error: "), (["demo", "--port", "'"], "cannot be `'`"),
     ])
   func wrongArguments(_ arguments: [String], _ said: String) throws {
     let child = try Child(arguments)
