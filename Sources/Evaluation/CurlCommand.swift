@@ -45,20 +45,33 @@ struct CurlCommand {
   private mutating func read(_ word: String, _ words: inout ArraySlice<String>) throws(RequestTextError) {
     if Self.ignoredFlags.contains(word) { return }
     switch word {
-    case "-G", "--get": sendsDataInQuery = true
-    case "-I", "--head": isHead = true
+    case "--get": sendsDataInQuery = true
+    case "--head": isHead = true
     case _ where word.hasPrefix("--"):
       let parts = word.split(separator: "=", maxSplits: 1)
       let name = String(parts[0])
       guard isOption(name) else { throw Self.unknown(name) }
       try set(name, try parts.count == 2 ? String(parts[1]) : Self.value(of: name, &words))
-    case _ where isOption(String(word.prefix(2))):
-      let name = String(word.prefix(2))
-      try set(name, try word.count > 2 ? String(word.dropFirst(2)) : Self.value(of: name, &words))
-    case _ where word.count > 2:
-      try read(String(word.prefix(2)), &words)
-      try read("-" + word.dropFirst(2), &words)
-    default: throw Self.unknown(word)
+    default: try readShort(word.dropFirst(), &words)
+    }
+  }
+
+  /// Reads a group of short options; the first one with a value takes the rest of the group, or the next word.
+  private mutating func readShort(
+    _ letters: Substring, _ words: inout ArraySlice<String>
+  ) throws(RequestTextError) {
+    var letters = letters
+    while let letter = letters.popFirst() {
+      let name = "-\(letter)"
+      if isOption(name) {
+        try set(name, try letters.isEmpty ? Self.value(of: name, &words) : String(letters))
+        return
+      }
+      switch name {
+      case "-G": sendsDataInQuery = true
+      case "-I": isHead = true
+      default: guard Self.ignoredFlags.contains(name) else { throw Self.unknown(name) }
+      }
     }
   }
 

@@ -37,8 +37,18 @@ struct RequestTextTests {
     #expect(request.all("User-Agent") == ["x"])
     #expect(request.all("Content-Type") == ["application/x-www-form-urlencoded"])
     #expect(String(decoding: request.body, as: UTF8.self) == "grant_type=refresh_token&scope=a%20b&t=A\n")
+    let grouped = try TriedRequest(parsing: "curl -sSIAbrowser /x -sd a=b -GdSs=t")
+    #expect(grouped.method == "HEAD" && grouped.query == "a=b&Ss=t" && grouped.all("User-Agent") == ["browser"])
     let query = try TriedRequest(parsing: "curl -G localhost:8080/authorize -d a=b -d c=d")
     #expect(query.method == "GET" && query.query == "a=b&c=d" && query.body.isEmpty)
+  }
+
+  @Test("A group of short options may have any length", arguments: ["s", "G", "I", "sS"])
+  func longGroup(_ letters: String) throws {
+    let group = String(repeating: letters, count: 100_000)
+    #expect(try TriedRequest(parsing: "curl -\(group) /x").path == "/x")
+    #expect(throws: RequestTextError.self) { try TriedRequest(parsing: "curl -\(group)é /x") }
+    #expect(throws: RequestTextError.self) { try TriedRequest(parsing: "curl -\(group)d") }
   }
 
   @Test(
