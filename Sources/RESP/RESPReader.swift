@@ -14,6 +14,8 @@ internal import CHiredis
 
   /// `nil` if there was no memory for it.
   private let reader: UnsafeMutablePointer<ch_reader>?
+  /// The bytes since the last complete reply. hiredis counts only those of the element that it reads.
+  private var received = 0
 
   /// Creates a reader for a new connection. `feed` and `next` throw if there is no memory for it.
   public init() {
@@ -34,6 +36,7 @@ internal import CHiredis
       unsafe ch_feed(reader, bytes.baseAddress, bytes.count)
     }
     if result != REDIS_OK { throw unsafe RESPReader.failure(of: reader) }
+    received += bytes.count
   }
 
   /// Returns the next complete reply; `nil` if more bytes are needed. Throws if the bytes are not RESP or exceed a
@@ -43,13 +46,14 @@ internal import CHiredis
     var reply: UnsafeMutablePointer<redisReply>?
     guard unsafe ch_next(reader, &reply) == REDIS_OK else { throw unsafe RESPReader.failure(of: reader) }
     guard let reply = unsafe reply else {
-      guard unsafe ch_pending(reader) <= RESPReader.maximumBytes else {
+      guard received <= RESPReader.maximumBytes else {
         throw RESPError(description: "a reply of more than \(RESPReader.maximumBytes) bytes")
       }
       return nil
     }
     // Sound: `value` returns copies only.
     defer { unsafe freeReplyObject(reply) }
+    received = unsafe Int(ch_pending(reader))
     return unsafe RESPReader.value(of: reply)
   }
 

@@ -276,14 +276,15 @@ final class RedisClient: Activity {
       appendBatch(link, epoch.id)
       try link.flush()
       try link.receive { reply throws(RedisFailure) in try handle(reply, epoch: epochValue) }
+      // Also if bytes have come, because a server may send a reply byte by byte.
+      if let first = batches.first, first.due <= poller.now { throw .noReply }
       guard calls.isEmpty else { continue }
       var deadline = batches.first.map { $0.due } ?? .never
       if let nextWrite = store.presence.nextWrite { deadline = min(deadline, nextWrite) }
       if !deferredChanges.isEmpty { deadline = min(deadline, nextAttempt) }
       isSuspended = true
-      let isInTime = await link.wait(until: deadline)
+      _ = await link.wait(until: deadline)
       isSuspended = false
-      if !isInTime, let first = batches.first, first.due <= poller.now { throw .noReply }
     }
   }
 

@@ -111,7 +111,8 @@ final class RedisLink {
       try flush()
       try receive { replies.append($0) }
       if replies.count >= commands.count { return replies }
-      guard await wait(until: deadline) else { throw .noReply }
+      guard poller.now < deadline else { throw .noReply }
+      _ = await wait(until: deadline)
     }
   }
 }

@@ -53,6 +53,29 @@ struct RESPTests {
     }
   }
 
+  @Test(
+    "An array that is too long is an error before it is complete, however short its elements are",
+    arguments: [0, 100, 1_000, 16_384, 200_000])
+  func longArray(length: Int) throws {
+    let reader = RESPReader()
+    let element = "$\(length)\r\n" + String(repeating: "x", count: length) + "\r\n"
+    // A complete reply does not count for the next one.
+    try reader.feed(Array("$200000\r\n\(String(repeating: "x", count: 200_000))\r\n*8192\r\n".utf8).span)
+    #expect(try reader.next() != nil)
+    // hiredis reads arrays within arrays.
+    var received = 0
+    #expect(throws: RESPError.self) {
+      while received < 3 << 20 {
+        let text = (received > 0 && received % 7 == 0 ? "*1\r\n" : "*8192\r\n") + element
+        let piece = Array((received == 0 ? "*8192\r\n" : text).utf8)
+        try reader.feed(piece.span)
+        #expect(try reader.next() == nil)
+        received += piece.count
+      }
+    }
+    #expect(received <= 1 << 20)
+  }
+
   @Test("A command contains its words byte for byte")
   func command() {
     var output = Array("before".utf8)

@@ -55,6 +55,28 @@ struct RedisFailureTests {
     }
   }
 
+  @Test("A reply that never ends is no reply")
+  func endlessReply() async throws {
+    let server = try RedisProcess()
+    let proxy = try CuttingProxy(to: server.port)
+    defer { proxy.stop() }
+    try await StoreOnWorkers.run(RedisSettings(url: "redis://127.0.0.1:\(proxy.port)")) { store async throws in
+      let key = StoreKey.sample(.claim)
+      proxy.rule = .endless
+      _ = await unavailable { try await store.put(key, 1) }
+      // The store ended the connection, not the proxy.
+      guard case .endless = proxy.rule else {
+        Issue.record("the store has waited for the end of the reply")
+        return
+      }
+      // Neither does the store wait for it while it connects.
+      _ = await unavailable { try await store.put(.sample(.claim, 2), 1) }
+      #expect(proxy.connections >= 2)
+      proxy.rule = .pass
+      try await store.waitUntilAvailable()
+    }
+  }
+
   @Test("A claim whose reply was cut off is sent again and recognised", arguments: [0, 3, 20])
   func cutClaim(bytes: Int) async throws {
     let server = try RedisProcess()

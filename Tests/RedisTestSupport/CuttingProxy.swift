@@ -14,6 +14,9 @@ public final class CuttingProxy: Sendable {
     case delay(Int)
     /// This many bytes of the next replies are forwarded. Then the connection ends, and the rule becomes `pass`.
     case cut(after: Int)
+    /// The next reply is an array that the proxy makes, one element each 20 milliseconds. After 2,000 elements the
+    /// connection ends, and the rule becomes `pass`.
+    case endless
   }
 
   /// The port of the proxy.
@@ -134,6 +137,9 @@ public final class CuttingProxy: Sendable {
         case .cut(let most):
           count = min(received, max(0, most - forwarded))
           if count < received { rule = .pass }
+        case .endless:
+          sendEndless(to: target)
+          break loop
         }
       }
       if !isReply, hidesScripts {
@@ -156,6 +162,16 @@ public final class CuttingProxy: Sendable {
     state.withLock { $0.descriptors.subtract([source, target]) }
     close(source)
     close(target)
+  }
+
+  private func sendEndless(to target: Int32) {
+    var text = Array("*8000\r\n".utf8)
+    for _ in 0..<2_000 {
+      guard unsafe send(target, text, text.count, Int32(MSG_NOSIGNAL)) == text.count else { return }
+      text = Array(":1\r\n".utf8)
+      usleep(20_000)
+    }
+    rule = .pass
   }
 
   private static func thread(_ body: @escaping @Sendable () -> Void) {
