@@ -30,6 +30,24 @@ struct CrashTests {
     return Program.Outcome(code: process.terminationStatus, output: text, errors: problem)
   }
 
+  /// Returns the line about a signal that came while the process waited in a system call. At another moment, the process
+  /// may be in a library that keeps no frames, so that the line names no caller.
+  private static func lineOfWaiting() throws -> String {
+    for _ in 0..<50 {
+      let folder = try Folder()
+      let child = try serve(folder)
+      _ = try child.lines(until: " serves ")
+      child.signal(SIGILL)
+      _ = child.wait()
+      let line = try #require(fatalLines(child).first)
+      if line.contains("outside of the program"), line.contains("called from") { return line }
+    }
+    Issue.record("in 50 processes, the signal came at no system call with a caller in the program")
+    throw Interrupted()
+  }
+
+  private struct Interrupted: Error {}
+
   @Test(
     "A fatal signal writes one line with its name, the build and the places, and ends the process as it does by default",
     arguments: [
@@ -46,7 +64,7 @@ struct CrashTests {
     #expect(lines.count == 1)
     let line = try #require(lines.first)
     let form =
-      /proofgate: fatal: signal (\d+) \((\w+)\) (at 0x\w+|outside of the program), build [0-9a-f]{40}, called from 0x.*/
+      /proofgate: fatal: signal (\d+) \((\w+)\) (at 0x\w+|outside of the program), build [0-9a-f]{40}(, called from 0x.*)?/
     let match = try #require(line.wholeMatch(of: form), "\(line)")
     #expect(match.1 == "\(signal)" && match.2 == name)
   }
@@ -64,17 +82,11 @@ struct CrashTests {
 
   @Test("deploy/locate turns the line into functions and files, and refuses the symbols of another build")
   func locate() throws {
-    let folder = try Folder()
-    let child = try Self.serve(folder)
-    _ = try child.lines(until: " serves ")
-    child.signal(SIGILL)
-    _ = child.wait()
-    let line = try #require(Self.fatalLines(child).first)
+    let line = try Self.lineOfWaiting()
     let command = Repository.root.appendingPathComponent("deploy/locate").path
     let symbols = ["--symbols", try Program.url.path]
     let located = try Self.run(command, symbols + ["2026-11-21T08:30:00Z gateway " + line])
     #expect(located.code == 0, "\(located.errors)")
-    // The signal may come at any place of the start.
     #expect(located.output.contains("/Sources/") && !located.output.contains("??"), "\(line): \(located.output)")
     let build = try #require(line.firstMatch(of: /build ([0-9a-f]+)/)).1
     // The line about a signal in a function of C that a function of Swift calls.
