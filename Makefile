@@ -128,7 +128,8 @@ conformance: tests
 mutation: tests
 	Tests/Conformance/mutate $(MUTATION_OPTIONS)
 
-## lint: checks the format, the rules of the code base that the compiler does not check, and the links of the documents
+## lint: checks the format, the rules of the code base that the compiler does not check, the links of the documents, and that
+##   the list of what could end the process is complete (.ci/traps)
 lint:
 	$(call install,$(LINT_PACKAGES))
 	Tests/Documents/run --links
@@ -150,6 +151,9 @@ lint:
 	  || { echo "lint: an error of a parser decides here; catch it and say what follows from it" >&2; exit 1; }
 	@! grep -rnE '\btry\? .*(clientAuthentication|Parser\.|decoder\.|scanner\.)' Sources/Gateway Sources/OAuth Sources/Enforcement --include='*.swift' \
 	  || { echo "lint: a request that cannot be parsed must be refused; do not ignore the error" >&2; exit 1; }
+	@# It reads what the debug build wrote.
+	@$(MAKE) --no-print-directory tests
+	.ci/traps
 
 ## build: builds the static binary for release, in .build/dist, and its symbols, in .build/dist/proofgate.debug
 build: deps

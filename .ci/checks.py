@@ -59,7 +59,7 @@ CHECKS = [
     Check("deps-checks", 600, lanes=2, builds=True),
     Check("tests", 1500, after=("deps-checks",), builds=True),
     Check("build", 1500, after=("deps-checks",), builds=True),
-    Check("lint", 120, after=("deps-checks",)),
+    Check("lint", 300, after=DEBUG),
     Check("test", 1500, 1800, after=DEBUG, lanes=2, has_servers=True),
     Check("cost", 600, 2400, after=DEBUG + STATIC, is_sample=True, short="COST_OPTIONS='--every 20 --seed {seed}'"),
     Check("conformance", 60, 300, after=TESTS, short="CONFORMANCE_OPTIONS=.build/tests/ConformanceTests.log"),

@@ -40,7 +40,7 @@ public struct RequestIDs: Sendable {
     var source = source
     return (2..<5).flatMap { (index: UInt64) in
       let word = unsafe cl_request_word(&source, number, index)
-      return (0..<8).map { UInt8(truncatingIfNeeded: word &>> (8 * UInt64($0))) }
+      return (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
     }
   }
 

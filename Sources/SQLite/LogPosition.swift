@@ -25,7 +25,7 @@ public struct LogPosition: Hashable, Sendable {
   /// The position as 16 bytes.
   var bytes: [UInt8] {
     [salts, UInt64(clamping: frames)].flatMap { number in
-      (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> UInt64(8 * $0)) }
+      (0..<8).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
   }
 

@@ -14,7 +14,7 @@ enum RFC3339 {
   ///
   /// - Parameter milliseconds: The milliseconds since the start of the second; `nil` for a text without them.
   static func write(_ time: UnixTime, milliseconds: Int?, to text: inout OutputSpan<UInt8>) {
-    // A clock that nobody has set and the end of a certificate may be earlier.
+    // A clock that was never set, and the end of a certificate, may be earlier.
     let (days, second) = Int(max(0, time.seconds)).quotientAndRemainder(dividingBy: 86_400)
     let date = GregorianDate(daysSince1970: days)
     append(date.year, width: 4, separator: "-", to: &text)
