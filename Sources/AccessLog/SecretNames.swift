@@ -11,6 +11,8 @@ enum SecretNames {
     "token", "secret", "password", "passwd", "passphrase", "assertion", "credential", "session", "verifier",
     "challenge", "ticket", "signature", "apikey", "jwt", "saml", "nonce", "otp", "cookie", "authorization", "hash",
   ]
+  /// The length of the shortest one.
+  private static let minimumLength = parts.map(\.utf8.count).min() ?? 0
   /// Names that end with `code` and are not those of secrets, unlike `user_code` or `sms_code`.
   private static let plainCodes: Set<[UInt8]> = Set(
     [
@@ -39,6 +41,7 @@ enum SecretNames {
   /// (`login[password]`). An empty name is not that of a secret.
   static func mayBeSecret(_ name: Span<UInt8>) -> Bool {
     guard name.count <= maximumLength else { return true }
+    if name.isEmpty { return false }
     guard name.contains(UInt8(ascii: "%")) else { return isListed(name) }
     let decoded = PercentDecoding.repeated(name)
     return isListed(decoded.span)
@@ -67,6 +70,7 @@ enum SecretNames {
       }
     }
     if isSecret(word) { return true }
+    guard whole.count >= minimumLength else { return false }
     let text = whole.span
     return parts.contains { text.contains($0) }
   }

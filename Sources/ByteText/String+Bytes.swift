@@ -6,6 +6,14 @@ extension String {
     self.init(copying: text)
   }
 
+  /// The text with U+007F in place of each byte from 0x80 up: for a value whose grammar has only visible ASCII characters, so
+  /// that no reading changes. Other characters would cost the gateway up to some thousand instructions each, because
+  /// comparison and hashing normalise them and iteration finds their clusters.
+  public var asciiReading: String {
+    if utf8.span.isASCII { return self }
+    return String(decoding: utf8.map { $0 < 0x80 ? $0 : 0x7f }, as: UTF8.self)
+  }
+
   /// Returns true if both texts are equal without regard to ASCII case, as names of header fields and URI schemes are
   /// compared.
   @inlinable

@@ -8,22 +8,27 @@ internal import ByteText
 /// these code points, its bytes are converted like those of a value that is not UTF-8. So different values always
 /// become different texts.
 public enum FieldText {
-  private static let firstEscapeCodePoint: UInt32 = 0x10_ff80
-  private static let escapeBase: UInt32 = 0x10_ff00
-
   /// Returns the text of a field value.
   public static func decode(_ bytes: Span<UInt8>) -> String {
     if let valid = try? UTF8Span(validating: bytes) {
       let text = String(copying: valid)
       if valid.isKnownASCII || !containsEscapeCodePoint(text) { return text }
     }
-    var text = ""
+    var text: [UInt8] = []
+    text.reserveCapacity(bytes.count * 4)
     for index in bytes.indices {
       let byte = bytes[index]
-      let code = byte < 0x80 ? UInt32(byte) : escapeBase + UInt32(byte)
-      if let scalar = Unicode.Scalar(code) { text.unicodeScalars.append(scalar) }
+      // The code points U+10FF80 to U+10FFFF are F4 8F BE 80 to F4 8F BF BF in UTF-8.
+      if byte >= 0x80 {
+        text.append(0xf4)
+        text.append(0x8f)
+        text.append(0xbc | byte >> 6)
+        text.append(0x80 | byte & 0x3f)
+      } else {
+        text.append(byte)
+      }
     }
-    return text
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Returns the text of a field value.
@@ -42,19 +47,31 @@ public enum FieldText {
       bytes.append(text)
       return
     }
-    for scalar in text.unicodeScalars {
-      if scalar.value >= firstEscapeCodePoint {
-        bytes.append(UInt8(truncatingIfNeeded: scalar.value &- escapeBase))
+    let span = text.utf8.span
+    var index = 0
+    while index < span.count {
+      if isEscape(span, at: index) {
+        bytes.append(span[index + 2] << 6 | span[index + 3] & 0x3f)
+        index += 4
       } else {
-        bytes += UTF8.encode(scalar).map { Array($0) } ?? []
+        bytes.append(span[index])
+        index += 1
       }
     }
   }
 
-  /// Returns true if the text contains one of the last 128 code points of Unicode. Their UTF-8 form begins with 0xf4,
-  /// so a text without this byte needs no further check.
+  /// Returns true if the UTF-8 form of one of the last 128 code points of Unicode begins at the index.
+  private static func isEscape(_ text: Span<UInt8>, at index: Int) -> Bool {
+    text[index] == 0xf4 && index + 3 < text.count && text[index + 1] == 0x8f && text[index + 2] >= 0xbe
+  }
+
   private static func containsEscapeCodePoint(_ text: String) -> Bool {
-    guard text.utf8.span.contains(0xf4) else { return false }
-    return text.unicodeScalars.contains { $0.value >= firstEscapeCodePoint }
+    let span = text.utf8.span
+    var next = span.firstIndex(of: 0xf4)
+    while let index = next {
+      if isEscape(span, at: index) { return true }
+      next = span.firstIndex(of: 0xf4, from: index + 1)
+    }
+    return false
   }
 }

@@ -21,7 +21,7 @@ public struct BasicCredentials: Sendable {
   /// - Throws: `ClientAuthenticationError.malformedHeader` if the scheme is not Basic, the value cannot be decoded, the
   ///   user is empty, or the user or password contains a control character.
   public init(parsing header: String) throws(ClientAuthenticationError) {
-    let parts = header.split(separator: " ", maxSplits: 1)
+    let parts = header.asciiReading.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
       let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       let user = FormEncoding.decode(bytes.span.extracting(0..<colon)), !user.isEmpty,

@@ -49,6 +49,25 @@ public struct FormParameters: Sendable, Equatable {
   /// The maximum number of bytes of all names together, encoded. Each name is compared with the known ones in every
   /// spelling that some server accepts, which costs much more than the reading of a value.
   public static let maximumNameBytes = 8 * 1024
+  /// The maximum number of bytes of all names and values together, decoded, that have a character outside ASCII. The
+  /// parameters of OAuth are ASCII, except names of people and passwords (RFC 6749, appendix A). The comparison of such
+  /// texts normalises them, which costs up to some thousand instructions for each byte.
+  public static let maximumUnicodeBytes = 1_024
+
+  /// The amounts that the limits bound.
+  private struct Extent {
+    var count = 0
+    var nameBytes = 0
+    var unicodeBytes = 0
+
+    var isWithinLimits: Bool {
+      count <= maximumCount && nameBytes <= maximumNameBytes && unicodeBytes <= maximumUnicodeBytes
+    }
+
+    mutating func countUnicode(_ text: String) {
+      if !text.utf8.span.isASCII { unicodeBytes += text.utf8.count }
+    }
+  }
 
   /// The parameters whose name and value could be decoded, in order.
   public private(set) var entries: [Entry] = []
@@ -94,44 +113,42 @@ public struct FormParameters: Sendable, Equatable {
     for entry in entries { append(entry) }
   }
 
-  /// Parses an encoded query or body; `nil` if it has more than ``maximumCount`` parameters, or more than
-  /// ``maximumNameBytes`` of names.
+  /// Parses an encoded query or body; `nil` if it has more than ``maximumCount`` parameters, more than
+  /// ``maximumNameBytes`` of names, or more than ``maximumUnicodeBytes`` of text outside ASCII.
   public init?(parsing bytes: Span<UInt8>) {
-    var (count, nameBytes) = (0, 0)
+    var extent = Extent()
     var start = 0
     // An authorization request usually has about this many parameters, so the array grows once.
     if !bytes.isEmpty { entries.reserveCapacity(8) }
     while start < bytes.count {
       let end = bytes.firstIndex(of: UInt8(ascii: "&"), from: start) ?? bytes.count
       if start < end {
-        count += 1
-        guard count <= FormParameters.maximumCount else { return nil }
         let pair = bytes.extracting(start..<end)
-        nameBytes += FormParameters.parts(of: pair).name.count
-        guard nameBytes <= FormParameters.maximumNameBytes else { return nil }
-        add(pair, &count, &nameBytes)
+        extent.count += 1
+        extent.nameBytes += FormParameters.parts(of: pair).name.count
+        guard extent.isWithinLimits else { return nil }
+        add(pair, &extent)
+        guard extent.isWithinLimits else { return nil }
       }
       start = end + 1
     }
-    guard count <= FormParameters.maximumCount, nameBytes <= FormParameters.maximumNameBytes else { return nil }
   }
 
-  /// Parses an encoded body; `nil` if it has more than ``maximumCount`` parameters.
+  /// Parses an encoded body; `nil` if it exceeds a limit.
   public init?(parsing bytes: [UInt8]) { self.init(parsing: bytes.span) }
 
-  /// Parses text, e.g. a query without its question mark; `nil` if it has more than ``maximumCount`` parameters.
+  /// Parses text, e.g. a query without its question mark; `nil` if it exceeds a limit.
   public init?(parsing text: String) { self.init(parsing: text.utf8.span) }
 
-  /// Parses text, e.g. a query without its question mark; `nil` if it has more than ``maximumCount`` parameters.
+  /// Parses text, e.g. a query without its question mark; `nil` if it exceeds a limit.
   public init?(parsing text: Substring) { self.init(parsing: text.utf8.span) }
 
-  /// Adds a pair to the entries or defects, and the number of pieces after semicolons and of the bytes of their names to
-  /// the last two parameters.
-  private mutating func add(_ pair: Span<UInt8>, _ count: inout Int, _ nameBytes: inout Int) {
+  /// Adds a pair to the entries or defects, and the pieces after semicolons and all text outside ASCII to `extent`.
+  private mutating func add(_ pair: Span<UInt8>, _ extent: inout Extent) {
     let (name, value) = FormParameters.parts(of: pair)
     // Nearly all pairs have nothing to split, decode or refuse. One pass over the bytes detects this.
     let isPlain = FormEncoding.isPlain(pair)
-    if !isPlain { recordNamesAfterSemicolons(pair, &count, &nameBytes) }
+    if !isPlain { recordNamesAfterSemicolons(pair, &extent) }
     // A known name without escapes is compared as bytes, without creating a string.
     let parameter = ParameterName(pair.extracting(name))
     var otherName = ""
@@ -141,6 +158,7 @@ public struct FormParameters: Sendable, Equatable {
         return
       }
       otherName = decoded
+      if !isPlain { extent.countUnicode(decoded) }
     }
     let bytes = pair.extracting(value)
     guard let value = isPlain ? String(validating: bytes) : FormEncoding.decode(bytes),
@@ -149,6 +167,7 @@ public struct FormParameters: Sendable, Equatable {
       recordMalformedValue(of: parameter?.text ?? otherName)
       return
     }
+    if !isPlain { extent.countUnicode(value) }
     if let parameter {
       append(Entry(parameter, value))
     } else {
@@ -184,18 +203,17 @@ public struct FormParameters: Sendable, Equatable {
     return (0..<equals, equals + 1..<pair.count)
   }
 
-  private mutating func recordNamesAfterSemicolons(
-    _ pair: Span<UInt8>, _ count: inout Int, _ nameBytes: inout Int
-  ) {
+  private mutating func recordNamesAfterSemicolons(_ pair: Span<UInt8>, _ extent: inout Extent) {
     var next = pair.firstIndex(of: UInt8(ascii: ";"))
-    while let semicolon = next, count <= FormParameters.maximumCount, nameBytes <= FormParameters.maximumNameBytes {
+    while let semicolon = next, extent.isWithinLimits {
       next = pair.firstIndex(of: UInt8(ascii: ";"), from: semicolon + 1)
       let piece = pair.extracting(semicolon + 1..<(next ?? pair.count))
       guard !piece.isEmpty else { continue }
-      count += 1
+      extent.count += 1
       guard let equals = piece.firstIndex(of: UInt8(ascii: "=")) else { continue }
-      nameBytes += equals
+      extent.nameBytes += equals
       let name = FormEncoding.decode(piece.extracting(0..<equals)) ?? ""
+      extent.countUnicode(name)
       recordDefect { $0.namesAfterSemicolon.append(name) }
     }
   }

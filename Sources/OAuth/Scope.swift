@@ -6,15 +6,21 @@ public struct Scope: Hashable, Sendable, CustomStringConvertible {
   /// The scope as written, with its order and repetitions.
   public let text: String
 
-  /// Parses a scope; `nil` if the text does not match the grammar.
+  /// The maximum number of bytes of a scope, and of its tokens. Servers have some hundred tokens at most.
+  static let (maximumLength, maximumTokens) = (8_192, 512)
+
+  /// Parses a scope; `nil` if the text does not match the grammar or is too long.
   public init?(parsing text: String) {
     let bytes = text.utf8.span
+    guard bytes.count <= Scope.maximumLength else { return nil }
+    var spaces = 0
     // A scope contains single spaces, and only between two tokens.
     var expectsToken = true
     var index = 0
     while index < bytes.count {
       if bytes[index] == UInt8(ascii: " ") {
-        guard !expectsToken else { return nil }
+        spaces += 1
+        guard !expectsToken, spaces < Scope.maximumTokens else { return nil }
         expectsToken = true
       } else {
         guard Scope.isTokenByte(bytes[index]) else { return nil }

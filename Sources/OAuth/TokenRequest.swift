@@ -101,7 +101,7 @@ public final class TokenRequest: Sendable {
   /// same user. The password need not be form-encoded, because many clients do not encode it.
   public var basicUsers: [String] {
     authorization.compactMap { header in
-      let header = header.reveal()
+      let header = header.reveal().asciiReading
       if let credentials = try? BasicCredentials(parsing: header) { return credentials.user }
       let parts = header.split(separator: " ", maxSplits: 1)
       guard parts.count == 2, parts[0].lowercased() == "basic", let pair = Base64.decode(parts[1]),
@@ -119,7 +119,7 @@ public final class TokenRequest: Sendable {
   public var usersInAuthorization: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
 
   private static func user(in header: String) -> String? {
-    let parts = header.split(whereSeparator: { $0 == " " || $0 == "\t" })
+    let parts = header.asciiReading.split(whereSeparator: { $0 == " " || $0 == "\t" })
     guard parts.count == 2, parts[0].lowercased() == "basic" else { return nil }
     let user = Array(LenientBase64.decode(parts[1].utf8).prefix { $0 != UInt8(ascii: ":") })
     return FormEncoding.decode(user.span) ?? String(decoding: user, as: UTF8.self)

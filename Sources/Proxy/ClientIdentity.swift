@@ -119,10 +119,9 @@ final class ClientIdentity {
   }
 
   private static func lastElement(_ list: String) -> String {
-    // Split bytes, not characters: a client that ends its list with a combining character would hide the proxy's
-    // comma.
-    let last = list.utf8.split(separator: UInt8(ascii: ",")).last ?? Substring().utf8
-    return String(decoding: last.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed(), as: UTF8.self)
+    // A character of ASCII is a byte: in another text, a client that ends its list with a combining character would hide
+    // the proxy's comma.
+    list.asciiReading.split(separator: ",").last.map { String($0.trimmed { $0 == " " }) } ?? ""
   }
 
   private func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {

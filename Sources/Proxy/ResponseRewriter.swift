@@ -273,12 +273,9 @@ enum LocationRewriter {
     let target = RefreshField.target(of: value)
     let count = origin.utf8.count
     // Scheme and host are case-insensitive (RFC 3986, section 6.2.2.1).
-    guard !origin.isEmpty, target.utf8.count >= count,
-      target.utf8.prefix(count).elementsEqual(origin.utf8, by: isEqualIgnoringCase)
-    else { return nil }
-    let end = target.utf8.index(target.startIndex, offsetBy: count)
-    let rest = target[end...]
-    guard rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") || rest.hasPrefix("#") else { return nil }
+    guard !origin.isEmpty, target.prefix(count).elementsEqual(origin.utf8, by: isEqualIgnoringCase) else { return nil }
+    let end = target.index(target.startIndex, offsetBy: count)
+    guard target[end...].first.map({ "/?#".utf8.contains($0) }) ?? true else { return nil }
     return "\(value[..<target.startIndex])\(configuration.origin)\(value[end...])"
   }
 

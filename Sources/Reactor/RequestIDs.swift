@@ -37,11 +37,13 @@ public struct RequestIDs: Sendable {
 
   /// Returns 24 bytes for the request with this sequence number that do not reveal its id.
   public func traceBytes(_ number: UInt64) -> [UInt8] {
-    var source = source
-    return (2..<5).flatMap { (index: UInt64) in
+    var (source, bytes) = (source, [UInt8]())
+    bytes.reserveCapacity(24)
+    for index: UInt64 in 2..<5 {
       let word = unsafe cl_request_word(&source, number, index)
-      return (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) }
+      for shift in stride(from: 0, to: 64, by: 8) { bytes.append(UInt8(truncatingIfNeeded: word >> shift)) }
     }
+    return bytes
   }
 
   /// Returns the ASCII text that `write` stores; `write` returns its length.

@@ -8,6 +8,15 @@ struct ClassTests {
   private static let uppercase = bytes("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
   private static let digits = bytes("0123456789")
 
+  @Test(
+    "The reading in ASCII has one byte for each, and no byte of it is one that a grammar permits unless the text has it",
+    arguments: ["", "abc", "a,\u{301}b", "é", "\u{FDFA}", "😀,", "\u{10FFFF}", "\r\n\u{0}"])
+  func asciiReading(_ text: String) {
+    let reading = Array(text.asciiReading.utf8)
+    #expect(reading == text.utf8.map { $0 < 0x80 ? $0 : 0x7f })
+    #expect(text.asciiReading.allSatisfy(\.isASCII))
+  }
+
   @Test("Every byte is in exactly the classes that the grammar puts it in", arguments: UInt8.min...UInt8.max)
   func classes(byte: UInt8) {
     let alphanumeric = Self.lowercase.union(Self.uppercase).union(Self.digits)

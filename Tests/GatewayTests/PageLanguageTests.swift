@@ -38,6 +38,7 @@ struct PageLanguageTests {
       ("pt-PT, de;q=0.1", 2), ("*", nil), ("de;q=0, en;q=0.1", 0), ("en;q=0.8, de;q=0.9", 1), ("de;q=x, en", 0),
       (",;,=,de;;", 1), (" de ; q=0.2 , en ; q=0.1", 1), ("en-GB, de", 0), ("fr;q=1, *;q=0.5, de;q=0.1", nil),
       (String(repeating: "xx,", count: 20) + "de", nil), ("-", nil), ("d", nil), ("\u{e4}\u{0},de", 1),
+      ("\u{301},de\u{301},en", 0), ("de-x" + String(repeating: "-a", count: 20) + ",en", 0),
     ])
   func choice(_ accepted: String, _ expected: Int?) {
     #expect(AcceptLanguage.preferred(accepted, among: ["en", "de", "pt-BR"]) == expected)

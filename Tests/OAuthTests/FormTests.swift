@@ -85,6 +85,38 @@ struct FormTests {
     #expect(FormParameters(parsing: String(repeating: "x", count: limit + 1)) == nil)
   }
 
+  @Test("All text outside ASCII together has at most 1 KiB, decoded, wherever it is")
+  func unicodeBytes() {
+    let limit = FormParameters.maximumUnicodeBytes
+    for (character, escaped) in [("\u{301}", "%CC%81"), ("é", "%c3%a9"), ("\u{FDFA}", "%EF%B7%BA"), ("😀", "😀")] {
+      let count = limit / character.utf8.count
+      for form in ["%@=", "client_id=%@", "a=%@", "x;%@=1"] {
+        for text in [character, escaped] {
+          func repeated(_ count: Int) -> String {
+            form.split(separator: "%@", omittingEmptySubsequences: false)
+              .joined(separator: String(repeating: text, count: count))
+          }
+          // A text behind a semicolon belongs to two names.
+          let most = form.contains(";") ? count / 2 - 1 : count
+          #expect(FormParameters(parsing: repeated(most)) != nil, "\(form) \(text)")
+          #expect(FormParameters(parsing: repeated(count + 1)) == nil, "\(form) \(text)")
+          let halves = repeated(count / 2) + "&" + repeated(count / 2 + 2)
+          #expect(FormParameters(parsing: halves) == nil, "\(form) \(text)")
+        }
+      }
+    }
+    #expect(FormParameters(parsing: "a=" + String(repeating: "%41+", count: 10_000)) != nil)
+  }
+
+  @Test("A scope has at most 8 KiB and 512 tokens")
+  func longScopes() {
+    for (token, most) in [("a", 512), ("openid:openid", 512), (String(repeating: "x", count: 63), 128)] {
+      func scope(_ count: Int) -> String { Array(repeating: token, count: count).joined(separator: " ") }
+      #expect(Scope(parsing: scope(most)) != nil, "\(most) of \(token)")
+      #expect(Scope(parsing: scope(most + 1)) == nil, "\(most + 1) of \(token)")
+    }
+  }
+
   @Test("A long name with brackets is another spelling of each parameter of several words in it")
   func longNames() throws {
     let known = ParameterNames.atAuthorization

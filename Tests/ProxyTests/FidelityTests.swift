@@ -100,6 +100,8 @@ extension ProxyTests {
       arguments: [
         ("Refresh", "0; url=http://upstream.test/a", "0; url=https://gateway.test/a"),
         ("Refresh", "5;URL='http://upstream.test/a?b'", "5;URL='https://gateway.test/a?b'"),
+        ("Location", "http://upstream.test/\u{301}", "https://gateway.test/\u{301}"),
+        ("Refresh", "0;\u{301}url=http://upstream.test/", "0;\u{301}url=http://upstream.test/"),
         ("Refresh", "0; url=http://upstream.test.evil/", "0; url=http://upstream.test.evil/"), ("Refresh", "5", "5"),
         ("Location", "HTTP://Upstream.TEST/a", "https://gateway.test/a"),
         ("Content-Location", "http://upstream.test/a", "https://gateway.test/a"), ("Content-Location", "/a", "/a"),

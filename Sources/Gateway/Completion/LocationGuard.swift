@@ -172,8 +172,7 @@ struct LocationGuard: Sendable {
 
   /// Returns every location to which the value may lead (see `leaksAuthorizationResponse(_:)` for the fields).
   private func locations(of field: String) -> [ResolvedLocation] {
-    let target = RefreshField.target(of: LocationGuard.scalarPerByte(field)).unicodeScalars
-    return ResolvedLocation.interpretations(of: target.map { UInt8(truncatingIfNeeded: $0.value) }, on: origin)
+    ResolvedLocation.interpretations(of: Array(RefreshField.target(of: field)), on: origin)
   }
 
   /// Returns true if the location is a redirect URI of an enforced client. Also returns true if the host is not ASCII,
@@ -208,13 +207,5 @@ struct LocationGuard: Sendable {
       text = decoded
     }
     return true
-  }
-
-  /// Returns a string with one Unicode scalar for each byte of the text. In the text itself, Swift could join a
-  /// separator and a following combining mark into one character.
-  private static func scalarPerByte(_ text: String) -> String {
-    var scalars = String.UnicodeScalarView()
-    for byte in text.utf8 { scalars.append(Unicode.Scalar(byte)) }
-    return String(scalars)
   }
 }

@@ -1,3 +1,4 @@
+internal import ByteText
 import Cryptography
 import Enforcement
 import HTTP
@@ -66,7 +67,7 @@ struct RegistrationEndpoint {
     guard types.count == 1, let type = types.first, request.headers.all("Content-Encoding").isEmpty else {
       return false
     }
-    return type.prefix { $0 != ";" }.lowercased().split(separator: " ") == ["application/json"]
+    return type.asciiReading.prefix { $0 != ";" }.lowercased().split(separator: " ") == ["application/json"]
   }
 
   /// Returns true if the request has the initial access token (RFC 6750, section 2.1), once.

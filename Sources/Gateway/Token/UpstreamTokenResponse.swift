@@ -86,8 +86,16 @@ enum UpstreamTokenResponse {
 
   /// Returns a comma-separated scope list as a space-separated list (RFC 6749, section 3.3).
   private static func scope(of list: String) -> String {
-    let parts = list.utf8.split { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: " ") }
-    return parts.map { String(Substring($0)) }.joined(separator: " ")
+    var text: [UInt8] = []
+    for byte in list.utf8 {
+      if byte != UInt8(ascii: ","), byte != .space {
+        text.append(byte)
+      } else if let last = text.last, last != .space {
+        text.append(.space)
+      }
+    }
+    if text.last == .space { text.removeLast() }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Converts `expires_in` (or the nonstandard `expires`) and `scope` to the form that RFC 6749, section 5.1, defines,
