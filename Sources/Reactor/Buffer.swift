@@ -20,13 +20,17 @@ import Glibc
   static let smallCapacity = 2 * 1024
   /// The address of the block. Without a block, `limit` is 0 and this is the address of a placeholder, which no access
   /// within bounds touches.
-  private var base: UnsafeMutableRawPointer
+  @usableFromInline var base: UnsafeMutableRawPointer
   /// The size of the block in bytes; 0 without a block.
-  private var limit = 0
+  @usableFromInline var limit = 0
   /// The read position: the offset of the first readable byte in the block.
   public private(set) var start = 0
   /// The write position: the offset after the last readable byte.
-  public private(set) var end = 0
+  public private(set) var end: Int {
+    @inlinable get { writePosition }
+    set { writePosition = newValue }
+  }
+  @usableFromInline var writePosition = 0
   /// The highest value that `end` has had with this block; updated only when `end` decreases. No byte was written at or
   /// after the offset `max(highestEnd, end)`.
   private var highestEnd = 0
@@ -79,7 +83,7 @@ import Glibc
   /// True if there are no readable bytes.
   public var isEmpty: Bool { start == end }
   /// The number of bytes that can be appended.
-  public var room: Int { limit - end }
+  @inlinable public var room: Int { limit - end }
   /// The number of bytes that a receive may add. Excludes the slack, so it is 0 for a small block.
   public var receiveRoom: Int { max(0, limit - Buffer.slack - end) }
 
@@ -138,12 +142,12 @@ import Glibc
     end += 1
   }
 
-  /// Appends the UTF-8 bytes of a literal.
-  public func append(_ text: StaticString) {
+  /// Appends the UTF-8 bytes of a literal. Inlined, so that the length is a constant: each head has about 20 of them.
+  @inlinable @inline(__always) public func append(_ text: StaticString) {
     let count = text.utf8CodeUnitCount
     precondition(room >= count)
-    unsafe (base + end).copyMemory(from: text.utf8Start, byteCount: count)
-    end += count
+    unsafe (base + writePosition).copyMemory(from: text.utf8Start, byteCount: count)
+    writePosition += count
   }
 
   /// Appends `name: value` and CR LF. `name` and `value` are ranges of `bytes`.
