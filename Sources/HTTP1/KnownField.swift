@@ -22,7 +22,8 @@ public enum KnownField: UInt8, Sendable {
   case forwardedFor
   case forwardedProto
   case forwardedHost
-  /// A field whose value replaces the path, method or host of the request on some servers. It is never forwarded.
+  /// A field whose value replaces the path, method or host of the request, or the charset of its parameters, on some
+  /// servers. It is never forwarded.
   case requestOverride
   /// A name that has characters other than letters, digits and hyphens, and that folds (`foldedInName`) to a name of
   /// `KnownFieldTable`, e.g. `X_Forwarded_For`. CGI-like servers confuse the two names, so the field is never
@@ -141,6 +142,7 @@ struct KnownFieldTable {
     ("x-envoy-original-method", .requestOverride), ("x-waws-unencoded-url", .requestOverride),
     ("x-unencoded-url", .requestOverride), ("unencoded-url", .requestOverride), ("proxy", .requestOverride),
     ("script-name", .requestOverride), ("path-info", .requestOverride), ("x-script-name", .requestOverride),
+    ("x-up-devcap-post-charset", .requestOverride),
     ("x-forwarded-port", .identity), ("x-forwarded-server", .identity), ("x-forwarded-prefix", .identity),
     ("x-forwarded-scheme", .identity), ("x-forwarded-ssl", .identity), ("x-forwarded-user", .identity),
     ("x-forwarded-email", .identity), ("x-forwarded-preferred-username", .identity),

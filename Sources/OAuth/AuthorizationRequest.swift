@@ -19,7 +19,8 @@ public final class AuthorizationRequest: Sendable {
   public let isLink: Bool
   private let query: String
   private let body: [UInt8]
-  /// True if there is a body that is not a form. Its content is not parsed.
+  /// True if there is a body that is not a form, whose content is not parsed. Also true if there is no body, but a
+  /// `Content-Type` with a charset by which some servers would decode the query.
   public let hasNonFormBody: Bool
   /// All values of `state` in the query and the body, except empty ones. One of them may be a state that the gateway
   /// sealed (encrypted and authenticated).
@@ -47,7 +48,7 @@ public final class AuthorizationRequest: Sendable {
     let queryParameters = parsedQuery ?? FormParameters()
     let bodyParameters = parsedBody ?? FormParameters()
     parameterSources = [queryParameters, bodyParameters]
-    hasNonFormBody = !body.isEmpty && !isForm
+    hasNonFormBody = !isForm && (!body.isEmpty || FormContent.namesOtherCharset(contentTypes))
     states = queryParameters.all(.state) + bodyParameters.all(.state)
     let usesBody = method == "POST" && !bodyParameters.isEmpty
     parameters = usesBody ? bodyParameters : queryParameters

@@ -2,26 +2,59 @@ internal import ByteText
 
 /// Decides whether a body may be parsed as a form (RFC 6749, appendix B).
 public enum FormContent {
-  /// Returns true if a body may be parsed as a form. It must have exactly one `Content-Type`, with the media type
-  /// `application/x-www-form-urlencoded` and with no charset or the charset UTF-8 or US-ASCII. It must not have a
-  /// content coding other than `identity`.
+  private static let mediaType = "application/x-www-form-urlencoded"
+
+  /// Returns true if a body may be parsed as a form (``contentType(of:encodings:)``).
+  public static func isForm(types: [String], encodings: [String]) -> Bool {
+    contentType(of: types, encodings: encodings) != nil
+  }
+
+  /// Returns the `Content-Type` with which a form is forwarded; `nil` if the body must not be parsed as a form. It must
+  /// have exactly one `Content-Type`, with the media type `application/x-www-form-urlencoded` and with no parameter or
+  /// only `charset=utf-8`. It must not have a content coding other than `identity`.
+  ///
+  /// No other parameter is defined for the media type (WHATWG URL, section 5). Some servers find a charset also behind a
+  /// comma or a space, or in the value of another parameter. They would decode the body by this charset, and could find
+  /// parameters in it that the gateway does not see.
+  ///
   /// - Parameters:
   ///   - types: The values of all `Content-Type` fields.
   ///   - encodings: The values of all `Content-Encoding` fields.
-  public static func isForm(types: [String], encodings: [String]) -> Bool {
-    guard types.count == 1, encodings.allSatisfy({ $0.lowercased() == "identity" }) else { return false }
+  public static func contentType(of types: [String], encodings: [String]) -> String? {
+    guard types.count == 1, encodings.allSatisfy({ $0.isEqualIgnoringCase(to: "identity") }) else { return nil }
     // Nearly all clients use this spelling.
-    if types[0].isEqualIgnoringCase(to: "application/x-www-form-urlencoded") { return true }
-    // Split the text by bytes. Swift's `Character` may combine a semicolon with a combining mark after it, but the
-    // semicolon still begins a parameter.
-    let parts = types[0].utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
-      .map { String(decoding: $0.trimmed(while: \.isBlank), as: UTF8.self).lowercased() }
-    guard parts[0] == "application/x-www-form-urlencoded" else { return false }
-    // If the upstream decoded the body by another charset, it could find parameters that the gateway does not see.
-    return parts.dropFirst().allSatisfy { parameter in
-      guard parameter.hasPrefix("charset") else { return true }
-      return ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(parameter)
+    if types[0].isEqualIgnoringCase(to: mediaType) { return mediaType }
+    let (name, parameters) = parts(of: types[0])
+    guard name.isEqualIgnoringCase(to: mediaType) else { return nil }
+    if parameters.isEmpty { return mediaType }
+    return isUTF8(parameters) ? mediaType + "; charset=UTF-8" : nil
+  }
+
+  /// Returns true if a `Content-Type` names another charset than UTF-8. Some servers decode the query by it, even if the
+  /// request has no body.
+  static func namesOtherCharset(_ types: [String]) -> Bool {
+    types.contains { type in
+      let (name, parameters) = parts(of: type)
+      return hasCharset(name) || parameters.contains(where: hasCharset) && !isUTF8(parameters)
     }
+  }
+
+  private static func hasCharset(_ text: String) -> Bool {
+    let text = text.utf8.map { $0.lowercasedASCII }
+    return text.span.contains("charset")
+  }
+
+  /// Returns the media type and the parameters that are not empty. Splits the text by bytes: Swift's `Character` may
+  /// combine a semicolon with a combining mark after it, but the semicolon still begins a parameter.
+  private static func parts(of type: String) -> (name: String, parameters: [String]) {
+    let parts = type.utf8.split(separator: UInt8(ascii: ";"), omittingEmptySubsequences: false)
+      .map { String(decoding: $0.trimmed(while: \.isBlank), as: UTF8.self) }
+    return (parts.first ?? "", parts.dropFirst().filter { !$0.isEmpty })
+  }
+
+  private static func isUTF8(_ parameters: [String]) -> Bool {
+    guard parameters.count == 1, let parameter = parameters.first else { return false }
+    return parameter.isEqualIgnoringCase(to: "charset=utf-8") || parameter.isEqualIgnoringCase(to: "charset=\"utf-8\"")
   }
 }
 

@@ -48,7 +48,8 @@ public final class TokenRequest: Sendable {
     let bodyParameters = isForm ? FormParameters(parsing: body) : FormParameters()
     parameters = bodyParameters ?? FormParameters()
     self.query = queryParameters
-    isReadable = queryParameters != nil && (body.isEmpty || isForm && bodyParameters != nil)
+    let isReadableBody = body.isEmpty ? isForm || !FormContent.namesOtherCharset(contentTypes) : isForm
+    isReadable = queryParameters != nil && bodyParameters != nil && isReadableBody
     defect =
       if method != "POST" {
         .method

@@ -9,15 +9,15 @@ extension PolicyReader {
     "te", "trailer", "transfer-encoding", "upgrade", "via",
   ]
 
-  /// The fields that the gateway writes itself, or never forwards because they may name a different path, method or
-  /// host than the gateway has checked. `keep_headers` must not contain their names.
+  /// The fields that the gateway writes itself, or never forwards because they may name a different path, method, host
+  /// or charset than the gateway has checked. `keep_headers` must not contain their names.
   static let neverKept = [
     "connection", "content-length", "expect", "forwarded", "host", "http2-settings", "keep-alive", "path-info", "proxy",
     "proxy-connection", "script-name", "te", "trailer", "transfer-encoding", "unencoded-url", "upgrade",
     "x-envoy-original-method", "x-envoy-original-path", "x-forwarded", "x-forwarded-for", "x-forwarded-host",
     "x-forwarded-method", "x-forwarded-path", "x-forwarded-proto", "x-forwarded-uri", "x-host", "x-original-host",
     "x-original-method", "x-original-uri", "x-original-url", "x-rewrite-url", "x-script-name", "x-unencoded-url",
-    "x-waws-unencoded-url",
+    "x-up-devcap-post-charset", "x-waws-unencoded-url",
   ]
 
   /// Reads a pattern (glob) or a list of patterns, and reports a pattern that occurs twice. `*` matches any number of

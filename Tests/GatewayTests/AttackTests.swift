@@ -55,6 +55,7 @@ struct AttackTests {
         "X-Forwarded-Port: 81", "X-Real-IP: 127.0.0.1", "True-Client-IP: 127.0.0.1", "Remote-User: root",
         "Path-Info: /token",
         "Script-Name: /token", "Client-Cert: x", "X-Forwarded-Client-Cert: x", "Proxy: http://evil.test",
+        "X-Up-Devcap-Post-Charset: utf-7",
       ]
       #expect(try await status(gateway, "GET /elsewhere", claims.map { "\($0)\r\n" }.joined()) < 500)
       let request = try #require(gateway.upstream.recorder.requests(to: "/elsewhere").first)
@@ -78,6 +79,9 @@ struct AttackTests {
       "Content-Type: \(form); charset=utf-16\r\n", "Content-Type: \(form); charset=ibm037\r\n",
       "Content-Type: \(form);charset=utf-7\r\n", "Content-Type: \(form); CHARSET = utf-7\r\n",
       "Content-Type: \(form); a=b; charset=utf-16\r\n", "Content-Type: \(form); a=b\u{600};charset=utf-16\r\n",
+      "Content-Type: \(form); x=1, charset=utf-7\r\n", "Content-Type: \(form); x charset=utf-7\r\n",
+      "Content-Type: \(form),charset=utf-7\r\n", "Content-Type: \(form)\tcharset=utf-7\r\n",
+      "Content-Type: \(form); x=1\r\n",
       "Content-Type: \(form)\r\nContent-Encoding: gzip\r\n", "Content-Type: \(form)\r\nContent-Encoding: deflate\r\n",
       "Content-Type: \(form)\r\nContent-Encoding: br\r\n",
       "Content-Type: \(form)\r\nContent-Encoding: identity, gzip\r\n",

@@ -22,12 +22,15 @@ extension Rejection {
   package static let bodyNotForm = Rejection(
     "body-type", .invalidRequest, 400, .noRedirect, "the body must be application/x-www-form-urlencoded",
     source: "RFC 6749, appendix B",
-    refused: "The body was not a form in UTF-8.",
+    refused: "The body was not a form in UTF-8, or its `Content-Type` had a parameter other than `charset=utf-8`.",
     why: """
       Forms in UTF-8 are the only bodies that the gateway and all servers parse in the same way. JSON, multipart, \
-      other charsets and compressed bodies can hide parameters.
+      other charsets and compressed bodies can hide parameters. Some servers find a charset also in other parameters.
       """,
-    remedy: "Send `Content-Type: application/x-www-form-urlencoded`, without `Content-Encoding`.")
+    remedy: """
+      Send `Content-Type: application/x-www-form-urlencoded`, without `Content-Encoding` and without a parameter other \
+      than `charset=utf-8`.
+      """)
 
   package static let parametersTooMany = Rejection(
     "parameters-too-many", .invalidRequest, 400, .noRedirect, "too many parameters",

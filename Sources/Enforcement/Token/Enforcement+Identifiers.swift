@@ -9,8 +9,9 @@ extension Enforcement {
   ///
   /// The search covers all parts of the request in which a server may look for a client: `Authorization`, the query,
   /// the body, and the claims of an assertion. A request that cannot be searched is refused, because the upstream may
-  /// be able to read it. If the policy lists a guarded id as a client, the id is permitted in its exact spelling, and
-  /// the other rules apply to this client.
+  /// be able to read it. While a client is enforced, this is so also if the policy has no guarded id, because the gateway
+  /// forwards such requests with the `Content-Type` of a form. If the policy lists a guarded id as a client, the id is
+  /// permitted in its exact spelling, and the other rules apply to this client.
   ///
   /// - Parameters:
   ///   - request: A request at the token, revocation, introspection or pushed authorization request endpoint.
@@ -19,7 +20,9 @@ extension Enforcement {
   public static func guardedIDRejection(
     in request: TokenRequest, guarded: GuardedIdentifiers, policy: Policy
   ) -> Rejection? {
-    guard !guarded.idsWithUpstreamSecret.isEmpty else { return nil }
+    guard !guarded.idsWithUpstreamSecret.isEmpty else {
+      return policy.isEnforcing && !request.isReadable ? .bodyNotForm : nil
+    }
     for id in request.usersInAuthorization where isGuarded(id, guarded, policy) { return .clientIDOfUpstreamAtToken }
     if let rejection = rejection(of: request.parameters, guarded, policy) { return rejection }
     if let query = request.query, let rejection = rejection(of: query, guarded, policy) { return rejection }

@@ -210,7 +210,7 @@ struct AuthorizationEndpoint {
     }
     let outbound = OutboundRequest(
       method: intercepted.request.method == "HEAD" ? "HEAD" : "GET", target: start.target,
-      headers: intercepted.forwardedHeaders(keepingBodyFields: false), peer: intercepted.request.peer)
+      headers: intercepted.forwardedHeaders(), peer: intercepted.request.peer)
     let answer: UpstreamResponse
     do throws(UpstreamFailure) {
       answer = try await intercepted.upstream.send(outbound)

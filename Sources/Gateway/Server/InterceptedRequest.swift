@@ -132,37 +132,36 @@ final class InterceptedRequest {
       isUnlisted: id != nil && listed == nil)
   }
 
-  /// Returns the header fields for a request to the upstream: those of the client's request, except `omittedFields`.
-  /// `Upstream` removes the gateway's cookie from every request.
-  ///
-  /// - Parameter keepingBodyFields: True to keep the fields that describe the body.
-  func forwardedHeaders(keepingBodyFields: Bool) -> Headers {
-    // The id of the request and the two fields of its trace are added.
-    var headers = Headers(capacity: request.headers.fields.count + 3)
+  /// Returns the header fields for a request to the upstream without a body: those of the client's request, except
+  /// `omittedFields`. `Upstream` removes the gateway's cookie from every request.
+  func forwardedHeaders() -> Headers {
+    // The id of the request, the two fields of its trace, and `Content-Type` are added.
+    var headers = Headers(capacity: request.headers.fields.count + 4)
     for field in request.headers.fields where !InterceptedRequest.omittedFields.contains(field.name) {
-      if InterceptedRequest.bodyFields.contains(field.name) {
-        if keepingBodyFields { headers.append(field.name, field.value) }
-      } else {
-        headers.append(field.name, field.value)
-      }
+      headers.append(field.name, field.value)
     }
     identify(&headers)
     return headers
   }
 
-  /// The fields of the client's connection, the fields by which some servers override the method, and the fields for
-  /// conditional and range requests, because the gateway needs the complete response.
+  /// The fields of the client's connection, the fields by which some servers override the method, the fields for
+  /// conditional and range requests, because the gateway needs the complete response, and the fields that describe the
+  /// body.
   private static let omittedFields: FieldNames = [
     "host", "via", "x-http-method-override", "x-http-method", "x-method-override", "if-none-match",
     "if-modified-since", "if-match", "if-unmodified-since", "if-range", "range",
+    "content-type", "content-encoding", "content-language",
   ]
-  private static let bodyFields: FieldNames = ["content-type", "content-encoding", "content-language"]
 
   /// Returns a request for the upstream with the method, target and body that the client sent, and with
-  /// `forwardedHeaders`.
+  /// `forwardedHeaders`. The decision was made on the parameters of the body, so the `Content-Type` is the one by which
+  /// the gateway has read them.
   func forwardedRequest() -> OutboundRequest {
-    OutboundRequest(
-      method: request.method, target: request.target, headers: forwardedHeaders(keepingBodyFields: true),
-      body: request.body, peer: request.peer)
+    var headers = forwardedHeaders()
+    let type = FormContent.contentType(
+      of: request.headers.all("Content-Type"), encodings: request.headers.all("Content-Encoding"))
+    if let type, !request.body.isEmpty { headers.append("Content-Type", type) }
+    return OutboundRequest(
+      method: request.method, target: request.target, headers: headers, body: request.body, peer: request.peer)
   }
 }

@@ -50,7 +50,6 @@ extension InterceptedRequest {
     guard ids.contains(where: gateway.snapshot.identifiers.idsWithGatewaySecret.contains) else { return outbound }
     outbound.target = String(request.path)
     outbound.headers.remove("Authorization")
-    outbound.headers.remove("Content-Encoding")
     outbound.headers.set("Content-Type", "application/x-www-form-urlencoded")
     let entries = parsed.parameters.entries.filter { !ParameterNames.clientAuthentication.contains($0.parameter) }
     // If the body is not a form, it has no parsed parameters, and the gateway sends an empty body.

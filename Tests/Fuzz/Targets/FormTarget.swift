@@ -106,14 +106,14 @@ enum FormTarget {
     }
   }
 
-  /// The type of a form has no charset other than those in which every reader decodes a form in the same way.
+  /// The type of a form has no parameter other than the charset UTF-8, so that every reader decodes a form in the same
+  /// way.
   private static func checkType(_ type: [UInt8]) throws(Violation) {
     guard FormContent.isForm(types: [String(decoding: type, as: UTF8.self)], encodings: []) else { return }
     let parts = FieldReader.parts(type, at: ";").map { String(decoding: $0, as: UTF8.self).lowercased() }
     try Violation.unless(parts.first == "application/x-www-form-urlencoded", "another type is taken for a form")
-    for part in parts.dropFirst() where part.hasPrefix("charset") {
-      try Violation.unless(
-        ["charset=utf-8", "charset=\"utf-8\"", "charset=us-ascii"].contains(part), "a form in another charset")
+    for part in parts.dropFirst() where !part.isEmpty {
+      try Violation.unless(["charset=utf-8", "charset=\"utf-8\""].contains(part), "a form with another parameter")
     }
   }
 
