@@ -227,8 +227,9 @@ public struct LimitSettings: Sendable, Equatable {
       .number(
         "token_requests_per_client", \.tokenRequestsPerClient, .word("off", or: .number(1...10_000_000)),
         """
-        Token and revocation requests of one client a minute, and in one burst; only requests with a code or refresh \
-        token that is sealed to the client, or with its verified secret, count, so that others cannot use up its limit
+        Token and revocation requests of one client a minute, and in one burst; only requests that use a code or \
+        refresh token that is sealed to the client, or have its verified secret, count: no poll of a device, and no \
+        token that was used before, so that others cannot use up its limit
         """,
         notes: [
           "500 a second, more than a legacy server can do; a flood of one app must not stop the others", "429",

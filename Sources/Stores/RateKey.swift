@@ -1,7 +1,7 @@
 public import OAuth
 
 /// The key of a token bucket in a `RateLimiter`: a client, an address, a client at an address, or an authorization
-/// transaction at an address.
+/// transaction at an address or in a network.
 public struct RateKey: Hashable, Sendable {
   private let client: ClientID?
   private let transaction: TransactionID?
@@ -17,10 +17,10 @@ public struct RateKey: Hashable, Sendable {
     self.address = address.map { NetworkPrefix($0, ipv4Bits: 32, ipv6Bits: 64) }
   }
 
-  /// Creates the key of a network: the /24 of an IPv4 address or the /48 of an IPv6 address.
-  public init(network address: String) {
+  /// Creates the key of a network, the /24 of an IPv4 address or the /48 of an IPv6 address, or of a transaction in it.
+  public init(transaction: TransactionID? = nil, network address: String) {
     client = nil
-    transaction = nil
+    self.transaction = transaction
     self.address = NetworkPrefix(address, ipv4Bits: 24, ipv6Bits: 48)
   }
 }

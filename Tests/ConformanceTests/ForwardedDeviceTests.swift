@@ -91,6 +91,27 @@ struct ForwardedDeviceTests {
     }
   }
 
+  @Test(
+    "Polls of a flow reach the server at a limited rate from each network, and other networks and flows are not affected"
+  )
+  func pollRate() async throws {
+    try await GatewayFixture.run(Self.policy()) { gateway in
+      let (first, second) = (try await start(gateway), try await start(gateway))
+      func poll(_ started: StartedDevice, _ address: String) async throws -> Response {
+        try await gateway.post("/token", gateway.pollForm(started.deviceCode), ["X-Forwarded-For": address])
+      }
+      for number in 0..<200 { _ = try await poll(first, "192.0.2.\(number)") }
+      let polls = gateway.upstream.recorder.requests(to: "/token").count
+      // The bucket refills while a slow machine empties it.
+      #expect(polls >= 60 && polls < 200)
+      for (started, address) in [(first, "198.51.100.1"), (second, "192.0.2.1")] {
+        let before = gateway.upstream.recorder.requests(to: "/token").count
+        try await poll(started, address).expectTokenError(400, "authorization_pending")
+        #expect(gateway.upstream.recorder.requests(to: "/token").count == before + 1)
+      }
+    }
+  }
+
   @Test("8628-3.1-allowed: a client without the grant is refused before the server is asked, as are ambiguous requests")
   func allowed() async throws {
     try await GatewayFixture.run(Self.policy()) { gateway in

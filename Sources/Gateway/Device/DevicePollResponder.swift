@@ -33,8 +33,9 @@ struct DevicePollResponder {
     guard let permit = outcome.permit else {
       return intercepted.tokenRejection(outcome.refusal ?? .withoutRedirect(.deviceCodeUnknown))
     }
-    if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
+    guard intercepted.countRepeatable(in: permit.deviceCode.flow) else { return refuse(.devicePollTooFast) }
     if let redemption = Enforcement.upstreamPoll(permit, policy: intercepted.policy) {
+      if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
       return await CodeRedeemer(intercepted, redemption, for: permit).respond()
     }
     do throws(StoreError) {
@@ -71,6 +72,7 @@ struct DevicePollResponder {
 
   /// Redeems the upstream's code. The claim on the code (`RedemptionLedger`) ensures that only one poll does so.
   private func redeem(_ permit: DevicePollPermit, codeDigest digest: [UInt8]) async throws(StoreError) -> Response {
+    if let throttled = intercepted.throttled(proven: permit.client) { return throttled }
     let id = permit.deviceCode.flow
     guard let code = try await flows.answer(of: id, now: intercepted.now) else {
       // Another poll has redeemed the code, or the store no longer has it.

@@ -54,9 +54,11 @@ public struct GatewayResources: Sendable {
   public let upstreamWatch: UpstreamWatch
   /// Limits requests to the token and revocation endpoints by address; the policy sets the rate.
   let tokenRequests: RateLimiter
-  /// Limits requests to the token and revocation endpoints by client. Counts a request only if it contains a sealed
-  /// value or a verified secret of the client. The policy sets the rate.
+  /// Limits requests to the token and revocation endpoints by client. Counts a request only if it uses a sealed value of
+  /// the client, or has its verified secret. The policy sets the rate.
   let clientTokenRequests: RateLimiter
+  /// Limits requests that can be repeated without an effect, by device flow or login and by network.
+  let repeatableRequests: RateLimiter
   /// Limits registrations by network; the policy sets the rate.
   let registrationsPerNetwork: RateLimiter
   /// Limits all registrations together; the policy sets the rate.
@@ -135,6 +137,8 @@ public struct GatewayResources: Sendable {
     // The rates of these limiters are not used to count requests: each request is counted at the policy's rate.
     tokenRequests = RateLimiter(TokenBucket.Rate(burst: 3_000, perMinute: 3_000))
     clientTokenRequests = RateLimiter(TokenBucket.Rate(burst: 30_000, perMinute: 30_000))
+    // A device polls every five seconds (RFC 8628, section 3.2), and may be one of a few instances behind one address.
+    repeatableRequests = RateLimiter(TokenBucket.Rate(burst: 60, perMinute: 60))
     registrationsPerNetwork = RateLimiter(TokenBucket.Rate(burst: 1_000, perMinute: 1_000))
     registrations = RateLimiter(TokenBucket.Rate(burst: 10_000, perMinute: 10_000), maximumKeys: 128)
   }

@@ -99,7 +99,8 @@ struct CodeRedeemer {
     StoreKey(.tokens, id: permit.claimID).binding(intercepted.gateway.resources.store)
   }
 
-  /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked.
+  /// Marks the code as spent after the upstream's response, and stores the issued tokens so that they can be revoked. The
+  /// request counts for the limit of the client.
   ///
   /// Returns true if the client may get the response. If the store is unavailable, the client may still get the
   /// response as long as no other request can have taken over the claim. The claim then stays in the store, so a second
@@ -107,6 +108,7 @@ struct CodeRedeemer {
   ///
   /// - Parameter members: The members of the token response; empty if the upstream refused the code.
   private func spend(_ attempt: RedemptionLedger.Attempt, _ members: [String: JSONValue] = [:]) async -> Bool {
+    intercepted.countUse(by: permit.client)
     var isSpent = false
     do throws(StoreError) {
       isSpent = try await ledger.spend(attempt, now: intercepted.now)

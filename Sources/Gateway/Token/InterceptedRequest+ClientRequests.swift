@@ -11,10 +11,11 @@ import Time
 /// request with a client id whose secret only the gateway may use.
 ///
 /// All token and revocation requests count towards the limit of their address. A request counts towards the limit of a
-/// client only if it contains a code or token that the gateway sealed for the client, or if the gateway has verified
-/// the secret of the client, because any program can send the id of the client. Failed attempts to authenticate count
-/// for the pair of client and address. After too many failed attempts, the gateway no longer compares the secret, so a
-/// program that guesses secrets learns nothing.
+/// client only if it had an effect: if it used a code or token that the gateway sealed for the client, or if the gateway
+/// has verified the secret of the client and sends the request upstream. Any program can send the id of the client, and
+/// keep sending a code or token that has been used, has ended or is refused by the upstream. The polls of a device flow
+/// count for the flow and its network. Failed attempts to authenticate count for the pair of client and address. After too
+/// many failed attempts, the gateway no longer compares the secret, so a program that guesses secrets learns nothing.
 extension InterceptedRequest {
   /// Parses a request to an endpoint that clients call directly, such as the token endpoint (RFC 6749, section 3.2).
   ///
@@ -89,14 +90,36 @@ extension InterceptedRequest {
       .tokenRequestsPerAddress)
   }
 
-  /// Counts a request for its client. Returns the response for a request beyond the limit; `nil` within the limit.
+  /// Returns the response for a request of a client that is beyond its limit; `nil` within the limit. Counts nothing:
+  /// ``countUse(by:)`` counts a request that has an effect.
   ///
   /// - Parameter client: The client that has proven, by a sealed value or its secret, that it sent the request.
   func throttled(proven client: Client) -> Response? {
+    guard let rate = clientRate else { return nil }
+    let wait = gateway.resources.clientTokenRequests.retryAfter(
+      RateKey(client: client.id), at: rate, now: SystemClock.monotonicTime())
+    return wait.map { tooManyRequests(.tokenRequestsPerClient, retryAfter: $0) }
+  }
+
+  /// Counts a request for its client: one whose code or token is used now, so that it cannot be repeated, or one with a
+  /// verified secret.
+  func countUse(by client: Client) {
+    guard let rate = clientRate else { return }
+    _ = gateway.resources.clientTokenRequests.take(
+      RateKey(client: client.id), at: rate, now: SystemClock.monotonicTime())
+  }
+
+  private var clientRate: TokenBucket.Rate? {
     let limit = policy.gateway.limits.tokenRequestsPerClient
-    guard limit > 0 else { return nil }
-    return throttled(
-      RateKey(client: client.id), by: gateway.resources.clientTokenRequests, perMinute: limit, .tokenRequestsPerClient)
+    return limit > 0 ? TokenBucket.Rate(burst: limit, perMinute: limit) : nil
+  }
+
+  /// Counts a request that uses up nothing: a poll of a device flow, or another revocation of a login that has ended.
+  /// Returns false beyond the limit of the flow or login and the network of the request. The limit is that of no client,
+  /// so that such requests cannot use up the limit of one.
+  func countRepeatable(in transaction: TransactionID) -> Bool {
+    gateway.resources.repeatableRequests.take(
+      RateKey(transaction: transaction, network: request.peer.address), now: SystemClock.monotonicTime())
   }
 
   /// Takes one token from the token bucket of `key`. Returns the response for a request beyond the limit; `nil` within
@@ -109,9 +132,13 @@ extension InterceptedRequest {
     let rate = TokenBucket.Rate(burst: perMinute, perMinute: perMinute)
     let now = SystemClock.monotonicTime()
     guard !limiter.take(key, at: rate, now: now) else { return nil }
+    return tooManyRequests(limit, retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
+  }
+
+  private func tooManyRequests(_ limit: LimitKind, retryAfter wait: Seconds) -> Response {
     gateway.recordLimit(limit)
     trail.recordRefusal(.tooManyRequests)
-    return tokenThrottled("too many requests", retryAfter: limiter.retryAfter(key, at: rate, now: now) ?? 1)
+    return tokenThrottled("too many requests", retryAfter: wait)
   }
 
   // MARK: Failed attempts

@@ -4,6 +4,7 @@ import OAuth
 import Policy
 import Proxy
 import Stores
+import Time
 
 /// The revocation endpoint (RFC 7009). The gateway decrypts a refresh token that it sealed for a client, and revokes
 /// the upstream token in it. An access token with a record is marked as revoked. A request with any other token is sent
@@ -76,8 +77,13 @@ struct RevocationEndpoint {
     intercepted.trail.family = grant.family
     intercepted.upstream.preferredAddress = grant.binding.upstreamAddress
     if let client, let throttled = intercepted.throttled(proven: client) { return throttled }
-    guard await endFamily(of: grant, client) else {
+    guard let wasActive = await endFamily(of: grant, client) else {
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
+    }
+    if let client, wasActive { intercepted.countUse(by: client) }
+    guard wasActive || intercepted.countRepeatable(in: grant.family) else {
+      intercepted.trail.recordRefusal(.tooManyRequests)
+      return intercepted.tokenThrottled("too many requests", retryAfter: 1)
     }
     return await send(form)
   }
@@ -145,16 +151,15 @@ struct RevocationEndpoint {
   }
 
   /// Ends the refresh token family in the gateway, because other sealed tokens of the family may contain the same
-  /// upstream token: an upstream that does not rotate refresh tokens issues only one. Returns false if the store is
-  /// full or unavailable.
-  private func endFamily(of grant: RefreshGrant, _ client: Client?) async -> Bool {
+  /// upstream token: an upstream that does not rotate refresh tokens issues only one. Returns true if the family was
+  /// active until now, and `nil` if the store is full or unavailable.
+  private func endFamily(of grant: RefreshGrant, _ client: Client?) async -> Bool? {
     guard let client else { return true }
     do throws(StoreError) {
-      _ = try await intercepted.revokeFamily(
+      return try await intercepted.revokeFamily(
         grant.family, of: client, idleLifetime: grant.idleLifetime, revokedGenerations: grant.generation + 1)
-      return true
     } catch {
-      return false
+      return nil
     }
   }
 }

@@ -44,7 +44,10 @@ struct TokenEndpoint {
     case .forward(.refresh(let refreshRequest)): return .response(await refresh(refreshRequest))
     case .forward(.device(let poll)): return .response(await DevicePollResponder(intercepted, poll).respond())
     case .forward(.sendUpstream(let form, let client, let target)):
-      if let client, let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
+      if let client {
+        if let throttled = intercepted.throttled(proven: client) { return .response(throttled) }
+        intercepted.countUse(by: client)
+      }
       return .response(await forward(form, target))
     }
   }
@@ -110,7 +113,7 @@ struct TokenEndpoint {
       {
         return throttled
       }
-      return await TokenRefresher(intercepted, permit, presented: refreshRequest.token).respond()
+      return await TokenRefresher(intercepted, permit, presented: refreshRequest.token, isProven: isProven).respond()
     }
   }
 

@@ -20,12 +20,15 @@ struct TokenRefresher {
   private let permit: RefreshPermit
   /// The refresh token as the client sent it.
   private let presented: Secret
+  /// True if the request is one of the client: its token is sealed to the client, or its secret is verified.
+  private let isProven: Bool
   private var families: RefreshLedger { intercepted.gateway.resources.refreshFamilies }
 
-  init(_ intercepted: InterceptedRequest, _ permit: RefreshPermit, presented: Secret) {
+  init(_ intercepted: InterceptedRequest, _ permit: RefreshPermit, presented: Secret, isProven: Bool) {
     self.intercepted = intercepted
     self.permit = permit
     self.presented = presented
+    self.isProven = isProven
   }
 
   func respond() async -> Response {
@@ -47,12 +50,22 @@ struct TokenRefresher {
     }
   }
 
+  /// Requests tokens from the upstream. A request that gets tokens counts for the limit of the client; one with a token that
+  /// the upstream refuses can be repeated without an effect.
+  private func requestTokens() async -> Result<InterceptedRequest.ReceivedTokenResponse, UpstreamFailure> {
+    let result = await intercepted.requestTokens(permit.upstream)
+    if isProven, case .success(let received) = result, case .tokens = received.parsed {
+      intercepted.countUse(by: permit.client)
+    }
+    return result
+  }
+
   /// Refreshes a token that may be used more than once. The presented token stays valid; the new token has a later
   /// expiry.
   ///
   /// - Parameter grant: The content of the presented token; `nil` for a token that the gateway does not manage.
   private func refreshWithoutRotation(_ grant: RefreshGrant?) async -> Response {
-    switch await intercepted.requestTokens(permit.upstream) {
+    switch await requestTokens() {
     case .failure(let failure): return intercepted.tokenFailure(failure)
     case .success(let received):
       guard let grant, case .tokens(let members) = received.parsed else {
@@ -129,7 +142,7 @@ struct TokenRefresher {
       try await families.release(attempt, now: intercepted.now)
       return intercepted.tokenRejection(.withoutRedirect(.storeUnavailable))
     }
-    switch await intercepted.requestTokens(permit.upstream) {
+    switch await requestTokens() {
     case .failure(let failure):
       if isReserved { await held.remove() }
       // Release the claim even if the upstream may have used up the token, because the app has no other token for a

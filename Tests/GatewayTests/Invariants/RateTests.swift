@@ -58,27 +58,105 @@ struct RateTests {
     }
   }
 
-  @Test("Requests with a client's own values are limited over all addresses, and other clients are not affected")
+  private func refreshToken(_ response: Response) throws -> String {
+    String(try #require(response.text.firstMatch(of: /"refresh_token":"([^"]+)"/)?.1, "\(response.text)"))
+  }
+
+  private func refresh(_ token: String, _ client: String = "p1") -> Form {
+    ["grant_type": "refresh_token", "client_id": client, "refresh_token": token]
+  }
+
+  @Test("Uses of a client's own values are limited over all addresses, and other clients are not affected")
   func client() async throws {
     try await GatewayFixture.run(try policy { $0.tokenRequestsPerClient = 20 }) { gateway in
-      let code = try await gateway.code("p1")
-      let form = gateway.tokenForm(code, "p1")
-      var statuses: [Int] = []
-      while statuses.count < 200, statuses.last != 429 {
-        statuses.append(try await gateway.post("/token", form, from("192.0.2.\(statuses.count + 1)")).status)
+      var response = try await gateway.redeem(try await gateway.code("p1"), "p1", headers: from("192.0.2.250"))
+      var token = ""
+      var uses = 1
+      while response.status == 200, uses < 200 {
+        token = try refreshToken(response)
+        response = try await gateway.post("/token", refresh(token), from("192.0.2.\(uses)"))
+        uses += 1
       }
       // The bucket refills while a slow machine empties it.
-      #expect(statuses.count > 20)
-      #expect(statuses.last == 429)
-      let refusal = try await gateway.expectRefused(post: "/token", form, from("192.0.2.201"), status: 429)
+      #expect(uses > 20)
+      response.expectTokenError(429, "temporarily_unavailable")
+      #expect(Int(response.headers["Retry-After"] ?? "").map { (1...60).contains($0) } == true)
+      let refusal = try await gateway.expectRefused(post: "/token", refresh(token), from("192.0.2.201"), status: 429)
       refusal.expectTokenError(429, "temporarily_unavailable")
+      try await gateway.expectRefused(
+        post: "/revoke", ["client_id": "p1", "token": token], from("192.0.2.202"), status: 429)
       let other = try await gateway.post(
         "/token", gateway.tokenForm(try await gateway.code("n1"), "n1"), from("192.0.2.1"))
       #expect(other.status == 200)
       #expect(gateway.metrics.snapshot().limits[.tokenRequestsPerClient] ?? 0 >= 2)
-      // After a reload without this limit the client can send requests again.
+      // After a reload without this limit the client can send requests again. The refused requests used nothing up.
       await gateway.reload { $0.gateway.limits.tokenRequestsPerClient = 0 }
-      try await gateway.post("/token", form, from("192.0.2.1")).expectTokenError(400, "invalid_grant")
+      #expect(try await gateway.post("/token", refresh(token), from("192.0.2.1")).status == 200)
+    }
+  }
+
+  @Test(
+    "Requests that can be repeated without an effect do not use up the limit of their client",
+    arguments: [
+      "used code", "ended refresh token", "revoked refresh token", "refresh token that the server refuses",
+      "pending device flow",
+    ])
+  func repeated(kind: String) async throws {
+    let limited = try policy { $0.tokenRequestsPerClient = 8 }
+    try await GatewayFixture.run(limited) { gateway in
+      let client = kind.contains("device") ? "tv1" : "p1"
+      var form: Form
+      var path = "/token"
+      if client == "tv1" {
+        let started = try await gateway.post("/device_authorization", ["client_id": "tv1", "scope": "read"])
+        let code = try #require(started.text.firstMatch(of: /"device_code":"([^"]+)"/)?.1, "\(started.text)")
+        form = [
+          "grant_type": "urn:ietf:params:oauth:grant-type:device_code", "client_id": "tv1", "device_code": String(code),
+        ]
+      } else {
+        let code = try await gateway.code("p1")
+        let token = try refreshToken(try await gateway.redeem(code, "p1"))
+        form = kind == "used code" ? gateway.tokenForm(code, "p1") : refresh(token)
+        if kind.hasPrefix("ended") { _ = try await gateway.post("/revoke", ["client_id": "p1", "token": token]) }
+        if kind.hasPrefix("revoked") {
+          path = "/revoke"
+          form = ["client_id": "p1", "token": token]
+        }
+      }
+      if kind.hasSuffix("refuses") {
+        gateway.upstream.script { request in
+          guard request.path == "/token" else { return nil }
+          return Response(
+            status: 400, headers: ["Content-Type": "application/json"], body: Array(#"{"error":"invalid_grant"}"#.utf8))
+        }
+      }
+      for number in 0..<40 {
+        let response = try await gateway.post(path, form, from("192.0.2.\(number % 12 + 1)"))
+        #expect(response.status != 429, "\(number): \(response.text)")
+      }
+      gateway.upstream.script(nil)
+      let victim = try await gateway.code("p1")
+      #expect(try await gateway.redeem(victim, "p1", headers: from("198.51.100.1")).status == 200)
+    }
+  }
+
+  @Test("Revocations of a login that has ended are limited by login and network")
+  func endedLogin() async throws {
+    try await GatewayFixture.run { gateway in
+      let tokens = [
+        try refreshToken(try await gateway.redeem(try await gateway.code("p1"), "p1")),
+        try refreshToken(try await gateway.redeem(try await gateway.code("p1"), "p1")),
+      ]
+      func revoke(_ token: String, _ address: String) async throws -> Int {
+        try await gateway.post("/revoke", ["client_id": "p1", "token": token], from(address)).status
+      }
+      var statuses: [Int] = []
+      while statuses.count < 300, statuses.last != 429 {
+        statuses.append(try await revoke(tokens[0], "192.0.2.\(statuses.count % 250)"))
+      }
+      #expect(statuses.count > 60 && statuses.last == 429)
+      #expect(try await revoke(tokens[0], "198.51.100.1") == 200)
+      #expect(try await revoke(tokens[1], "192.0.2.1") == 200)
     }
   }
 
