@@ -328,7 +328,11 @@ struct AuthorizationEndpoint {
   }
 
   private func pass() async -> Reply {
-    await intercepted.observe(request.parameterSources, from: request.clientID) { intercepted.respond(with: $0) }
+    let reply = await intercepted.observe(request.parameterSources, from: request.clientID) {
+      intercepted.respond(with: $0)
+    }
+    intercepted.recordAcceptance(of: request, by: reply)
+    return reply
   }
 }
 

@@ -161,18 +161,35 @@ extension InterceptedRequest {
     return policy.gateway.origin.description + location
   }
 
-  /// Returns true if the location is a redirect URI of an observed client, or an authorization response to an observed
-  /// authorization request that this process has recorded.
+  /// Returns true if the location is a redirect URI of a listed observed client, or the response to an observed
+  /// authorization request that this browser has sent and the upstream has accepted. The request of another browser, and a
+  /// request that the upstream has refused, permit nothing: any program can send them.
   func leadsToObservedClient(_ location: String) -> Bool {
     guard policy.isObserving else { return false }
     if gateway.snapshot.locations.isObservedRedirectURI(location) { return true }
-    guard let authorizationResponse = UpstreamAuthorizationResponse(location: location),
+    guard let session = session(), let authorizationResponse = UpstreamAuthorizationResponse(location: location),
       let digests = ObservedFlow.digests(of: authorizationResponse)
     else {
       return false
     }
     // The digest `link` is computed from the state and the redirect URI, which the request and its response share.
-    return gateway.resources.observedFlows.isKnown(digests.link)
+    return gateway.resources.observedFlows.isAccepted(digests.link, from: session.hash)
+  }
+
+  /// Records that the upstream has accepted an observed authorization request, unless its response is an error: a status
+  /// from 400 on, or a redirect with the parameter `error`.
+  ///
+  /// Only a browser with the gateway's cookie can have a sign-in of an enforced client, so only its requests are recorded.
+  func recordAcceptance(of request: AuthorizationRequest, by reply: Reply) {
+    guard case .relay(let answer, _) = reply, answer.head.status < 400, let session = session(),
+      !answer.head.headers.all("Location").contains(where: isErrorResponse),
+      let link = ObservedFlow.linkDigest(of: request, client: request.clientID.flatMap { client(ClientID($0)) })
+    else { return }
+    gateway.resources.observedFlows.recordAcceptance(link, from: session.hash)
+  }
+
+  private func isErrorResponse(_ location: String) -> Bool {
+    UpstreamAuthorizationResponse(location: location)?.parameters.contains(.error) ?? true
   }
 
   /// Returns the upstream's `Set-Cookie` values for the browser: without the gateway's own cookie, and with `Secure` if

@@ -1,3 +1,4 @@
+internal import ByteText
 import Enforcement
 import Synchronization
 import Time
@@ -6,8 +7,9 @@ import Time
 /// with its successor (`I-observe`). Also counts the uses of each code.
 ///
 /// The memory is bounded: each table has a maximum number of entries, and in a full table a new entry replaces the
-/// oldest. If an entry is lost, the gateway misses a finding. It may also refuse an authorization response to an
-/// observed client whose redirect URI the policy does not list (`leadsToObservedClient`). All workers share the tables,
+/// oldest. If an entry is lost, the gateway misses a finding. In a browser with a sign-in of an enforced client, it may also
+/// refuse an authorization response to an observed client whose redirect URI the policy does not list
+/// (`leadsToObservedClient`). All workers share the tables,
 /// which take almost no memory until a request is observed. The key of an authorization request is its link: a digest
 /// of its `state` and its redirect URI. The response contains the same values, and so has the same link.
 final class ObservedFlows: Sendable {
@@ -36,6 +38,9 @@ final class ObservedFlows: Sendable {
 
   private struct Tables: Sendable {
     var requests: BoundedTable<Request>
+    /// The requests that the upstream has accepted from browsers with the gateway's cookie, by digests of the link and of
+    /// the browser's secret.
+    var acceptances: BoundedTable<Void>
     var codes: BoundedTable<Code>
     var refreshTokens: BoundedTable<RefreshToken>
   }
@@ -45,8 +50,8 @@ final class ObservedFlows: Sendable {
   init(capacity: Int = 16_384) {
     tables = Mutex(
       Tables(
-        requests: BoundedTable(capacity: capacity), codes: BoundedTable(capacity: capacity),
-        refreshTokens: BoundedTable(capacity: capacity)))
+        requests: BoundedTable(capacity: capacity), acceptances: BoundedTable(capacity: capacity),
+        codes: BoundedTable(capacity: capacity), refreshTokens: BoundedTable(capacity: capacity)))
   }
 
   /// Records an authorization request that passes. If an earlier request with the same link has no response yet and
@@ -63,6 +68,22 @@ final class ObservedFlows: Sendable {
 
   /// Returns true if an authorization request with this link is recorded.
   func isKnown(_ link: ShortDigest) -> Bool { tables.withLock { $0.requests[link] != nil } }
+
+  /// Records that the upstream has accepted an authorization request with this link from a browser.
+  ///
+  /// - Parameter browserHash: The SHA-256 digest of the secret in the browser's cookie (`BrowserSession`).
+  func recordAcceptance(_ link: ShortDigest, from browserHash: [UInt8]) {
+    tables.withLock { $0.acceptances[ObservedFlows.acceptanceKey(link, browserHash)] = () }
+  }
+
+  /// Returns true if the upstream has accepted an authorization request with this link from this browser.
+  func isAccepted(_ link: ShortDigest, from browserHash: [UInt8]) -> Bool {
+    tables.withLock { $0.acceptances[ObservedFlows.acceptanceKey(link, browserHash)] != nil }
+  }
+
+  private static func acceptanceKey(_ link: ShortDigest, _ browserHash: [UInt8]) -> ShortDigest {
+    ShortDigest(link.description, Base64URL.encode(browserHash))
+  }
 
   /// Records an authorization response that passes, by its link and the digest of its code.
   func recordResponse(_ link: ShortDigest, code: ShortDigest, now: UnixTime) {

@@ -116,22 +116,28 @@ struct ForeignAnswerTests {
     }
   }
 
-  @Test("I-observe: an observed client gets its code in a browser with a sign-in of an enforced client in progress")
-  func observedClient() async throws {
-    let listed = try RedirectURI(parsing: "https://watched.example/cb")
-    let policy = try FixturePolicy.with { policy in
+  private static let watched = "https://watched.example/cb"
+
+  /// Enforces the clients of the fixture, and observes the client `watched` and unknown ones.
+  private static func mixed() throws -> Policy {
+    let listed = try RedirectURI(parsing: watched)
+    return try FixturePolicy.with { policy in
       policy.unknownClients = .observe
       let id = ClientID("watched")
       policy.clients[id] = ClientSettings(
         id: id, kind: .public, application: .web, redirectURIs: [listed], mode: .observe, consent: .upstream,
         upstream: UpstreamClient(clientID: id, authentication: .none, redirectURI: .requested))
     }
-    try await GatewayFixture.run(policy) { gateway in
+  }
+
+  @Test("I-observe: an observed client gets its code in a browser with a sign-in of an enforced client in progress")
+  func observedClient() async throws {
+    try await GatewayFixture.run(try Self.mixed()) { gateway in
       let begun = try await gateway.begin()
       let cookies = Headers.cookies([begun.cookie])
       answering(gateway, [:], status: 200)
       _ = try await gateway.get(gateway.authorizationTarget("stranger", "https://stranger.example/cb"), cookies)
-      for location in ["\(listed.text)?code=RAW9VAL&state=s9", "https://stranger.example/cb?code=RAW9VAL&state=s1"] {
+      for location in ["\(Self.watched)?code=RAW9VAL&state=s9", "https://stranger.example/cb?code=RAW9VAL&state=s1"] {
         answering(gateway, ["Location": location])
         for response in [
           try await gateway.get(Self.login, cookies), try await gateway.post("/authorize", ["confirm": "yes"], cookies),
@@ -141,6 +147,36 @@ struct ForeignAnswerTests {
       }
       answering(gateway, ["Location": "https://evil.example/cb?code=RAW9VAL&state=s1"])
       #expect(try await gateway.get(Self.login, cookies).status == 502)
+    }
+  }
+
+  @Test(
+    "I-observe: a request of another browser, or one that the server refuses, lets no code leave for its redirect URI")
+  func strangersRequest() async throws {
+    try await GatewayFixture.run(try Self.mixed()) { gateway in
+      let begun = try await gateway.begin()
+      let own = Headers.cookies([begun.cookie])
+      let other = Headers.cookies([try await gateway.begin().cookie])
+      let cases: [(Headers, Int, Headers, Bool)] = [
+        ([:], 200, [:], false), (other, 200, [:], false), (own, 400, [:], false), (own, 500, [:], false),
+        (own, 302, ["Location": "/error?error=invalid_request"], false),
+        (own, 302, ["Location": "https://evil.example/cb?error=invalid_request&state=s1"], false),
+        (own, 303, ["Location": "/login"], true),
+      ]
+      for (number, (cookies, status, headers, isAccepted)) in cases.enumerated() {
+        answering(gateway, headers, status: status)
+        _ = try await gateway.get(
+          gateway.authorizationTarget("oldapp", "https://evil.example/cb") { $0.set("state", "t\(number)") }, cookies)
+        let location = "https://evil.example/cb?code=RAW9VAL&state=t\(number)"
+        answering(gateway, ["Location": location])
+        for response in [
+          try await gateway.post(Self.login, ["password": "p"], own),
+          try await gateway.post("/authorize", ["confirm": "yes"], own),
+        ] {
+          #expect((response.location == location) == isAccepted, "\(number)")
+          if !isAccepted { #expect(response.status == 502 && !response.text.contains("RAW9VAL")) }
+        }
+      }
     }
   }
 
