@@ -42,10 +42,12 @@ extension Exchange {
     // The handler may edit the response to a request with its own cookie (`editPassing`), and needs a value for this.
     if requestHasHandlerCookie {
       var edited = worker.response(from: parsed, input)
-      for name in ["Location", "Refresh", "Content-Location"] {
+      for (name, field) in [
+        ("Location", KnownField.location), ("Refresh", .refresh), ("Content-Location", .contentLocation),
+      ] {
         guard let location = edited.headers[name] else { continue }
         guard edited.headers.all(name).count == 1 else { throw .upstream(.malformed("more than one \(name) field")) }
-        switch outcome(for: location) {
+        switch outcome(for: location, in: field, parsed, head) {
         case .keep: break
         case .replace(let replacement): edited.headers.set(name, replacement)
         case .withhold: throw .withheld(worker.response(from: parsed, input))
@@ -76,7 +78,7 @@ extension Exchange {
     let (fields, settings) = (responseFields, worker.settings)
     let replacements =
       fields.hasLocationOrLink
-      ? try checkURLFields(parsed, input, fields) : ResponseRewriter.Replacements()
+      ? try checkURLFields(parsed, input, fields, head) : ResponseRewriter.Replacements()
     let additions = additions(to: fields, cookies)
     let added =
       replacements.byteCount + ResponseRewriter.growth(of: fields, settings) + (additions?.byteCount ?? 0)
@@ -122,7 +124,7 @@ extension Exchange {
 
   /// Checks the location and `Link` fields of a passing response. Returns the new values of the fields to replace.
   private func checkURLFields(
-    _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex
+    _ parsed: ResponseHead, _ input: Buffer, _ fields: HeadIndex, _ head: RequestHead
   ) throws(Failure) -> ResponseRewriter.Replacements {
     var replacements = ResponseRewriter.Replacements()
     for field in fields where field.known.isLocation || field.known == .link {
@@ -136,7 +138,7 @@ extension Exchange {
         throw .upstream(.malformed("more than one Location, Content-Location or Refresh field"))
       }
       let text = input.withSpan { RequestReader.text($0, field.value) }
-      switch outcome(for: text) {
+      switch outcome(for: text, in: field.known, parsed, head) {
       case .keep: break
       case .replace(let replacement): replacements.set(field.known, replacement)
       case .withhold: throw .withheld(worker.response(from: parsed, input))
@@ -212,10 +214,13 @@ extension Exchange {
     return keepsAlive
   }
 
-  private func outcome(for location: String) -> LocationRewriter.Outcome {
-    LocationRewriter.outcome(
-      for: location, requestHasHandlerCookie: requestHasHandlerCookie, request: clientConnection.reference,
-      worker.handler, worker.settings.configuration)
+  private func outcome(
+    for location: String, in field: KnownField, _ parsed: ResponseHead, _ head: RequestHead
+  ) -> LocationRewriter.Outcome {
+    let facts = PassingResponseFacts(
+      method: head.method, status: parsed.status, field: field, requestHasHandlerCookie: requestHasHandlerCookie,
+      request: clientConnection.reference)
+    return LocationRewriter.outcome(for: location, in: facts, worker.handler, worker.settings.configuration)
   }
 
   func withholds(_ link: String) -> Bool {

@@ -27,14 +27,7 @@ public protocol RequestHandler: AnyObject {
   func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply
 
   /// Decides on the value of the `Location`, `Content-Location` or `Refresh` field of a passing response.
-  ///
-  /// - Parameters:
-  ///   - requestHasHandlerCookie: true if the request carries the handler's own cookie
-  ///     (`ProxyConfiguration.handlerCookie`).
-  ///   - request: the request that the response answers.
-  func passingLocation(
-    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
-  ) -> LocationVerdict
+  func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict
 
   /// Returns true if a passing response with this `Link` value must not reach the client.
   func withholdsLink(_ value: String, requestHasHandlerCookie: Bool) -> Bool
@@ -101,9 +94,7 @@ public protocol AnsweringHandler: RequestHandler {}
 
 extension AnsweringHandler {
   /// Withholds the response.
-  public func passingLocation(
-    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
-  ) -> LocationVerdict { .withhold }
+  public func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict { .withhold }
 
   /// Returns an empty response with 502.
   public func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
@@ -163,6 +154,34 @@ public enum Reply {
   case refusal(Response)
   /// Sends the head of the `Response`, and then streams the body of the `UpstreamResponse`.
   case relay(UpstreamResponse, Response)
+}
+
+/// The facts about a passing response with a `Location`, `Content-Location` or `Refresh` field.
+public struct PassingResponseFacts: Sendable {
+  /// The method of the request that the response answers.
+  public let method: Method
+  /// The status code.
+  public let status: Int
+  /// The kind of the field.
+  public let field: KnownField
+  /// True if the request carries the handler's own cookie (`ProxyConfiguration.handlerCookie`).
+  public let requestHasHandlerCookie: Bool
+  /// The request that the response answers.
+  public let request: RequestReference
+
+  /// Creates the facts.
+  public init(
+    method: Method, status: Int, field: KnownField, requestHasHandlerCookie: Bool, request: RequestReference
+  ) {
+    self.method = method
+    self.status = status
+    self.field = field
+    self.requestHasHandlerCookie = requestHasHandlerCookie
+    self.request = request
+  }
+
+  /// True for the `Location` of a redirect, and for `Refresh`: a browser goes there without an action of the user.
+  public var isFollowed: Bool { field == .refresh || field == .location && (300..<400).contains(status) }
 }
 
 /// The handling of a response with a `Location`, `Content-Location` or `Refresh` field.

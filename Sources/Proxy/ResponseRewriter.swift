@@ -251,12 +251,10 @@ enum LocationRewriter {
 
   /// Decides on the value of a `Location`, `Content-Location` or `Refresh`.
   static func outcome(
-    for value: String, requestHasHandlerCookie: Bool, request: RequestReference, _ handler: any RequestHandler,
+    for value: String, in response: PassingResponseFacts, _ handler: any RequestHandler,
     _ configuration: ProxyConfiguration
   ) -> Outcome {
-    switch handler.passingLocation(
-      value, requestHasHandlerCookie: requestHasHandlerCookie, request: request)
-    {
+    switch handler.passingLocation(value, in: response) {
     case .withhold: return .withhold
     case .replace(let replacement): return ResponseEncoder.isSafe(replacement) ? .replace(replacement) : .unencodable
     case .keep: return replacingOrigin(in: value, configuration).map { .replace($0) } ?? .keep

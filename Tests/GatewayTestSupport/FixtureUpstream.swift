@@ -91,11 +91,7 @@ public final class FixtureUpstream: Sendable {
       return .response(await fixture.answer(request))
     }
 
-    func passingLocation(
-      _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
-    ) -> LocationVerdict {
-      .keep
-    }
+    func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict { .keep }
     func respond(to withheld: WithheldResponse, upstream: Upstream) async -> Response { Response(status: 502) }
     func editPassing(_ response: inout Response) {}
     func failure(_ failure: ProxyFailure, as form: ErrorForm, request: RequestReference) -> Response {

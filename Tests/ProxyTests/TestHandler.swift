@@ -91,10 +91,9 @@ final class TestHandler: RequestHandler {
     }
   }
 
-  func passingLocation(_ location: String, requestHasHandlerCookie: Bool, request: RequestReference) -> LocationVerdict
-  {
+  func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict {
     if location.contains("forbidden") { return .withhold }
-    if location.contains("bound"), requestHasHandlerCookie { return .withhold }
+    if location.contains("bound"), response.requestHasHandlerCookie { return .withhold }
     if location.contains("unsafe") { return .replace("/a\r\nSet-Cookie: b=c") }
     if location.contains("replaced") { return .replace("/replacement") }
     if location.contains("long") { return .replace("/" + String(repeating: "x", count: 20_000)) }

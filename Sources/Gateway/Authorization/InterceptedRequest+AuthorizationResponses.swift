@@ -211,8 +211,12 @@ extension InterceptedRequest {
   /// attach a `SameSite=Lax` cookie to such a form post. If a federated sign-in ends with a form post from another
   /// site, the operator has to set `upstream.cross_site_login`.
   var isCrossSitePost: Bool {
-    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site"
-      && !request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
+    request.method == "POST" && request.headers["Sec-Fetch-Site"] == "cross-site" && !hasOwnCookie
+  }
+
+  /// True if the request has a cookie with the name of the gateway's.
+  var hasOwnCookie: Bool {
+    request.headers.all("Cookie").contains { $0.contains(gateway.snapshot.cookie.name + "=") }
   }
 
   /// Completes or refuses an authorization response of the upstream. Returns the response for the browser.

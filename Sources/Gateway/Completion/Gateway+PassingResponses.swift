@@ -12,33 +12,41 @@ extension Gateway {
   /// Decides on a response at a path that is not an endpoint. Withholds it if the location sends a code or a token to a
   /// URI that `LocationGuard` protects. If the browser has the gateway's cookie, also withholds an error that may
   /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
-  public func passingLocation(
-    _ location: String, requestHasHandlerCookie: Bool, request: RequestReference
-  ) -> LocationVerdict {
+  ///
+  /// While a client is enforced, a redirect with such a code is also withheld without the cookie, so that
+  /// `respond(to:upstream:)` claims the code.
+  public func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict {
     let locations = snapshot.locations
-    if locations.leaksAuthorizationResponse(location) {
-      // With `callback: network`, a browser without the gateway's cookie gets the redirect to the callback, and the
-      // callback endpoint handles the response.
-      let isForCallback =
-        policy.upstream.callback == .atCallback && !requestHasHandlerCookie && locations.leadsToCallback(location)
-      return isForCallback ? .keep : .withhold
+    let hasCookie = response.requestHasHandlerCookie
+    if locations.mayContainCodeOrToken(location) {
+      if locations.leaksAuthorizationResponse(location) {
+        // With `callback: network`, a browser without the gateway's cookie gets the redirect to the callback, and the
+        // callback endpoint handles the response.
+        let isForCallback =
+          policy.upstream.callback == .atCallback && !hasCookie && locations.leadsToCallback(location)
+        return isForCallback ? .keep : .withhold
+      }
+      // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts the cookie, and
+      // passes the response if no transaction runs.
+      //
+      // A withheld response loses its body. So without the cookie, only the response that leads the browser there is.
+      if hasCookie || policy.isEnforcing && response.isFollowed, locations.sendsCodeToOtherOrigin(location) {
+        return .withhold
+      }
     }
-    if requestHasHandlerCookie, locations.sendsErrorToProtectedURI(location),
+    if hasCookie, locations.sendsErrorToProtectedURI(location),
       let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayDecode(state)
     {
       return .withhold
     }
-    // Only the content of the cookie shows whether a transaction runs. `respond(to:upstream:)` decrypts the cookie, and
-    // passes the response if no transaction runs.
-    if requestHasHandlerCookie, locations.sendsCodeToOtherOrigin(location) { return .withhold }
     if let observed = recordObservedResponse(location: location) {
       // `respond(to:upstream:)` refuses the response.
       guard reserveLine() else { return .withhold }
       defer { releaseLine() }
       // The request was for a path that is not an endpoint, so it has no log line yet. The line has no address, because
       // the proxy does not pass the client's address to this function.
-      let trail = trail(for: request)
+      let trail = trail(for: response.request)
       trail.mode = EnforcementMode.observe.rawValue
       trail.details = observed
       record(trail, status: 0, peer: Peer(address: ""), began: SystemClock.monotonicInstant())
@@ -117,24 +125,21 @@ struct PassingResponse {
 
   private func responseWithoutCookies() async -> Response {
     let head = withheld.response
-    guard let location = head.headers.onlyValue(of: "Location") else { return responseForOtherOrigin() ?? refuse() }
-    let isRedirect = (300..<400).contains(head.status)
-    guard isRedirect, !otherFieldLeaks,
+    guard let location = head.headers.onlyValue(of: "Location"), (300..<400).contains(head.status), !otherFieldLeaks,
       let authorizationResponse = UpstreamAuthorizationResponse(location: intercepted.absolute(location)),
       let state = authorizationResponse.state
-    else { return responseForOtherOrigin() ?? refuse() }
+    else { return await responseForOtherOrigin() ?? refuse() }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {
       case .value(let transaction): return await complete(authorizationResponse, transaction)
-      case .keyUnknown: return intercepted.respond(with: .withoutRedirect(.sealingKeyUnknown))
-      // This is an error response whose `state` resembles a handle of the gateway. The gateway did not create the
-      // state, so the error belongs to no transaction.
+      case .keyUnknown: return await responseOfOtherBrowser() ?? refuse(with: .sealingKeyUnknown)
+      // The gateway did not create the state, so the response belongs to no transaction.
       case .invalid where !intercepted.gateway.snapshot.locations.leaksAuthorizationResponse(location):
-        return responseForOtherOrigin() ?? passedResponse(head)
+        return await responseForOtherOrigin() ?? passedResponse(head)
       case .invalid: return refuse()
       }
     } catch {
-      return intercepted.respond(with: .withoutRedirect(.storeUnavailable))
+      return await responseOfOtherBrowser() ?? refuse(with: .storeUnavailable)
     }
   }
 
@@ -155,19 +160,31 @@ struct PassingResponse {
       where: intercepted.gateway.snapshot.locations.leaksAuthorizationResponse)
   }
 
-  /// Returns the answer to a response that was withheld only because it sends a code to an origin other than the
-  /// gateway's and the upstream's; `nil` if the response was withheld for another reason. If a transaction of the
-  /// browser runs and the code is not for an observed client, the response is refused. Otherwise it passes.
-  private func responseForOtherOrigin() -> Response? {
+  /// Returns the answer for a browser without the gateway's cookie whose response contains a state that cannot be opened.
+  /// The state is then probably the client's own. `nil` for other browsers, and as `responseForOtherOrigin`.
+  private func responseOfOtherBrowser() async -> Response? {
+    intercepted.hasOwnCookie ? nil : await responseForOtherOrigin()
+  }
+
+  /// Returns the answer to a response that was withheld only because it leads to an origin other than the gateway's and
+  /// the upstream's, with a code; `nil` if the response was withheld for another reason.
+  ///
+  /// If a transaction of the browser runs and the code is not for an observed client, the response is refused. Otherwise
+  /// it passes. While a client is enforced, its codes are claimed, so that no sign-in can use them later.
+  private func responseForOtherOrigin() async -> Response? {
     let locations = intercepted.gateway.snapshot.locations
     let head = withheld.response
     let destinations = head.headers.all("Location") + head.secondaryDestinations
+    guard !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
     let otherOrigins = destinations.filter(locations.sendsCodeToOtherOrigin)
-    guard !otherOrigins.isEmpty, !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
-    let hasRunningTransaction = intercepted.session().map { $0.latestTransactionExpiry > intercepted.now } ?? false
+    guard !otherOrigins.isEmpty else { return nil }
     if hasRunningTransaction, !otherOrigins.allSatisfy(intercepted.leadsToObservedClient) {
-      return intercepted.respond(with: .withoutRedirect(.responseToOtherURI))
+      return refuse(with: .responseToOtherURI)
     }
+    if intercepted.policy.isEnforcing, await !intercepted.claimCodes(in: otherOrigins, for: nil) {
+      return refuse(with: .codeFromOtherSignIn)
+    }
+    if !intercepted.hasOwnCookie { intercepted.trail.endpoint = .otherPath }
     intercepted.trail.mode = EnforcementMode.observe.rawValue
     for location in otherOrigins where intercepted.trail.details == nil {
       intercepted.trail.details = intercepted.gateway.recordObservedResponse(location: location)
@@ -175,18 +192,27 @@ struct PassingResponse {
     return passedResponse(head)
   }
 
+  private var hasRunningTransaction: Bool {
+    intercepted.session().map { $0.latestTransactionExpiry > intercepted.now } ?? false
+  }
+
   private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
     intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
   }
 
-  /// Returns the upstream's response with hardened header fields. Omits the body, because the proxy has discarded the
-  /// body of a withheld response, and the cookies, because `respond` adds them. Browsers do not show the body of a
-  /// redirect, but a page that was withheld because of another field, such as `Link`, is empty.
+  private func refuse(with rejection: Rejection) -> Response { intercepted.respond(with: .withoutRedirect(rejection)) }
+
+  /// Returns the upstream's response, with hardened header fields for a browser with the gateway's cookie. Omits the body,
+  /// because the proxy has discarded the body of a withheld response, and the cookies, because `respond` adds them.
+  /// Browsers do not show the body of a redirect, but a page that was withheld because of another field, such as `Link`, is
+  /// empty.
   private func passedResponse(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
     response.headers.remove("Set-Cookie")
     response.headers.remove("Content-Encoding")
-    UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
+    if intercepted.hasOwnCookie {
+      UpstreamPageHeaders.harden(&response, isSecure: intercepted.policy.gateway.origin.scheme == .https)
+    }
     return response
   }
 }

@@ -83,7 +83,7 @@ struct LocationGuard: Sendable {
   /// - Parameter field: The value of `Location`, `Content-Location` or `Refresh` (which begins with a delay), or a
   ///   target of `Link`.
   func leaksAuthorizationResponse(_ field: String) -> Bool {
-    LocationGuard.containsAny(of: LocationGuard.codeAndTokenNames, field.utf8.span) && leadsToProtectedURI(field)
+    mayContainCodeOrToken(field) && leadsToProtectedURI(field)
   }
 
   /// Returns true if the location contains an error response and leads to a protected URI (see
@@ -94,6 +94,12 @@ struct LocationGuard: Sendable {
 
   /// Returns true if the location leads to the gateway's callback path, on any host.
   func leadsToCallback(_ field: String) -> Bool { locations(of: field).contains { $0.path == callbackPath } }
+
+  /// Returns true if the location may contain a code or a token. If not, `leaksAuthorizationResponse(_:)` and
+  /// `sendsCodeToOtherOrigin(_:)` are false.
+  func mayContainCodeOrToken(_ field: String) -> Bool {
+    LocationGuard.containsAny(of: LocationGuard.codeAndTokenNames, field.utf8.span)
+  }
 
   /// Returns true if the location contains a code and leads to an origin other than the gateway's and the upstream's.
   ///

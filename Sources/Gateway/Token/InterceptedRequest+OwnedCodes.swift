@@ -2,6 +2,7 @@ import Enforcement
 import HTTP
 import OAuth
 import Policy
+import Proxy
 import Stores
 import Time
 
@@ -27,19 +28,21 @@ extension InterceptedRequest {
     }
   }
 
-  /// Claims the codes in a response that passes to an observed client, so that no transaction can use them later.
+  /// Claims the codes in a response that passes outside of any transaction, so that no transaction can use them later.
   /// Returns false if a code already belongs to a transaction.
   ///
-  /// If the store is full or unavailable, the response passes, and the decision log gets a finding: a response to an
-  /// observed client is refused only if its code certainly belongs to a transaction. `refusalOfOwnedCode` is stricter:
-  /// without the store, it cannot rule out that the code belongs to a transaction, so it refuses the request.
+  /// If the store is full or unavailable, the response passes, and the decision log gets a finding: the response may be
+  /// one for an observed client, and is refused only if its code certainly belongs to a transaction.
+  /// `refusalOfOwnedCode` is stricter: without the store, it cannot rule out that the code belongs to a transaction, so it
+  /// refuses the request.
   ///
   /// - Parameter clientID: The client id in the request; `nil` if the request has none, as with a login form.
   func claimCodes(in locations: [String], for clientID: String?) async -> Bool {
     // The client and network to which the store charges the entries.
     let holder = storeHolder(for: clientID.map { ClientID($0) })
     for location in locations {
-      guard let code = UpstreamAuthorizationResponse(location: absolute(location))?.parameters[.code] else { continue }
+      let target = absolute(String(Substring(RefreshField.target(of: location))))
+      guard let code = UpstreamAuthorizationResponse(location: target)?.parameters[.code] else { continue }
       let digest = UpstreamCodeDigest(of: Secret(code))
       do throws(StoreError) {
         let isClaimed = try await gateway.resources.codes.claimWithoutTransaction(

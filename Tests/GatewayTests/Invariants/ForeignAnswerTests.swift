@@ -3,6 +3,7 @@ import HTTP
 import LegacyServer
 import OAuth
 import Policy
+import Stores
 import Testing
 import Time
 
@@ -176,6 +177,78 @@ struct ForeignAnswerTests {
           #expect((response.location == location) == isAccepted, "\(number)")
           if !isAccepted { #expect(response.status == 502 && !response.text.contains("RAW9VAL")) }
         }
+      }
+    }
+  }
+
+  // MARK: Without the cookie
+
+  @Test(
+    "I-completion: without the cookie a code for another origin passes, and no sign-in can use it later",
+    arguments: ["Location", "Refresh"])
+  func claimedWithoutCookie(field: String) async throws {
+    for policy in [try FixturePolicy.with(), try Self.mixed()] {
+      try await GatewayFixture.run(policy) { gateway in
+        let location = "https://elsewhere.example/cb?code=RAW9VAL"
+        let sent: Headers =
+          field == "Refresh" ? ["Refresh": "0;url=" + location, "Vary": "a"] : ["Location": location, "Vary": "a"]
+        answering(gateway, sent)
+        // A link with a parameter `code` may be followed by many browsers.
+        for _ in 0..<2 {
+          let passed = try await gateway.post(Self.login, ["password": "p"])
+          #expect(passed.headers[field] == sent[field])
+          #expect(passed.headers["Vary"] == "a" && !passed.headers.contains("X-Frame-Options"))
+          #expect(gateway.logLines.last?.contains(#""endpoint":"path""#) == true)
+          #expect(gateway.logLines.last?.contains("RAW9VAL") == false)
+        }
+        gateway.upstream.script(nil)
+        let begun = try await gateway.begin()
+        answering(gateway, ["Location": "https://gw.example/.proofgate/callback?code=RAW9VAL&state=" + begun.state])
+        let refused = try await gateway.get(begun.target, Headers.cookies([begun.cookie]))
+        #expect(refused.location == nil && refused.text.contains("answer-replayed"))
+      }
+    }
+  }
+
+  @Test("I-completion: without the cookie a code or state of a sign-in does not leave for another origin")
+  func ownedWithoutCookie() async throws {
+    try await GatewayFixture.run { gateway in
+      let begun = try await gateway.begin()
+      answering(gateway, ["Location": "https://gw.example/.proofgate/callback?code=RAW9VAL&state=" + begun.state])
+      #expect(try await gateway.get(begun.target, Headers.cookies([begun.cookie])).location?.contains("code=") == true)
+      for location in [
+        "https://evil.example/cb?code=RAW9VAL", "https://evil.example/cb?code=OTHER9VAL&state=" + begun.state,
+      ] {
+        answering(gateway, ["Location": location])
+        let response = try await gateway.post(Self.login, ["password": "p"], ["Sec-Fetch-Site": "cross-site"])
+        #expect(response.location == nil && response.status >= 400, "\(location)")
+      }
+    }
+  }
+
+  @Test("I-completion: without the cookie a code for another origin passes also if the store does not answer")
+  func unclaimedWithoutCookie() async throws {
+    let store = BrokenStore(.unavailable("gone"))
+    try await GatewayFixture.run(store: store) { gateway in
+      store.isBroken = true
+      let location = "https://elsewhere.example/cb?code=RAW9VAL&state=AQEBAQEBAQ"
+      answering(gateway, ["Location": location])
+      let response = try await gateway.get(Self.login)
+      #expect(response.location == location)
+      #expect(gateway.logLines.last?.contains("code-not-claimed") == true)
+    }
+  }
+
+  @Test("I-path: a page with a code for another origin in Link or Content-Location keeps its body without the cookie")
+  func pageWithoutCookie() async throws {
+    try await GatewayFixture.run { gateway in
+      for headers: Headers in [
+        ["Link": "<https://cdn.example/a?code=1>; rel=preload"],
+        ["Content-Location": "https://api.example/items?code=1"],
+      ] {
+        gateway.upstream.script { _ in Response(status: 200, headers: headers, body: Array("page".utf8)) }
+        let response = try await gateway.get("/page")
+        #expect(response.text == "page")
       }
     }
   }
