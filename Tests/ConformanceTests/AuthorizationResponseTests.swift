@@ -239,6 +239,50 @@ struct AuthorizationResponseTests {
     }
   }
 
+  @Test(
+    "9700-4.12-no-307: a redirect of another path that would repeat a POST on another site becomes 303",
+    arguments: [307, 308])
+  func redirectStatusOfPages(status: Int) async throws {
+    let elsewhere = ["https://elsewhere.example/x", "//elsewhere.example/x", "http://gw.example/x", "com.example.x:/"]
+    let form = "application/x-www-form-urlencoded"
+    let types = [form, form.uppercased() + "; charset=UTF-8", "multipart/form-data; boundary=x", "application/json"]
+    try await GatewayFixture.run { gateway in
+      let cookie = try await gateway.transactionCookie()
+      func post(_ location: String, _ type: String, _ headers: Headers) async throws -> Response {
+        gateway.upstream.script { _ in Response(status: status, headers: ["Location": location]) }
+        var headers = headers
+        headers.append("Content-Type", type)
+        return try await gateway.send(
+          Request(method: "POST", target: "/login/submit", headers: headers, body: Array("password=p".utf8)))
+      }
+      for headers: Headers in [[:], ["Cookie": cookie]] {
+        for location in elsewhere {
+          for type in types {
+            let response = try await post(location, type, headers)
+            #expect(response.status == 303 && response.location == location, "\(location) \(type)")
+            #expect(gateway.logLines.last?.contains("post-to-other-origin") == true)
+          }
+        }
+        for location in ["/next", "https://gw.example/next", "https://gw.example:443/next"] {
+          #expect(try await post(location, form, headers).status == status)
+        }
+      }
+    }
+  }
+
+  @Test("9700-4.12-no-307: while clients are observed, only a browser with an enforced sign-in gets another status")
+  func redirectStatusObserved() async throws {
+    let policy = try FixturePolicy.with { $0.unknownClients = .observe }
+    try await GatewayFixture.run(policy) { gateway in
+      let cookie = try await gateway.transactionCookie()
+      gateway.upstream.script { _ in Response(status: 307, headers: ["Location": "https://elsewhere.example/x"]) }
+      for (headers, status) in [([:], 307), (["Cookie": cookie], 303)] as [(Headers, Int)] {
+        #expect(try await gateway.post("/login/submit", ["password": "p"], headers).status == status)
+        #expect(gateway.logLines.last?.contains("post-to-other-origin") == true)
+      }
+    }
+  }
+
   @Test("9700-4.12-no-307: the gateway's own redirects are 302, and 303 after a POST")
   func ownRedirects() async throws {
     try await GatewayFixture.run { gateway in

@@ -154,6 +154,26 @@ extension InterceptedRequest {
 
   // MARK: Responses of the upstream
 
+  /// True if the response to this request would make the browser repeat a POST, which may contain the user's password,
+  /// on another origin (RFC 9700, section 4.12).
+  func repeatsPostOnOtherOrigin(_ response: Response) -> Bool {
+    gateway.snapshot.locations.repeatsPostOnOtherOrigin(
+      response.headers["Location"] ?? "", status: response.status, isPost: request.method == "POST")
+  }
+
+  /// Changes the status of a response that would make the browser repeat a POST on another origin to 303, and records a
+  /// finding. With 303, the browser sends a GET (RFC 9110, section 15.4.4).
+  ///
+  /// - Parameter changesStatus: False to record only the finding.
+  func replaceRepeatedPost(in response: inout Response, changesStatus: Bool = true) {
+    guard repeatsPostOnOtherOrigin(response) else { return }
+    trail.findings.append("post-to-other-origin")
+    guard changesStatus else { return }
+    response.status = 303
+    // The upstream's reason phrase belongs to the old status.
+    response.reason = nil
+  }
+
   /// Converts a location that begins with exactly one slash to a URL on the gateway's origin, as browsers do. Returns
   /// any other location unchanged.
   func absolute(_ location: String) -> String {

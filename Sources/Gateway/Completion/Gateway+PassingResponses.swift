@@ -1,5 +1,6 @@
 import Enforcement
 public import HTTP
+import HTTP1
 import OAuth
 import Policy
 public import Proxy
@@ -14,7 +15,7 @@ extension Gateway {
   /// belong to a transaction, and a code for an origin other than the gateway and the upstream.
   ///
   /// While a client is enforced, a redirect with such a code is also withheld without the cookie, so that
-  /// `respond(to:upstream:)` claims the code.
+  /// `respond(to:upstream:)` claims the code, and so is a redirect that repeats a POST on another origin.
   public func passingLocation(_ location: String, in response: PassingResponseFacts) -> LocationVerdict {
     let locations = snapshot.locations
     let hasCookie = response.requestHasHandlerCookie
@@ -37,6 +38,11 @@ extension Gateway {
     if hasCookie, locations.sendsErrorToProtectedURI(location),
       let state = UpstreamAuthorizationResponse(location: location)?.state,
       states.mayDecode(state)
+    {
+      return .withhold
+    }
+    if response.field == .location, policy.isEnforcing,
+      locations.repeatsPostOnOtherOrigin(location, status: response.status, isPost: response.method == .post)
     {
       return .withhold
     }
@@ -167,7 +173,7 @@ struct PassingResponse {
   }
 
   /// Returns the answer to a response that was withheld only because it leads to an origin other than the gateway's and
-  /// the upstream's, with a code; `nil` if the response was withheld for another reason.
+  /// the upstream's, with a code or with the body of the request; `nil` if the response was withheld for another reason.
   ///
   /// If a transaction of the browser runs and the code is not for an observed client, the response is refused. Otherwise
   /// it passes. While a client is enforced, its codes are claimed, so that no sign-in can use them later.
@@ -177,7 +183,8 @@ struct PassingResponse {
     let destinations = head.headers.all("Location") + head.secondaryDestinations
     guard !destinations.contains(where: locations.leaksAuthorizationResponse) else { return nil }
     let otherOrigins = destinations.filter(locations.sendsCodeToOtherOrigin)
-    guard !otherOrigins.isEmpty else { return nil }
+    let repeatsPost = intercepted.repeatsPostOnOtherOrigin(head)
+    guard repeatsPost || !otherOrigins.isEmpty else { return nil }
     if hasRunningTransaction, !otherOrigins.allSatisfy(intercepted.leadsToObservedClient) {
       return refuse(with: .responseToOtherURI)
     }
@@ -185,7 +192,8 @@ struct PassingResponse {
       return refuse(with: .codeFromOtherSignIn)
     }
     if !intercepted.hasOwnCookie { intercepted.trail.endpoint = .otherPath }
-    intercepted.trail.mode = EnforcementMode.observe.rawValue
+    let changesStatus = repeatsPost && mayChangeStatus
+    if !changesStatus { intercepted.trail.mode = EnforcementMode.observe.rawValue }
     for location in otherOrigins where intercepted.trail.details == nil {
       intercepted.trail.details = intercepted.gateway.recordObservedResponse(location: location)
     }
@@ -195,6 +203,10 @@ struct PassingResponse {
   private var hasRunningTransaction: Bool {
     intercepted.session().map { $0.latestTransactionExpiry > intercepted.now } ?? false
   }
+
+  /// True if no observed client can depend on the status of the response: a sign-in of an enforced client runs in the
+  /// browser, or the policy observes no client.
+  private var mayChangeStatus: Bool { hasRunningTransaction || !intercepted.policy.isObserving }
 
   private func refuse(_ transaction: AuthorizationTransaction? = nil) -> Response {
     intercepted.respond(with: .withoutRedirect(.responseWithoutSignIn), transaction: transaction)
@@ -208,6 +220,7 @@ struct PassingResponse {
   /// empty.
   private func passedResponse(_ head: Response) -> Response {
     var response = Response(status: head.status, headers: head.headers)
+    intercepted.replaceRepeatedPost(in: &response, changesStatus: mayChangeStatus)
     response.headers.remove("Set-Cookie")
     response.headers.remove("Content-Encoding")
     if intercepted.hasOwnCookie {

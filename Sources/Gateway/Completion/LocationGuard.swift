@@ -101,6 +101,15 @@ struct LocationGuard: Sendable {
     LocationGuard.containsAny(of: LocationGuard.codeAndTokenNames, field.utf8.span)
   }
 
+  /// Returns true if a redirect with this status makes a browser repeat a POST (RFC 9110, sections 15.4.8 and 15.4.9) on
+  /// an origin other than the gateway's and the upstream's, for example on the host of one of them with another scheme.
+  func repeatsPostOnOtherOrigin(_ location: String, status: Int, isPost: Bool) -> Bool {
+    guard isPost, status == 307 || status == 308 else { return false }
+    return locations(of: location).contains { location in
+      [origin, upstream].allSatisfy { $0.scheme != location.scheme || $0.authority != location.authority }
+    }
+  }
+
   /// Returns true if the location contains a code and leads to an origin other than the gateway's and the upstream's.
   ///
   /// `leaksAuthorizationResponse` detects only protected URIs. The callers use this function to make sure that, while a

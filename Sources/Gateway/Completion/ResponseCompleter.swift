@@ -51,9 +51,7 @@ struct ResponseCompleter {
         return .response(await refuseOtherOrigin(upstreamResponse, addingCookie: cookie))
       }
       response.headers.set("Location", withGatewayOrigin(location))
-      if response.status == 307 || response.status == 308 {
-        setStatus(of: &response, to: redirectStatus(response))
-      }
+      intercepted.replaceRepeatedPost(in: &response)
     }
     let secondaryDestinations = response.secondaryDestinations
     if secondaryDestinations.contains(where: leaksCodeToOtherOrigin) {
@@ -92,24 +90,6 @@ struct ResponseCompleter {
   private func refuseOtherOrigin(_ upstreamResponse: UpstreamResponse, addingCookie cookie: String?) async -> Response {
     let refused = intercepted.respond(with: .withoutRedirect(.responseToOtherURI), transaction: transaction)
     return await replace(upstreamResponse, by: refused, addingCookie: cookie)
-  }
-
-  /// Changes the status. Removes the upstream's reason phrase, which belongs to the old status.
-  private func setStatus(of response: inout Response, to status: Int) {
-    guard status != response.status else { return }
-    response.status = status
-    response.reason = nil
-  }
-
-  /// Returns the status that replaces 307 or 308. It is 303 for a redirect of a POST to another origin, so that the
-  /// browser does not repeat the POST, which may contain the user's credentials (RFC 9700, section 4.12). Otherwise the
-  /// status stays the same.
-  private func redirectStatus(_ response: Response) -> Int {
-    let location = response.headers["Location"] ?? ""
-    let staysOnOrigin =
-      location.hasPrefix("/") && !location.hasPrefix("//")
-      || location.hasPrefix(intercepted.policy.gateway.origin.description + "/")
-    return staysOnOrigin || intercepted.request.method != "POST" ? response.status : 303
   }
 
   /// Returns the location with the gateway's origin in place of the upstream's.
