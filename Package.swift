@@ -69,7 +69,7 @@ let package = Package(
 
     // The field: values and decisions, no I/O.
     module("OAuth", ["ByteText", "Cryptography", "Time"], settings: crossModule),
-    module("Policy", ["OAuth", "ByteText", "Cryptography", "Time"], settings: crossModule),
+    module("Policy", ["OAuth", "PathReading", "ByteText", "Cryptography", "Time"], settings: crossModule),
     module("PathReading", ["ByteText"], settings: crossModule),
     module(
       "Enforcement", ["Policy", "OAuth", "PathReading", "ByteText", "Cryptography", "Time"], settings: crossModule),

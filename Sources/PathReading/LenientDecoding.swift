@@ -20,6 +20,17 @@ public enum LenientDecoding {
     return bytes
   }
 
+  /// Returns a text that is the same for all identifiers that a server may treat as equal: decoded, in lower case, and
+  /// without spaces, plus signs and control characters. Servers may ignore case in ids, trim them, decode them twice, or
+  /// compare them by a database collation.
+  public static func identifier(_ text: String) -> [UInt8] {
+    let bytes = Array(text.utf8)
+    let isPlain = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }
+    // A server that decodes a form twice reads a plus as a space.
+    return (isPlain ? bytes.map(\.lowercasedASCII) : decoded(bytes))
+      .filter { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "+") }
+  }
+
   /// Decodes each `%XX` if `shouldDecode` is true for its byte. With `decodesUnicodeEscapes`, also decodes `%uXXXX`, as
   /// older Microsoft servers do, and removes the `%uXXXX` of a surrogate. Malformed escapes stay.
   static func unescaped(

@@ -1,5 +1,6 @@
 internal import ByteText
 import OAuth
+internal import PathReading
 
 /// The mode of a request, which depends on the client ids in it (invariant `I-observe`).
 extension Policy {
@@ -68,20 +69,18 @@ struct FoldedIDs: Sendable {
     }
   }
 
-  /// True if a server that ignores spaces and the case of letters treats `id` as equal to an element. Also true for
-  /// every id with characters other than printable ASCII, unless the set is empty: such an id is not valid (RFC 6749,
-  /// appendix A.1), and some database may treat it as equal to any other id.
+  /// True if a server may treat `id` as equal to an element (`LenientDecoding.identifier`). Also true for every id with
+  /// characters other than printable ASCII, as it is or decoded, unless the set is empty: such an id is not valid (RFC
+  /// 6749, appendix A.1), and some database may treat it as equal to any other id.
   func contains(_ id: String) -> Bool {
     guard !hashes.isEmpty else { return false }
-    guard id.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7f }) else { return true }
+    guard id.utf8.allSatisfy(FoldedIDs.isPrintable),
+      PercentDecoding.repeated(id.utf8.span).allSatisfy(FoldedIDs.isPrintable)
+    else { return true }
     return hashes.contains(FoldedIDs.hash(id))
   }
 
-  private static func hash(_ id: String) -> Int {
-    var hasher = Hasher()
-    for byte in id.utf8 where byte != 0x20 {
-      hasher.combine(byte.lowercasedASCII)
-    }
-    return hasher.finalize()
-  }
+  private static func isPrintable(_ byte: UInt8) -> Bool { byte >= 0x20 && byte < 0x7f }
+
+  private static func hash(_ id: String) -> Int { LenientDecoding.identifier(id).hashValue }
 }

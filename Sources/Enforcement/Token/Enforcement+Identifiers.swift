@@ -102,36 +102,21 @@ enum ClientClaims {
   }
 }
 
-/// A set of client ids. It also contains every text that some server may treat as one of the ids.
-///
-/// Servers may ignore case in ids, trim them, decode them twice, or compare them by a database collation
-/// (`LenientDecoding`).
+/// A set of client ids. It also contains every text that some server may treat as one of the ids
+/// (`LenientDecoding.identifier`).
 public struct IdentifierSet: Sendable {
   private let folded: Set<[UInt8]>
 
   /// Creates a set with the ids.
   public init(_ ids: some Sequence<ClientID>) {
-    folded = Set(ids.map { IdentifierSet.fold($0.rawValue) })
+    folded = Set(ids.map { LenientDecoding.identifier($0.rawValue) })
   }
 
   /// True if the set is empty.
   public var isEmpty: Bool { folded.isEmpty }
 
   /// Returns true if some server may treat `id` as one of the ids.
-  public func contains(_ id: String) -> Bool {
-    guard !folded.isEmpty else { return false }
-    return folded.contains(IdentifierSet.fold(id))
-  }
-
-  /// Returns a text that is the same for all ids that a server may treat as equal: decoded, in lower case, and without
-  /// spaces, plus signs and control characters.
-  private static func fold(_ id: String) -> [UInt8] {
-    let bytes = Array(id.utf8)
-    let isPlain = bytes.allSatisfy { $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "%") }
-    let decoded = isPlain ? bytes.map(\.lowercasedASCII) : LenientDecoding.decoded(bytes)
-    // A server that decodes a form twice reads a plus as a space.
-    return decoded.filter { $0 > 0x20 && $0 != 0x7f && $0 != UInt8(ascii: "+") }
-  }
+  public func contains(_ id: String) -> Bool { !folded.isEmpty && folded.contains(LenientDecoding.identifier(id)) }
 }
 
 /// Two sets of client ids whose secrets are protected at the endpoints that clients call. Creating the sets takes time

@@ -48,7 +48,8 @@ struct MixedObserveTests {
     "I-observe: an id that a server may treat as an enforced client's id is not observed",
     arguments: [
       "N1", "n1 ", " n1", "n 1", "n1\u{a0}", "\u{ff4e}1", "legacy-native", "LEGACY-NATIVE", "legacy-native ",
-      "legacy-p1", "Legacy-W1", "w3 ",
+      "legacy-p1", "Legacy-W1", "w3 ", "n%31", "%6e1", "%256E1", "n%u0031", "n1+", "n1%00", "legacy%2Dnative",
+      "n1%C3%A9",
     ])
   func lookAlikes(id: String) async throws {
     try await GatewayFixture.run(try Self.mixed()) { gateway in
