@@ -112,6 +112,27 @@ struct RememberedConsentTests {
     }
   }
 
+  @Test("An approval is for the parameters of the policy that it was given for, which the page does not show")
+  func forwardedParameters() async throws {
+    let policy = try Self.policy { $0.upstream.parameters = ["audience", "resource", "tenant"] }
+    try await afterApproval(policy) { gateway, browser in
+      for (name, value) in [
+        ("audience", "https://bank.example"), ("resource", "https://bank.example/"), ("tenant", "t"),
+      ] {
+        try await expect(page: true, &browser, gateway, "n1", Self.claimed, Self.request("read", (name, value)))
+        let request = Self.request("read", (name, value), ("nonce", "n1"))
+        _ = try await gateway.walk(&browser, "n1", Self.claimed, adjusting: request)
+        let again = Self.request("read", ("login_hint", "x"), (name, value), ("nonce", "n2"))
+        try await expect(page: false, &browser, gateway, "n1", Self.claimed, again)
+        try await expect(page: true, &browser, gateway, "n1", Self.claimed, Self.request("read", (name, value + "x")))
+        // A parameter that is not forwarded changes nothing.
+        try await expect(
+          page: false, &browser, gateway, "n1", Self.claimed, Self.request("read", (name, value), ("other", "x")))
+      }
+      try await expect(page: false, &browser, gateway)
+    }
+  }
+
   @Test("8252-8.6-no-auto-approve: an approval is never remembered for a redirect URI that proves nothing")
   func unproven() async throws {
     try await GatewayFixture.run(try Self.policy(), quirks: .with { $0.remembersConsent = true }) { gateway in

@@ -5,8 +5,9 @@ import Policy
 import Sealing
 import Time
 
-/// The object of a user's consent: everything that the consent page shows, and the settings of the client on which the
-/// page depends (`consent_remembered`; RFC 8252, section 8.6).
+/// The object of a user's consent: everything that the consent page shows, the settings of the client on which the page
+/// depends, and the parameters that `upstream.parameters` sends to the upstream and the page does not show
+/// (`consent_remembered`; RFC 8252, section 8.6).
 ///
 /// It exists only for a request whose consent may be remembered: the operator vouches for the client, and the response goes
 /// to its https redirect URI, so that no other app can get the code. Any program can use a private-use scheme or a loopback
@@ -31,17 +32,29 @@ struct ConsentSubject {
     else { return nil }
     scope = permit.upstreamScope
     lifetime = client.consentRemembered
-    let parts = [
-      policy.gateway.issuer, client.id.rawValue, permit.upstreamClientID.rawValue, permit.redirectURI.text,
-      permit.resource?.uri.text ?? "", permit.resource?.name ?? "", client.name ?? "", client.kind.rawValue,
-      client.application.rawValue, client.consent.rawValue,
-    ]
+    let parts: [String] =
+      [
+        policy.gateway.issuer, client.id.rawValue, permit.upstreamClientID.rawValue, permit.redirectURI.text,
+        permit.resource?.uri.text ?? "", permit.resource?.name ?? "", client.name ?? "", client.kind.rawValue,
+        client.application.rawValue, client.consent.rawValue,
+      ] + ConsentSubject.hiddenParameters(of: permit).flatMap { [$0.name, $0.value] }
     // Each part follows its length, so that no two lists have the same bytes.
     let beginning = RememberedConsents.digest(of: client.id)
     digest =
       beginning
       + sha256(parts.flatMap { Array("\($0.utf8.count):\($0)".utf8) })
       .prefix(RememberedConsents.digestLength - beginning.count)
+  }
+
+  /// Returns the parameters that select what the tokens are for and that the page does not show, such as `audience`, in the
+  /// order of their names. Those of OpenID Connect, such as `nonce`, differ in each request and select nothing. The page
+  /// shows a resource that the policy lists.
+  private static func hiddenParameters(of permit: AuthorizationPermit) -> [FormParameters.Entry] {
+    let shown: ParameterNames = [ParameterNames(.responseType, .clientID, .redirectURI, .scope), .openIDConnect]
+    let resource = permit.resource == nil ? ParameterNames() : ParameterNames(.resource, .audience)
+    return permit.parameters.filter { entry in
+      !shown.contains(entry.parameter) && !resource.contains(entry.parameter)
+    }.sorted { ($0.name, $0.value) < ($1.name, $1.value) }
   }
 
   /// True if a request with these parameters may continue without the page. With `prompt`, the app or the server asks the
