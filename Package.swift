@@ -164,7 +164,7 @@ let package = Package(
         "Proxy", "Reactor",
         "TLS",
         "HTTP", "HTTP2", "Policy", "Sealing", "Stores", "DiskStore", "RedisStore", "SQLite", "RESP", "Telemetry",
-        "Cryptography", "Time", "YAML", "JSON",
+        "ByteText", "Cryptography", "Time", "YAML", "JSON",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: compact),

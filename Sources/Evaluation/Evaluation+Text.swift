@@ -1,3 +1,4 @@
+import ByteText
 import Enforcement
 import OAuth
 import Policy
@@ -21,7 +22,7 @@ extension Evaluation {
       if let authentication = upstream.authentication { text += "  client authentication: \(authentication)\n" }
       let width = upstream.parameters.map(\.name.count).max() ?? 0
       for parameter in upstream.parameters {
-        text += "    \(Evaluation.padded(parameter.name, width))  \(parameter.value)\n"
+        text += "    \(Evaluation.padded(parameter.name.visible, width))  \(parameter.value.visible)\n"
       }
     } else if case .pass = outcome {
       text += "\nupstream request\n  the request as the client sent it\n"
@@ -33,7 +34,7 @@ extension Evaluation {
   /// The facts that identify the request in the report.
   public var title: String {
     let parts: [String?] = [
-      endpoint.map { "endpoint \($0)" } ?? "no OAuth endpoint", client.map { "client \($0)" },
+      endpoint.map { "endpoint \($0)" } ?? "no OAuth endpoint", client.map { "client \($0.visible)" },
       mode.map { "mode \($0.rawValue)" },
     ]
     return parts.compactMap(\.self).joined(separator: ", ")

@@ -1,6 +1,8 @@
+import ByteText
 internal import JSON
 
-/// A line of the decision log.
+/// A line of the decision log. Its texts are visible (`String.visible`): clients have chosen some of them, and the line may
+/// be forged.
 public struct LoggedDecision: Sendable, Encodable {
   let time: String
   let endpoint: String
@@ -41,14 +43,12 @@ public struct LoggedDecision: Sendable, Encodable {
 
   /// Reads a line; `nil` for a line about another event, and for a text that is not a line of the log.
   public init?(parsing line: [UInt8]) {
-    guard let members = JSONValue.members(of: line), members["event"]?.text == "decision",
-      let time = members["time"]?.text, let endpoint = members["endpoint"]?.text,
-      let decision = members["decision"]?.text
-    else { return nil }
+    guard let members = JSONValue.members(of: line), members["event"]?.text == "decision" else { return nil }
+    func text(_ key: CodingKeys) -> String? { members[key.rawValue]?.text?.visible }
+    guard let time = text(.time), let endpoint = text(.endpoint), let decision = text(.decision) else { return nil }
     self.time = time
     self.endpoint = endpoint
     self.decision = decision
-    func text(_ key: CodingKeys) -> String? { members[key.rawValue]?.text }
     func number(_ key: CodingKeys) -> Int? {
       guard case .integer(let value) = members[key.rawValue] else { return nil }
       return Int(exactly: value)
@@ -74,7 +74,8 @@ public struct LoggedDecision: Sendable, Encodable {
     authentication = text(.authentication)
     pkce = text(.pkce)
     scope = text(.scope)
-    if case .array(let values) = members["findings"] { findings = values.compactMap(\.text) } else { findings = [] }
+    findings =
+      if case .array(let values) = members["findings"] { values.compactMap { $0.text?.visible } } else { [] }
   }
 
   /// Returns true if the id is that of the request, its flow, transaction or family, or its trace.

@@ -93,12 +93,7 @@ public struct LoggedDecisions: Sendable, Encodable {
       ("peer", line.peer), ("request", line.request), ("flow", line.flow), ("trace", line.trace),
     ]
     return facts.map { name, value in
-      value.map { "   \(name): \(LoggedDecisions.visible($0))\n" } ?? ""
+      value.map { "   \(name): \($0)\n" } ?? ""
     }.joined()
-  }
-
-  /// Returns the text without control characters, because a terminal would interpret them.
-  static func visible(_ text: String) -> String {
-    String(String.UnicodeScalarView(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : $0 }))
   }
 }

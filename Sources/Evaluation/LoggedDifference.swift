@@ -1,3 +1,4 @@
+import ByteText
 import Enforcement
 import OAuth
 import Policy
@@ -120,7 +121,7 @@ extension LoggedDifference {
   public var text: String {
     var text = ""
     for client in clients where client.changed > 0 {
-      let name = client.client.map { "client \(LoggedDecisions.visible($0))" } ?? "clients that are not listed"
+      let name = client.client.map { "client \($0.visible)" } ?? "clients that are not listed"
       text += "\(name): \(client.changed) of \(client.requests) requests in the log change\n"
       for refusal in client.refusals.sorted(by: { ($1.count, $0.rule) < ($0.count, $1.rule) }) {
         text += "  \(refusal.count) of \(client.requests) requests would be refused by \(refusal.rule)\n"
@@ -128,13 +129,13 @@ extension LoggedDifference {
       let changes = client.changes.sorted { ($1.count, $0.request) < ($0.count, $1.request) }
       for change in changes.prefix(LoggedDifference.maximumChanges) {
         text +=
-          "  \(change.count) x \(LoggedDecisions.visible(change.request))\n    \(change.before) -> \(change.after)\n"
+          "  \(change.count) x \(change.request.visible)\n    \(change.before) -> \(change.after)\n"
       }
       let rest = changes.count - LoggedDifference.maximumChanges
       if rest > 0 { text += "  and \(rest) further kinds of requests; `--json` shows all\n" }
     }
     text += "\(changedCount) of \(requests) requests in the log change\n"
-    for gap in notRebuilt { text += "not compared: \(gap.count) \(LoggedDecisions.visible(gap.reason))\n" }
+    for gap in notRebuilt { text += "not compared: \(gap.count) \(gap.reason.visible)\n" }
     return text
   }
 }

@@ -1,3 +1,4 @@
+import ByteText
 import OAuth
 import Policy
 
@@ -56,7 +57,7 @@ struct LoggedRedirect: Sendable, Equatable, Encodable {
   /// The comparison as text, with a mark under the first difference.
   var text: String {
     var text = "redirect URI (the log leaves out its query and the port of a loopback URI)\n"
-    if let requested { text += "  requested   \(LoggedDecisions.visible(requested))\n" }
+    if let requested { text += "  requested   \(requested.visible)\n" }
     if let nearest, let number {
       text += "  registered  \(nearest)\n"
       if let offset {

@@ -60,7 +60,7 @@ struct CheckCommand: ParsableCommand {
     switch format {
     case .text:
       let usesColor = TerminalColor.isUsedForOutput
-      Console.writeOutput(report.text(quiet: quiet, standardInput: standardInput, usesColor: usesColor))
+      Console.writeColoredOutput(report.text(quiet: quiet, standardInput: standardInput, usesColor: usesColor))
     case .json: Console.writeOutput(try report.json(quiet: quiet) + "\n")
     case .sarif: Console.writeOutput(try report.sarif(quiet: quiet) + "\n")
     }

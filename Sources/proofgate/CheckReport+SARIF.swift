@@ -1,3 +1,4 @@
+import ByteText
 import FoundationEssentials
 import PolicyFile
 
@@ -17,7 +18,7 @@ extension CheckReport {
       ])
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(log), as: UTF8.self)
+    return String(decoding: try encoder.encode(log), as: UTF8.self).visibleJSON
   }
 }
 

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ByteText
 import DiskStore
 import FoundationEssentials
 import Policy
@@ -134,7 +135,7 @@ struct CheckReport: Sendable {
           selfCheck: policy.outcome.policy == nil
             ? nil : policy.outcome.selfCheck.items.map { Document.Item(title: $0.title, failure: $0.failure) })
       }, between: findings(conflicts))
-    return String(decoding: try encoder.encode(document), as: UTF8.self)
+    return String(decoding: try encoder.encode(document), as: UTF8.self).visibleJSON
   }
 
   /// The structure of the JSON report.

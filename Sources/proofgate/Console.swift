@@ -1,3 +1,4 @@
+import ByteText
 import Policy
 import Reactor
 import Synchronization
@@ -5,6 +6,9 @@ import Time
 
 /// Writes messages to the operator on standard error, and the results of commands on standard output. Messages never go
 /// to standard output, because the decision log may go there.
+///
+/// A text may contain texts of clients, logs and files, so each of its characters is visible (`String.visibleLines`), except
+/// in a text that the caller has colored.
 enum Console {
   /// Writes a message that is neither a warning nor an error.
   static func inform(_ text: String) {
@@ -13,22 +17,26 @@ enum Console {
 
   /// Writes a warning.
   static func warn(_ text: String) {
-    writeLine("proofgate: \(colored("warning:", TerminalColor.yellow)) \(text)")
+    writeColored("proofgate: \(colored("warning:", TerminalColor.yellow)) \(text.visibleLines)")
   }
 
   /// Writes an error message. The process continues.
   static func reportError(_ text: String) {
-    writeLine("proofgate: \(colored("error:", TerminalColor.red)) \(text)")
+    writeColored("proofgate: \(colored("error:", TerminalColor.red)) \(text.visibleLines)")
   }
 
   /// Writes text to standard output. The text is not buffered, so that the reader of a pipe gets it immediately.
-  static func writeOutput(_ text: String) {
-    write(text, to: .standardOutput)
-  }
+  static func writeOutput(_ text: String) { writeColoredOutput(text.visibleLines) }
+
+  /// Writes text that may have colors to standard output.
+  static func writeColoredOutput(_ text: String) { write(text, to: .standardOutput) }
 
   /// Writes a line to standard error without the prefix `proofgate:`, for example a diagnostic, which begins with a
   /// file name.
-  static func writeLine(_ line: String) {
+  static func writeLine(_ line: String) { writeColored(line.visibleLines) }
+
+  /// Writes a line that may have colors to standard error.
+  static func writeColored(_ line: String) {
     let line = isJSON.load(ordering: .acquiring) ? Notice.json(line, at: SystemClock.timestamp()) : line
     if isInBackground.load(ordering: .acquiring) {
       queue.append(line + "\n")

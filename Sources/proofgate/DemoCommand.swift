@@ -81,7 +81,7 @@ struct DemoCommand: SignalHandlingCommand {
       let isAsExpected = await DemoStory.run(stage.participants, isColoured: isColoured) { address, request in
         try await client.send(address, request)
       } print: {
-        Console.writeOutput($0)
+        Console.writeColoredOutput($0)
       }
       await writer?.stop(poller.waitClock)
       return isAsExpected ? .success : .failure

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ByteText
 import Evaluation
 import FoundationEssentials
 import Policy
@@ -22,6 +23,6 @@ enum EvaluatedPolicy {
   static func json(_ document: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return String(decoding: try encoder.encode(document), as: UTF8.self) + "\n"
+    return String(decoding: try encoder.encode(document), as: UTF8.self).visibleJSON + "\n"
   }
 }

@@ -1,3 +1,4 @@
+import ByteText
 import PolicyFile
 
 /// Writes findings for people: each with the line of the file that it is about, and a mark under its place.
@@ -9,7 +10,7 @@ struct FindingPrinter {
 
   /// Returns the lines for a finding.
   func text(_ finding: Diagnostic) -> String {
-    var text = finding.description
+    var text = finding.description.visible
     if usesColor, let range = text.firstRange(of: ": \(finding.severity.rawValue): ") {
       let severity = FindingPrinter.color(of: finding.severity) + finding.severity.rawValue + ":" + TerminalColor.reset
       text.replaceSubrange(range, with: ": \(severity) ")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ByteText
 import FoundationEssentials
 import Policy
 import PolicyFile
@@ -74,7 +75,7 @@ struct ServeCommand: SignalHandlingCommand {
       // The configuration is passed on and not stored here, so that a reload can free it.
       service = Service(worker.poller, source, configuration, log: LogWriter.destination(log), policyWatch)
     case .failure(let failure):
-      for text in ServeCommand.texts(of: failure.findings) { Console.writeLine(text) }
+      for text in ServeCommand.texts(of: failure.findings) { Console.writeColored(text) }
       return failure.code
     }
     return await service.run(signals)
@@ -82,7 +83,7 @@ struct ServeCommand: SignalHandlingCommand {
 
   /// Returns the texts of findings: with excerpts on a terminal, and otherwise one line each, for collectors of logs.
   private static func texts(of findings: [Diagnostic]) -> [String] {
-    guard ProcessControl.writesErrorsToTerminal else { return findings.map(\.description) }
+    guard ProcessControl.writesErrorsToTerminal else { return findings.map(\.description.visible) }
     let printer = FindingPrinter(usesColor: TerminalColor.isUsedForErrors, excerpts: SourceExcerpts(findings))
     return findings.map { String(printer.text($0).dropLast()) }
   }

@@ -1,3 +1,4 @@
+import ByteText
 import FoundationEssentials
 import PolicyFile
 
@@ -65,21 +66,13 @@ final class SourceExcerpts {
     let start = max(0, finding.column - SourceExcerpts.maximumLength / 2)
     let shown = characters.dropFirst(start).prefix(SourceExcerpts.maximumLength)
     var text = ""
-    for character in shown { text.unicodeScalars.append(SourceExcerpts.visible(character)) }
+    for character in shown { text.unicodeScalars.append(character == "\t" ? " " : character.visible) }
     return Excerpt(text: text, indentation: finding.column - 1 - start)
   }
 
   private func mayHaveSecret(_ line: Substring) -> Bool {
     let line = line.lowercased()
     return ["secret", "passw", "token"].contains(where: line.contains)
-  }
-
-  private static func visible(_ character: Unicode.Scalar) -> Unicode.Scalar {
-    switch character.properties.generalCategory {
-    case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
-      character == "\t" ? " " : "\u{fffd}"
-    default: character
-    }
   }
 
   /// Returns the column behind the key at a finding and its colon.

@@ -59,7 +59,38 @@ struct ExplainLogTests {
     let outcome = try Program.run("explain", policy, "--id", "third-3", "--log", log)
     #expect(outcome.output.contains("note: this version has no rule `no-such-rule`"))
     #expect(outcome.output.contains("note: this policy does not list the client"))
-    #expect(outcome.output.contains("client: gone?[2J") && !outcome.output.contains("\u{1b}"))
+    #expect(outcome.output.contains("client: gone\u{fffd}[2J") && !outcome.output.contains("\u{1b}"))
+  }
+
+  @Test(
+    "No text of a log line makes a terminal change its state or hide or turn characters, also in JSON",
+    arguments: [
+      "\u{1b}[2J", "\u{202e}", "\u{2066}", "\u{9b}31m", "\u{7f}", "\u{200b}", "\u{feff}", "\u{2028}", "\u{e000}",
+      "\u{e0041}",
+      "\n2026-11-24T10:00:00.000Z token: forward",
+    ])
+  func hostileLine(text: String) throws {
+    let folder = try Folder()
+    let policy = try folder.write("policy.yaml", try ServedPolicy().text)
+    let members = [
+      "endpoint", "decision", "client", "rule", "mode", "step", "grant", "redirect", "path", "peer", "policy", "flow",
+      "transaction", "family", "trace", "redirect_uri", "response_type", "client_authentication", "pkce", "scope",
+      "time",
+    ]
+    var line: [String: Any] = ["v": 1, "event": "decision", "request": "r-1", "findings": ["a\(text)b"]]
+    for member in members { line[member] = "a\(text)b" }
+    let log = try folder.write(
+      "log", String(decoding: try JSONSerialization.data(withJSONObject: line), as: UTF8.self) + "\n")
+    for arguments in [[], ["--json"]] {
+      let outcome = try Program.run(["explain", policy, "--id", "r-1", "--log", log] + arguments)
+      #expect(outcome.code == 0 && outcome.output.contains("a\u{fffd}"), "\(outcome.errors)")
+      #expect(!outcome.output.contains(text))
+      for scalar in outcome.output.unicodeScalars where scalar != "\n" {
+        #expect(
+          ![.control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse].contains(
+            scalar.properties.generalCategory))
+      }
+    }
   }
 
   private static func refusal(_ uri: String?, finding: String = "redirect-uri-differs:2:30") -> String {

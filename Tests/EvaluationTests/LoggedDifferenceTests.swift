@@ -98,6 +98,6 @@ struct LoggedDifferenceTests {
     #expect(difference.clients.count == 1 && difference.clients[0].client == nil)
     #expect(difference.clients[0].refusals.first?.rule == "client-unknown" && difference.changedCount == 2)
     #expect(difference.text.hasPrefix("clients that are not listed: 2 of 2 requests in the log change\n"))
-    #expect(difference.text.contains("`no-rule?[2J`") && !difference.text.contains("\u{1b}"))
+    #expect(difference.text.contains("`no-rule\u{fffd}[2J`") && !difference.text.contains("\u{1b}"))
   }
 }
