@@ -23,6 +23,7 @@ enum SecretNames {
   private static let names: Set<[UInt8]> = Set(
     [
       "state", "relaystate", "request", "requesturi", "sid", "pin", "pwd", "pass", "auth", "sig", "key", "handle",
+      "response", "login",
     ].map { Array($0.utf8) })
   /// Names of the parameters of OAuth endpoints whose values are not secrets, exactly as they are written.
   private static let publicNames: Set<[UInt8]> = Set(

@@ -10,13 +10,16 @@ public enum SecretRedaction {
   private static let mark = "***"
   /// A value without any of these characters has no secret in it. `%` may stand for each of the others.
   private static let signs = "%=@\"'".utf8.map(\.self)
+  /// The least length of a text in base64url that may be a code or token in a query. A sealed value is longer; a UUID is
+  /// shorter.
+  private static let minimumRandomLength = 40
   /// The number of times that a text is decoded to find a URL. A text with more layers of escapes is replaced.
   private static let maximumDecodings = 8
 
   /// Appends the query. See `AccessEntry.setQuery`.
   public static func append(query: Span<UInt8>, isEndpoint: Bool, to bytes: inout [UInt8]) {
     appendPieces(query, separators: (UInt8(ascii: "&"), UInt8(ascii: ";")), to: &bytes) { piece, bytes in
-      append(parameter: piece, to: &bytes) { name in
+      append(parameter: piece, to: &bytes, hidesLongTexts: true) { name in
         isEndpoint ? !SecretNames.isPublic(name) : SecretNames.mayBeSecret(name)
       }
     }
@@ -125,24 +128,50 @@ public enum SecretRedaction {
 
   /// Appends `name=value`, or a text without `=`.
   ///
-  /// - Parameter hides: Returns true if the value of the parameter with this name is replaced.
+  /// - Parameters:
+  ///   - hidesLongTexts: True if a text that may be a sealed value is replaced. The value of a parameter that is not a
+  ///     secret stays: a client id may be as long.
+  ///   - hides: Returns true if the value of the parameter with this name is replaced.
   private static func append(
-    parameter: Span<UInt8>, to bytes: inout [UInt8], hides: (Span<UInt8>) -> Bool
+    parameter: Span<UInt8>, to bytes: inout [UInt8], hidesLongTexts: Bool = false, hides: (Span<UInt8>) -> Bool
   ) {
+    func isLong(_ text: Span<UInt8>) -> Bool { hidesLongTexts && isLongText(text) }
     guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else {
       // Without a name, the text itself may be the secret. Some servers decode `%3D` before they search for a name.
-      guard !parameter.isEmpty, hides(parameter.extracting(0..<0)) || hasSecret(parameter) else {
+      guard !parameter.isEmpty, hides(parameter.extracting(0..<0)) || hasSecret(parameter) || isLong(parameter)
+      else {
         return bytes.append(copying: parameter)
       }
       return bytes.append(mark)
     }
     let name = parameter.extracting(0..<equals)
     // What is in front of the first `=` may be a secret itself, or a URL or JSON with one.
-    guard name.count <= SecretNames.maximumLength, !hasSecret(name) else { return bytes.append(mark) }
+    guard name.count <= SecretNames.maximumLength, !hasSecret(name), !isLong(name) else { return bytes.append(mark) }
     let value = parameter.extracting(equals + 1..<parameter.count)
     bytes.append(copying: name)
     bytes.append(UInt8(ascii: "="))
-    if !value.isEmpty, hides(name) || hasSecret(value) { bytes.append(mark) } else { bytes.append(copying: value) }
+    if !value.isEmpty, hides(name) || hasSecret(value) || isLong(value) && !SecretNames.isPublic(name) {
+      bytes.append(mark)
+    } else {
+      bytes.append(copying: value)
+    }
+  }
+
+  /// True if the text, as it is or decoded, has `minimumRandomLength` characters of base64url in a row, like a value that
+  /// the gateway has sealed.
+  private static func isLongText(_ text: Span<UInt8>) -> Bool {
+    guard text.count >= minimumRandomLength else { return false }
+    return hasLongRun(text) || text.contains(UInt8(ascii: "%")) && hasLongRun(PercentDecoding.repeated(text).span)
+  }
+
+  private static func hasLongRun(_ text: Span<UInt8>) -> Bool {
+    var length = 0
+    for index in text.indices {
+      let byte = text[index]
+      length = byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") ? length + 1 : 0
+      if length == minimumRandomLength { return true }
+    }
+    return false
   }
 
   /// True if the decoded text is a JSON Web Token, a URL with user information, or has `name=value` or `"name": value`

@@ -57,6 +57,32 @@ struct RedactionTests {
         == "redirect_uri=***")
   }
 
+  /// A text in base64url with the length of the shortest sealed value, and one with the length of a UUID.
+  private static let (sealed, short) = (
+    "AQ8xZ_-" + String(repeating: "aB3-_", count: 7), "0a5d7f0e-1b2c-4d3e-8f90-123456789abc"
+  )
+
+  @Test("A long text in base64url is replaced, whatever its name and also without one")
+  func sealedValue() {
+    for value in [
+      Self.sealed, "%41" + Self.sealed.dropFirst(), "%2541" + Self.sealed.dropFirst(), "/cb/" + Self.sealed,
+    ] {
+      for isEndpoint in [false, true] {
+        #expect(Self.redacted(query: value, isEndpoint: isEndpoint) == "***")
+        for name in ["response", "login", "x", "next"] {
+          #expect(Self.redacted(query: "a=&\(name)=\(value)", isEndpoint: isEndpoint) == "a=&\(name)=***")
+        }
+      }
+    }
+    // The id of a registered client is as long.
+    for isEndpoint in [false, true] {
+      let query = "client_id=\(Self.sealed)"
+      #expect(Self.redacted(query: query, isEndpoint: isEndpoint) == query)
+    }
+    #expect(Self.redacted(query: "response=x&login=alice") == "response=***&login=***")
+    #expect(Self.redacted(query: "\(Self.short)&id=\(Self.short)") == "\(Self.short)&id=\(Self.short)")
+  }
+
   @Test("A JSON Web Token is replaced, whatever the name of its parameter")
   func webToken() {
     #expect(Self.redacted(query: "x=eyJhbGciOiJub25lIn0.e30.") == "x=***")
