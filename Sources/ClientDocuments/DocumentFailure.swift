@@ -16,6 +16,9 @@ public enum DocumentFailure: Error, Equatable, Sendable, CustomStringConvertible
     }
   }
 
+  /// True if the server says that there is no document (RFC 9110, sections 15.5.5 and 15.5.11).
+  var isMissing: Bool { self == .status(404) || self == .status(410) }
+
   /// The reason in words.
   public var description: String {
     switch self {

@@ -17,10 +17,16 @@ struct DocumentShare {
   /// The time for which a document is used after its lifetime while fetches fail: 24 hours.
   static let staleLifetime: Milliseconds = 86_400_000
 
+  /// The time between two responses without a document after which the last good one is not used any longer: 60 seconds.
+  /// One such response may be a mistake, for example while the server is updated.
+  static let withdrawalInterval: Milliseconds = 60_000
+
   private struct Document {
     let metadata: ClientMetadata
     let freshUntil: MonotonicTime
     var lastUse: MonotonicTime
+    /// The time of the first response without a document since the last good one; `nil` if there is none.
+    var missingSince: MonotonicTime?
     /// True if a sign-in with the document was completed.
     var ledToSignIn: Bool
   }
@@ -88,6 +94,7 @@ struct DocumentShare {
       outages[url.text] = nil
       return (.success(fetched.metadata), waiting)
     case .failure(let failure):
+      if failure.isMissing { recordMissing(url, now: now) }
       if failure.isLasting {
         record(failure, url, now: now)
       } else {
@@ -96,6 +103,15 @@ struct DocumentShare {
       }
       return (staleDocument(url, now: now) ?? .failure(failure), waiting)
     }
+  }
+
+  /// Ends the use of a document that its owner has withdrawn.
+  private mutating func recordMissing(_ url: ClientDocumentURL, now: MonotonicTime) {
+    guard let since = documents[url.text]?.missingSince else {
+      documents[url.text]?.missingSince = now
+      return
+    }
+    if now >= since + DocumentShare.withdrawalInterval { documents[url.text] = nil }
   }
 
   mutating func recordSignIn(_ url: ClientDocumentURL) {

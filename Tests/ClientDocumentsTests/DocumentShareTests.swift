@@ -84,6 +84,35 @@ struct DocumentShareTests {
     #expect(listed == "fetch")
   }
 
+  @Test(
+    "A document that its server reports missing twice, a minute apart, ends, and other failures do not end it",
+    arguments: [
+      ([.status(404), .status(404)], 60, true), ([.status(410), .unavailable(.response, "x"), .status(404)], 30, true),
+      ([.status(404), .status(410)], 59, false), ([.status(403), .status(403), .status(400)], 60, false),
+      ([.invalid("x"), .status(404), .invalid("x")], 60, false),
+      ([.status(404), nil, .status(404)], 600, false),
+    ] as [([DocumentFailure?], Int, Bool)])
+  func withdrawal(responses: [DocumentFailure?], seconds: Int, ends: Bool) throws {
+    var share = DocumentShare()
+    let url = try Self.url("a")
+    _ = share.finish(url, .success(try Self.fetched("A")), now: Self.start)
+    var now = Self.start + 300_000
+    let renewed = try Self.fetched("A")
+    for response in responses {
+      now = now + Milliseconds(seconds * 1_000)
+      _ = share.finish(url, response.map { .failure($0) } ?? .success(renewed), now: now)
+    }
+    let last = try #require(responses.last ?? nil)
+    let found = try result(&share, "a", at: now + 1)
+    #expect(found == (ends ? last.description : "A"))
+    let later = try result(&share, "a", at: now + 60_000)
+    #expect(later == "fetch")
+    // The app gets a document again as soon as its server has one.
+    _ = share.finish(url, .success(try Self.fetched("B")), now: now + 60_001)
+    let found2 = try result(&share, "a", at: now + 60_002)
+    #expect(found2 == "B")
+  }
+
   @Test("A failed fetch never replaces a document: the last good one is used for 24 more hours")
   func staleness() throws {
     var share = DocumentShare()
