@@ -58,13 +58,23 @@ public final class RateLimiter: Sendable {
 
   /// Takes a token of `key` at `rate`, which may differ from the rate of earlier calls. Returns false if it has none.
   public func take(_ key: RateKey, at rate: TokenBucket.Rate, now: MonotonicTime) -> Bool {
+    withBucket(of: key, rate, now: now) { $0.take(rate, now: now) }
+  }
+
+  /// Takes `count` tokens of `key` for work that is already done, even if it has fewer (`TokenBucket.charge`).
+  public func charge(_ key: RateKey, _ count: Int, now: MonotonicTime) {
+    withBucket(of: key, rate, now: now) { $0.charge(count, rate, now: now) }
+  }
+
+  /// Calls `use` with the bucket of `key`. A new key gets a full bucket.
+  private func withBucket<Result>(
+    of key: RateKey, _ rate: TokenBucket.Rate, now: MonotonicTime, _ use: (inout TokenBucket) -> Result
+  ) -> Result {
     let (shard, range, fingerprint) = locate(key)
     return shard.slots.withLock { slots in
-      if let index = range.first(where: { slots[$0].fingerprint == fingerprint }) {
-        return slots[index].bucket.take(rate, now: now)
-      }
+      if let index = range.first(where: { slots[$0].fingerprint == fingerprint }) { return use(&slots[index].bucket) }
       var chosen = range.lowerBound
-      var most = -1.0
+      var most = -Double.infinity
       for index in range {
         // An empty slot is preferred to every bucket.
         let level = slots[index].fingerprint == 0 ? Double.infinity : slots[index].bucket.level(rate, now: now)
@@ -74,7 +84,7 @@ public final class RateLimiter: Sendable {
         }
       }
       slots[chosen] = Slot(fingerprint: fingerprint, bucket: TokenBucket(rate, now: now))
-      return slots[chosen].bucket.take(rate, now: now)
+      return use(&slots[chosen].bucket)
     }
   }
 

@@ -44,6 +44,13 @@ public struct TokenBucket: Hashable, Sendable {
     return true
   }
 
+  /// Takes tokens for work that is already done, even if the bucket has fewer. The debt is at most one burst, so that the
+  /// bucket has a token again within twice the time in which it refills.
+  public mutating func charge(_ count: Int, _ rate: Rate, now: MonotonicTime) {
+    tokens = max(-Double(rate.burst), level(rate, now: now) - Double(max(0, count)))
+    updated = max(updated, now)
+  }
+
   /// Puts back a token, because the operation for which it was taken was not performed.
   public mutating func giveBack(_ rate: Rate, now: MonotonicTime) {
     tokens = min(Double(rate.burst), level(rate, now: now) + 1)

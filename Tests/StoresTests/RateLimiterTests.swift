@@ -29,6 +29,22 @@ struct RateLimiterTests {
     #expect(later == [false, false])
   }
 
+  @Test("Work that is charged afterwards may exceed the bucket by one burst, and the debt is repaid at the rate")
+  func charge() {
+    let limiter = RateLimiter(rate)
+    let key = RateKey(address: "192.0.2.1")
+    limiter.charge(key, 4, now: 0)
+    #expect(limiter.retryAfter(key, now: 0) == nil)
+    limiter.charge(key, -1_000, now: 0)
+    #expect(limiter.take(key, now: 0))
+    #expect(limiter.retryAfter(key, now: 0) == 6)
+    limiter.charge(key, .max, now: 0)
+    // 6 tokens at one in 6 seconds.
+    #expect(limiter.retryAfter(key, now: 0) == 36)
+    #expect(limiter.retryAfter(key, now: 36_000) == nil)
+    #expect(limiter.retryAfter(RateKey(address: "192.0.2.2"), now: 0) == nil)
+  }
+
   @Test("6749-2.3.1-brute-force: each key has a bucket of its own, and a check takes no token")
   func keys() {
     let limiter = RateLimiter(rate)
