@@ -144,22 +144,70 @@ public final class EndpointMatcher: Sendable {
     self.notEndpoints = notEndpoints.map(NotEndpointPattern.init)
   }
 
-  /// Reads a request target.
+  /// The result of one pass over a request target.
+  public struct Glance {
+    /// The result of the reading; `nil` if other spellings of the target must be compared too (`read(path:query:after:)`).
+    public let match: PathMatch?
+    /// True if this comparison may take more than 1,000,000 instructions.
+    public let mayBeExpensive: Bool
+    fileprivate let check: FrontControllerQuery.QuickCheck
+    fileprivate let isSuspicious: Bool
+    /// The endpoint with exactly this path.
+    fileprivate let endpoint: Endpoint?
+  }
+
+  /// The number of bytes up to which no target is expensive. A path that may hide the path of an endpoint, or a query that may
+  /// contain a route, is compared in up to 64 spellings: the most expensive target has 2,000 bytes or more and takes
+  /// 8,000,000 instructions (`make cost`), and one of 128 bytes an eighth of them.
+  private static let cheapLength = 128
+  /// The same for other targets, which are only compared with the prefixes of `upstream.pass`.
+  private static let cheapOrdinaryLength = 1_024
+
+  /// Reads a request target in one pass, which is sufficient for most targets.
   ///
   /// - Parameters:
   ///   - path: The text in front of the first question mark.
   ///   - query: The text after the question mark; empty without one. Some programs read from the query which page to
   ///     serve.
-  public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
+  public func glance(path: Span<UInt8>, query: Span<UInt8>) -> Glance {
     let check = query.isEmpty ? FrontControllerQuery.QuickCheck() : queryReader.quickCheck(query)
+    var endpoint: Endpoint?
+    var isSuspicious = false
+    var match: PathMatch?
+    if lengths & EndpointMatcher.bit(ofLength: path.count) != 0, let found = self.endpoint(at: path) {
+      endpoint = found
+      if !check.mayContainRoute { match = .exact(found) }
+    } else {
+      isSuspicious = couldBeAnEndpoint(path)
+      if !isSuspicious, !check.mayContainRoute, passPrefixes.isEmpty {
+        match = check.oauthNames.indicateOAuthRequest ? .unlisted : .notEndpoint
+      }
+    }
+    let cheapLength =
+      isSuspicious || check.mayContainRoute ? EndpointMatcher.cheapLength : EndpointMatcher.cheapOrdinaryLength
+    return Glance(
+      match: match, mayBeExpensive: match == nil && path.count + query.count > cheapLength,
+      check: check, isSuspicious: isSuspicious, endpoint: endpoint)
+  }
+
+  /// Reads a request target.
+  ///
+  /// - Parameters:
+  ///   - path: The text in front of the first question mark.
+  ///   - query: The text after the question mark; empty without one.
+  public func read(path: Span<UInt8>, query: Span<UInt8>) -> PathMatch {
+    read(path: path, query: query, after: glance(path: path, query: query))
+  }
+
+  /// Reads a request target.
+  ///
+  /// - Parameter glance: The result of `glance(path:query:)` for this target.
+  public func read(path: Span<UInt8>, query: Span<UInt8>, after glance: Glance) -> PathMatch {
+    if let match = glance.match { return match }
+    let check = glance.check
+    let isSuspicious = glance.isSuspicious
     let queryMayContainRoute = check.mayContainRoute
-    if lengths & EndpointMatcher.bit(ofLength: path.count) != 0, let endpoint = endpoint(at: path) {
-      return queryMayContainRoute && leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint)
-    }
-    let isSuspicious = couldBeAnEndpoint(path)
-    guard isSuspicious || queryMayContainRoute || !passPrefixes.isEmpty else {
-      return check.oauthNames.indicateOAuthRequest ? .unlisted : .notEndpoint
-    }
+    if let endpoint = glance.endpoint { return leadsToEndpoint(query, at: path) ? .ambiguous : .exact(endpoint) }
     guard !EndpointMatcher.isTooComplex(path) else {
       // Only all spellings together can show that a path is under a prefix of `upstream.pass`.
       return isSuspicious || passPrefixes.isEmpty ? .ambiguous : .notPassed
