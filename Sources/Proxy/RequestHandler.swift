@@ -136,12 +136,15 @@ public enum Route {
   case answer(Response)
   /// Answers without the upstream, because the request is not allowed.
   case refuse(Response)
+  /// Answers with the error response for a limit that the client has reached (`ProxyFailure.overloaded`), without
+  /// reading more of the request.
+  case overLimit(LimitKind)
 
   /// True if the request is forwarded, or may be.
   var mayPass: Bool {
     switch self {
     case .pass, .inspect: true
-    case .intercept, .answer, .refuse: false
+    case .intercept, .answer, .refuse, .overLimit: false
     }
   }
 }
@@ -152,6 +155,8 @@ public enum Reply {
   case response(Response)
   /// A response that refuses the request.
   case refusal(Response)
+  /// The error response for a limit that the client has reached (`ProxyFailure.overloaded`).
+  case overLimit(LimitKind)
   /// Sends the head of the `Response`, and then streams the body of the `UpstreamResponse`.
   case relay(UpstreamResponse, Response)
 }

@@ -28,10 +28,7 @@ extension ServerConnection {
     do throws(UnreadBody) {
       request.body = try await readBody(head, limit: bodyLimit)
     } catch {
-      if let limit = error.limit { worker.metrics.recordLimit(limit) }
-      return await answer(
-        failure(error.failure, as: ErrorForm(request.headers), limit: error.limit, FailedRequest(request)),
-        to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+      return await refuse(request, error, to: head, began: began)
     }
     await yieldInLongTurn()
     let upstream = Upstream(self)
@@ -40,9 +37,20 @@ extension ServerConnection {
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .handlerResponse)
     case .refusal(let response):
       await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+    case .overLimit(let limit): await refuse(request, UnreadBody(.overloaded(limit)), to: head, began: began)
     case .relay(let upstreamResponse, let response):
       await currentExchange().relay(upstreamResponse, response, to: head, began: began)
     }
+  }
+
+  /// Answers an intercepted request whose body was not read, or is not to be parsed.
+  private func refuse(
+    _ request: Request, _ error: UnreadBody, to head: RequestHead, began: MonotonicInstant
+  ) async {
+    if let limit = error.limit { worker.metrics.recordLimit(limit) }
+    await answer(
+      failure(error.failure, as: ErrorForm(request.headers), limit: error.limit, FailedRequest(request)),
+      to: head.method, minorVersion: head.minorVersion, began: began, .refused)
   }
 
   /// Reports each field that is not forwarded, if the handler observes them.
@@ -204,15 +212,15 @@ extension ServerConnection {
       do throws(UnreadBody) {
         try await receiveBody(&reading)
       } catch {
-        if let limit = error.limit { worker.metrics.recordLimit(limit) }
-        return .answer(failure(error.failure, ofInspected: head, limit: error.limit))
+        return .answer(failure(error.failure, ofUnchanged: head, limit: error.limit))
       }
     }
   }
 
-  /// Returns the error response to the request at the front of the input, and informs the operator.
-  private func failure(_ error: ProxyFailure, ofInspected head: RequestHead, limit: LimitKind?) -> Response {
-    withRestoredFields(of: head) {
+  /// Returns the error response to the request at the front of the input, counts the limit, and informs the operator.
+  func failure(_ error: ProxyFailure, ofUnchanged head: RequestHead, limit: LimitKind?) -> Response {
+    if let limit { worker.metrics.recordLimit(limit) }
+    return withRestoredFields(of: head) {
       failure(error, head, $0, requestFields, limit: limit)
     } unreadable: {
       $0

@@ -261,6 +261,10 @@ final class ServerConnection: Activity {
         case .refuse(let response):
           input.consume(head.length)
           await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
+        case .overLimit(let limit):
+          let response = failure(.overloaded(limit), ofUnchanged: head, limit: limit)
+          input.consume(head.length)
+          await answer(response, to: head.method, minorVersion: head.minorVersion, began: began, .refused)
         case .intercept(let bodyLimit, let tag):
           await intercept(head, bodyLimit: bodyLimit, routeTag: tag, began: began)
         }

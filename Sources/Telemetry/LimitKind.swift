@@ -27,6 +27,8 @@ public enum LimitKind: String, Sendable, CaseIterable {
   case connectionsPerAddress = "connections_per_address"
   /// The number of requests in progress from one client address while few upstream connections are free.
   case requestsPerAddress = "requests_per_address"
+  /// The processor time that the expensive requests of one client address may take. It has no setting.
+  case processorTimePerAddress = "processor_time_per_address"
   /// The number of requests on one connection.
   case requestsPerConnection = "requests_per_connection"
   /// The number of open streams on an HTTP/2 connection.

@@ -13,7 +13,7 @@ public final class WorkerMetrics: Sendable {
   private let upstreamDuration = LatencyHistogram()
   private let upstreamErrors = InlineArray<7, Counter> { _ in Counter() }
   /// A counter for each `LimitKind`.
-  private let limits = InlineArray<28, Counter> { _ in Counter() }
+  private let limits = InlineArray<29, Counter> { _ in Counter() }
   private let accepted = Counter()
   private let closed = Counter()
   private let handshakes = Counter()

@@ -28,6 +28,8 @@ public final class GatewayFixture: Sendable {
   public let store: any EphemeralStore
   /// The clock of the gateway; the upstream uses the real time.
   public let clock: FixtureClock
+  /// The clock by which the gateway measures its work on expensive requests.
+  public let workClock = WorkClock()
   /// The metrics of the gateway.
   public let metrics: MetricsRegistry
   let log: DecisionLog
@@ -160,6 +162,7 @@ public final class GatewayFixture: Sendable {
       policy: placed, keyRing: keyRing, tls: try GatewayTLS(placed, tickets: tickets), workers: workers,
       resources: GatewayResources(
         store: store, startStore: startStore, metrics: metrics, log: log, now: { clock.now },
+        workClock: { [workClock] in workClock.read() },
         notice: { [told] text in told.value.withLock { $0.append(text) } }))
     current = Mutex(placed)
     // The port that an http origin must name is known only now.

@@ -62,6 +62,32 @@ extension ProxyTests {
       }
     }
 
+    @Test("A limit that the handler reports is counted and in the line, over HTTP/1.1 and HTTP/2")
+    func limits() async throws {
+      let paths = ["/limited", "/inspect/limited", "/intercept/limited"]
+      let lines = try await Self.lines { bench in
+        let other = try await bench.connectHTTP2()
+        for (index, path) in paths.enumerated() {
+          let request = "POST \(path)?code=abc HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi"
+          #expect(try await bench.exchange(request, to: "POST").status == 429)
+          let stream = 1 + 2 * index
+          try await other.send(
+            .headers(stream, Frame.request("POST", "\(path)?code=abc"), endsStream: false),
+            Frame(.data, flags: Frame.endStream, stream: stream, payload: Array("hi".utf8)))
+          #expect(try await other.answer(stream).status == 429)
+        }
+        #expect(await bench.count(.processorTimePerAddress) == 2 * paths.count)
+        #expect(bench.upstream.requests.isEmpty)
+      }
+      let reason = "a limit was reached (`processor_time_per_address`)"
+      #expect(
+        lines
+          == paths.flatMap { path in
+            let line = Self.line(#""path":"\#(path)","query":"code=***","status":429,"reason":"\#(reason)""#)
+            return [line, line]
+          })
+    }
+
     @Test("The query of a request that is refused as a loop has only the values that are known not to be secrets")
     func loop() async throws {
       let lines = try await Self.lines { bench in

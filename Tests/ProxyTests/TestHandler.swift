@@ -19,6 +19,7 @@ final class TestHandler: RequestHandler {
     if path == "/answer/large" { return .answer(Response(status: 200, body: [UInt8](repeating: 0x61, count: 1 << 20))) }
     if path == "/intercept/long/post" { return .intercept(bodyLimit: 100_000) }
     if path == "/intercept/huge/post" { return .intercept(bodyLimit: 16 << 20) }
+    if path == "/limited" { return .overLimit(.processorTimePerAddress) }
     if path.hasPrefix("/inspect") { return .inspect }
     if path.hasPrefix("/intercept") { return .intercept(bodyLimit: 1000) }
     return .pass
@@ -28,6 +29,7 @@ final class TestHandler: RequestHandler {
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
   ) -> Route {
     let path = String(decoding: head.path.map { bytes[$0] }, as: UTF8.self)
+    if path == "/inspect/limited" { return .overLimit(.processorTimePerAddress) }
     return path == "/inspect/show" ? .answer(Response(status: 200, body: body)) : .pass
   }
 
@@ -55,6 +57,8 @@ final class TestHandler: RequestHandler {
       case "/intercept/content":
         let answer = try await upstream.send(outbound)
         return .response(Response(status: answer.head.status, body: try await answer.content()))
+      case "/intercept/limited":
+        return .overLimit(.processorTimePerAddress)
       case "/intercept/discard":
         _ = try await upstream.send(outbound)
         return .response(Response(status: 200))
@@ -122,7 +126,9 @@ final class TestHandler: RequestHandler {
       switch failure {
       case .request(let error): error.status
       case .timeout: 408
-      case .overloaded(let limit): limit == .connectionsPerAddress || limit == .requestsPerAddress ? 429 : 503
+      case .overloaded(.connectionsPerAddress), .overloaded(.requestsPerAddress), .overloaded(.processorTimePerAddress):
+        429
+      case .overloaded: 503
       case .bodyTooLarge: 413
       case .loop: 508
       case .upstream(let error): error.status

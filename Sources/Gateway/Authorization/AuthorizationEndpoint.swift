@@ -28,6 +28,7 @@ struct AuthorizationEndpoint {
       contentEncodings: incoming.headers.all("Content-Encoding"), body: incoming.body,
       userAgent: incoming.headers["User-Agent"])
     session = intercepted.session()
+    intercepted.chargeWork()
   }
 
   func respond() async -> Reply {

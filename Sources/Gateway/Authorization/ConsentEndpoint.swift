@@ -72,6 +72,7 @@ struct ConsentEndpoint {
       let ticket = try? intercepted.gateway.sealer.open(ConsentTicket.self, from: token),
       let session = intercepted.session(), session.isBound(to: ticket.browserHash), isSameOrigin
     else { return refuseForgedForm() }
+    intercepted.chargeWork()
     intercepted.trail.transaction = ticket.transaction
     guard ticket.expiry > intercepted.now else {
       return intercepted.respond(with: .withoutRedirect(.transactionExpired))

@@ -21,6 +21,7 @@ struct CallbackEndpoint {
     let rejection: Rejection = acceptsResponses ? .upstreamResponseUnusable : .callbackClosed
     guard let parameters = parameters() else { return intercepted.respond(with: .withoutRedirect(rejection)) }
     let authorizationResponse = UpstreamAuthorizationResponse(atCallback: parameters)
+    intercepted.chargeWork()
     guard let state = authorizationResponse.state else { return intercepted.respond(with: .withoutRedirect(rejection)) }
     do throws(StoreError) {
       switch try await intercepted.gateway.states.open(state, now: intercepted.now) {

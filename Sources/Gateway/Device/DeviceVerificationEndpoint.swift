@@ -69,6 +69,7 @@ struct DeviceVerificationEndpoint {
     guard isForm, isSameOrigin, let form = FormParameters(parsing: request.body), let session = intercepted.session(),
       let token = form[named: DevicePage.Field.token]
     else { return refuse(.deviceFormForged, .unknown) }
+    intercepted.chargeWork()
     let sealer = intercepted.gateway.sealer
     if let approval = try? sealer.open(DeviceApprovalToken.self, from: token) {
       guard session.isBound(to: approval.browserHash) else { return refuse(.deviceFormForged, .unknown) }

@@ -67,11 +67,28 @@ public final class Gateway: RequestHandler {
   /// for another host is refused.
   public func route(_ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts) -> Route {
     guard isServed(head, bytes, client) else { return refuseUnknownHost(client, ErrorForm(bytes, fields)) }
-    let match = snapshot.matcher.read(path: bytes.extracting(head.path), query: bytes.extracting(head.query ?? 0..<0))
+    let path = bytes.extracting(head.path)
+    let query = bytes.extracting(head.query ?? 0..<0)
+    let glance = snapshot.matcher.glance(path: path, query: query)
+    guard glance.mayBeExpensive || head.length > ProcessorTime.longHead else {
+      return decide(snapshot.matcher.read(path: path, query: query, after: glance), head, bytes, fields, client)
+    }
+    guard var work = resources.processorTime.begin(for: client.peer) else {
+      return .overLimit(.processorTimePerAddress)
+    }
+    defer { work.charge() }
+    return decide(snapshot.matcher.read(path: path, query: query, after: glance), head, bytes, fields, client)
+  }
+
+  private func decide(
+    _ match: PathMatch, _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+  ) -> Route {
     if head.hasUnencodedTarget { return routeUnencoded(match, client, ErrorForm(bytes, fields)) }
     switch match {
     case .notEndpoint:
-      if head.method == .post, head.body != .none, FormType(bytes, fields) != nil { return .inspect }
+      if head.method == .post, head.body != .none, FormType(bytes, fields) != nil {
+        return permitsBody(head, client) ? .inspect : .overLimit(.processorTimePerAddress)
+      }
       return pass(head, bytes, fields, client)
     // The query has the parameters of an OAuth request, but the path is not an endpoint.
     case .unlisted: return routeUnlisted(head, bytes, fields, client)
@@ -90,8 +107,13 @@ public final class Gateway: RequestHandler {
         isMetadataOfOthers(head, bytes) ? .metadataBypassesGateway : .pathResemblesEndpoint, client,
         ErrorForm(bytes, fields),
         path: snapshot.matcher.suggestedNotEndpointsEntry(for: bytes.extracting(head.path)))
-    case .exact(let endpoint): return route(to: endpoint, bytes, fields, client)
+    case .exact(let endpoint): return route(head, to: endpoint, bytes, fields, client)
     }
+  }
+
+  /// Returns false if reading a form in the body may be expensive and the client's address has no processor time left.
+  private func permitsBody(_ head: RequestHead, _ client: ClientFacts) -> Bool {
+    !ProcessorTime.isLong(head.body) || resources.processorTime.permits(client.peer)
   }
 
   /// Refuses a request whose target has bytes that must be percent-encoded. If the policy enforces no client, the request
@@ -114,7 +136,7 @@ public final class Gateway: RequestHandler {
   }
 
   private func route(
-    to endpoint: Endpoint, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
+    _ head: RequestHead, to endpoint: Endpoint, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts
   ) -> Route {
     let isAnswered: Bool
     switch endpoint.row.handling {
@@ -126,13 +148,27 @@ public final class Gateway: RequestHandler {
     case .answerIf(let condition, _): isAnswered = condition(snapshot)
     }
     guard isProtected(client) else { return refuseInsecureTransport(client, ErrorForm(bytes, fields)) }
-    return isAnswered ? .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue) : .pass
+    guard isAnswered else { return .pass }
+    guard permitsBody(head, client) else { return .overLimit(.processorTimePerAddress) }
+    return .intercept(bodyLimit: snapshot.bodyLimit, tag: endpoint.rawValue)
   }
 
   /// Routes a request with a form body for a path that is not an endpoint. A form with the parameters of an
   /// authorization or token request is an unlisted OAuth request.
   public func routeForm(
     _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, client: ClientFacts, body: [UInt8]
+  ) -> Route {
+    guard body.count > ProcessorTime.longForm else { return decideForm(head, bytes, fields, client, body) }
+    // The address may have used its time while the body arrived.
+    guard var work = resources.processorTime.begin(for: client.peer) else {
+      return .overLimit(.processorTimePerAddress)
+    }
+    defer { work.charge() }
+    return decideForm(head, bytes, fields, client, body)
+  }
+
+  private func decideForm(
+    _ head: RequestHead, _ bytes: Span<UInt8>, _ fields: HeadIndex, _ client: ClientFacts, _ body: [UInt8]
   ) -> Route {
     var names = OAuthNames(form: bytes.extracting(head.query ?? 0..<0))
     switch FormType(bytes, fields) {
@@ -271,12 +307,25 @@ public final class Gateway: RequestHandler {
 
   /// Answers a request that ``route(_:_:_:client:)`` intercepted.
   public func respond(to request: Request, routeTag: UInt8, upstream: Upstream) async -> Reply {
+    guard ProcessorTime.isLong(request) else { return await answer(request, routeTag, upstream, nil) }
+    guard let work = resources.processorTime.begin(for: request.peer) else {
+      return .overLimit(.processorTimePerAddress)
+    }
+    return await answer(request, routeTag, upstream, work)
+  }
+
+  /// - Parameter work: The work on a request that may be expensive; otherwise `nil`.
+  private func answer(
+    _ request: Request, _ routeTag: UInt8, _ upstream: Upstream, _ work: ProcessorTime.Work?
+  ) async -> Reply {
     let began = SystemClock.monotonicInstant()
+    let turn = Poller.current?.turnBegan
     // `route` set the tag to the raw value of an endpoint, which is the index of the endpoint in `allCases`.
     let row = Endpoint.allCases[Int(routeTag)].row
     let trail = trail(for: request)
     trail.endpoint = row.label
     let intercepted = InterceptedRequest(gateway: self, request: request, upstream: upstream, trail: trail)
+    intercepted.work = work
     guard reserveLine() else { return .refusal(refuseUnlogged(intercepted)) }
     defer { releaseLine() }
     if row.scripts != .none, var preflight = snapshot.crossOrigin.preflightResponse(to: request) {
@@ -293,6 +342,8 @@ public final class Gateway: RequestHandler {
       trail.recordRefusal(rejection)
       reply = .response(intercepted.pages.error(ErrorPage(rejection)))
     }
+    // In another turn of the loop, the time would include a wait. `chargeWork` has already charged the time in front of it.
+    if Poller.current?.turnBegan == turn { intercepted.chargeWork() }
     switch row.scripts {
     case .ofListedOrigins: reply.edit { snapshot.crossOrigin.edit(&$0, to: request) }
     case .ofClient, .none:
@@ -376,6 +427,7 @@ public final class Gateway: RequestHandler {
       switch limit {
       case .connectionsPerAddress: "too many connections from this address"
       case .requestsPerAddress: "too many requests from this address"
+      case .processorTimePerAddress: "too many expensive requests from this address"
       default: nil
       }
     return pages.error(
@@ -421,6 +473,8 @@ extension Reply {
     switch self {
     case .response(let response), .refusal(let response): response.status
     case .relay(_, let response): response.status
+    // The status of the error response for a limit of one client (`limitResponse`).
+    case .overLimit: 429
     }
   }
 
@@ -436,6 +490,8 @@ extension Reply {
     case .relay(let upstream, var response):
       edit(&response)
       self = .relay(upstream, response)
+    // The proxy creates this response.
+    case .overLimit: break
     }
   }
 }

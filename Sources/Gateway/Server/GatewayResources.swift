@@ -63,6 +63,8 @@ public struct GatewayResources: Sendable {
   let registrationsPerNetwork: RateLimiter
   /// Limits all registrations together; the policy sets the rate.
   let registrations: RateLimiter
+  /// Limits the work on expensive requests, by address.
+  let processorTime: ProcessorTime
   /// The default of `max_buffer_memory`, in bytes.
   let bufferMemory: Int
 
@@ -75,6 +77,7 @@ public struct GatewayResources: Sendable {
   ///     epoch (`store_epoch: strict`). If false, the family may be refreshed once more.
   ///   - bufferMemory: The default of `max_buffer_memory`, in bytes.
   ///   - now: Returns the current time.
+  ///   - workClock: Measures the work on expensive requests.
   ///   - notice: Informs the operator of a problem that a worker noticed. The closure runs on a separate thread, so it
   ///     may block.
   public init(
@@ -82,6 +85,7 @@ public struct GatewayResources: Sendable {
     log: DecisionLog, isEpochStrict: Bool = false,
     bufferMemory: Int = LimitSettings.defaultBufferMemory,
     now: @escaping @Sendable () -> UnixTime = { SystemClock.unixTime() },
+    workClock: @escaping @Sendable () -> MonotonicInstant = { SystemClock.monotonicInstant() },
     notice: @escaping @Sendable (String) -> Void = { _ in }
   ) {
     self.store = store
@@ -141,5 +145,6 @@ public struct GatewayResources: Sendable {
     repeatableRequests = RateLimiter(TokenBucket.Rate(burst: 60, perMinute: 60))
     registrationsPerNetwork = RateLimiter(TokenBucket.Rate(burst: 1_000, perMinute: 1_000))
     registrations = RateLimiter(TokenBucket.Rate(burst: 10_000, perMinute: 10_000), maximumKeys: 128)
+    processorTime = ProcessorTime(clock: workClock)
   }
 }

@@ -33,6 +33,9 @@ final class InterceptedRequest {
     didSet { lastUnlisted = nil }
   }
 
+  /// The work on a request that may be expensive; otherwise `nil`.
+  var work: ProcessorTime.Work?
+
   init(gateway: Gateway, request: Request, upstream: Upstream, trail: AuditTrail) {
     self.gateway = gateway
     self.request = request
@@ -46,6 +49,10 @@ final class InterceptedRequest {
     gateway.pages.naming(request: trail.requestID).preferring(ErrorForm.joined(request.headers.all("Accept-Language")))
   }
   var now: UnixTime { gateway.now }
+
+  /// Charges the work on the request so far to the client's address. Called when a form was parsed, in front of the first
+  /// wait.
+  func chargeWork() { work?.charge() }
 
   /// Returns the session in the browser's cookie; `nil` without a valid cookie.
   func session() -> BrowserSession? { gateway.snapshot.cookie.session(of: request, gateway.sealer) }

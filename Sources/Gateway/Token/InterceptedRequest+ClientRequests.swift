@@ -21,7 +21,8 @@ extension InterceptedRequest {
   ///
   /// - Parameter names: The parameters that the endpoint defines.
   func clientRequest(_ names: ParameterNames = .atToken) -> TokenRequest {
-    TokenRequest(
+    defer { chargeWork() }
+    return TokenRequest(
       method: request.method, query: request.query, contentTypes: request.headers.all("Content-Type"),
       contentEncodings: request.headers.all("Content-Encoding"), authorization: request.headers.all("Authorization"),
       body: request.body, definedParameters: names, hasDPoPProof: request.headers.contains("DPoP"),
