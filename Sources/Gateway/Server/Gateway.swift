@@ -25,6 +25,7 @@ public final class Gateway: RequestHandler {
   /// The ids of the requests of this thread. Its space is the index of a worker, or a later number.
   let ids: RequestIDs
   private let metrics: WorkerMetrics
+  private(set) var targetMatches: TargetMatches
 
   /// Creates the gateway of the worker with the index `worker`; the first worker has index 0.
   public convenience init(_ snapshot: GatewaySnapshot, _ resources: GatewayResources, worker: Int) {
@@ -45,6 +46,7 @@ public final class Gateway: RequestHandler {
     self.resources = resources
     self.worker = worker
     metrics = resources.metrics.workers[worker]
+    targetMatches = TargetMatches(random)
     sealer = Sealer(keyRing: snapshot.keyRing, issuer: snapshot.policy.gateway.issuer, random: random)
     registrations = RegistrationIDs(snapshot)
   }
@@ -77,7 +79,12 @@ public final class Gateway: RequestHandler {
       return .overLimit(.processorTimePerAddress)
     }
     defer { work.charge() }
-    return decide(snapshot.matcher.read(path: path, query: query, after: glance), head, bytes, fields, client)
+    let matcher = snapshot.matcher
+    let match =
+      glance.mayBeExpensive
+      ? targetMatches.match(path: path, query: query) { matcher.read(path: $0, query: $1, after: glance) }
+      : matcher.read(path: path, query: query, after: glance)
+    return decide(match, head, bytes, fields, client)
   }
 
   private func decide(
