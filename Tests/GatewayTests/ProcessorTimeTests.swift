@@ -102,6 +102,17 @@ struct ProcessorTimeTests {
     }
   }
 
+  @Test("The work in front of a wait for the server is charged")
+  func forwarded() async throws {
+    try await GatewayFixture.run { gateway in
+      let target = gateway.authorizationTarget("p1") { $0.set("filter", Kind.long) }
+      let kind = Kind("forwarded", Request(method: "GET", target: target))
+      let (passed, refusal) = try await Self.exhaust(gateway, { try await gateway.send($0) }, kind)
+      #expect(refusal != nil)
+      #expect(gateway.upstream.recorder.count == passed)
+    }
+  }
+
   @Test("A form that may be expensive gets 429 before its body has arrived", arguments: ["/page", "/token"])
   func unread(path: String) async throws {
     try await GatewayFixture.run { gateway in
