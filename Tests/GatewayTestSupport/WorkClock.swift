@@ -5,7 +5,7 @@ public import Time
 public final class WorkClock: Sendable {
   private let state = Mutex((now: UInt64(1_000_000_000), step: UInt64(0)))
 
-  /// Creates a clock that stands still.
+  /// Creates a clock that does not advance.
   public init() {}
 
   /// Moves the clock by the step, and returns the time.
