@@ -11,8 +11,6 @@ enum SecretNames {
     "token", "secret", "password", "passwd", "passphrase", "assertion", "credential", "session", "verifier",
     "challenge", "ticket", "signature", "apikey", "jwt", "saml", "nonce", "otp", "cookie", "authorization", "hash",
   ]
-  /// The length of the shortest one.
-  private static let minimumLength = parts.map(\.utf8.count).min() ?? 0
   /// Names that end with `code` and are not those of secrets, unlike `user_code` or `sms_code`.
   private static let plainCodes: Set<[UInt8]> = Set(
     [
@@ -25,6 +23,8 @@ enum SecretNames {
       "state", "relaystate", "request", "requesturi", "sid", "pin", "pwd", "pass", "auth", "sig", "key", "handle",
       "response", "login",
     ].map { Array($0.utf8) })
+  /// The length of the shortest name or part. The encoded form of a name is not shorter.
+  private static let minimumLength = min(names.map(\.count).min() ?? 0, parts.map(\.utf8.count).min() ?? 0)
   /// Names of the parameters of OAuth endpoints whose values are not secrets, exactly as they are written.
   private static let publicNames: Set<[UInt8]> = Set(
     [
@@ -42,7 +42,7 @@ enum SecretNames {
   /// (`login[password]`). An empty name is not that of a secret.
   static func mayBeSecret(_ name: Span<UInt8>) -> Bool {
     guard name.count <= maximumLength else { return true }
-    if name.isEmpty { return false }
+    if name.count < minimumLength { return false }
     guard name.contains(UInt8(ascii: "%")) else { return isListed(name) }
     let decoded = PercentDecoding.repeated(name)
     return isListed(decoded.span)
@@ -71,7 +71,6 @@ enum SecretNames {
       }
     }
     if isSecret(word) { return true }
-    guard whole.count >= minimumLength else { return false }
     let text = whole.span
     return parts.contains { text.contains($0) }
   }

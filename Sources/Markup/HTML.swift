@@ -72,31 +72,40 @@ public struct HTML: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension HTML {
+  private static let replacement = Array("\u{fffd}".utf8)
+
   /// Escapes the characters that could end text or a quoted attribute value, or begin a character reference (HTML,
   /// section 13.1.2). Line ends become character references, because a parser would change a literal carriage return.
   private static func escaped(_ value: String) -> String {
-    var result = ""
+    var result: [UInt8] = []
     result.reserveCapacity(value.utf8.count)
-    for scalar in value.unicodeScalars {
-      switch scalar {
-      case "&": result += "&amp;"
-      case "<": result += "&lt;"
-      case ">": result += "&gt;"
-      case "\"": result += "&quot;"
-      case "'": result += "&#39;"
-      case "\r": result += "&#13;"
-      case "\n": result += "&#10;"
+    var rest = value.utf8.makeIterator()
+    while let byte = rest.next() {
+      switch byte {
+      case UInt8(ascii: "&"): result += "&amp;".utf8
+      case UInt8(ascii: "<"): result += "&lt;".utf8
+      case UInt8(ascii: ">"): result += "&gt;".utf8
+      case UInt8(ascii: "\""): result += "&quot;".utf8
+      case UInt8(ascii: "'"): result += "&#39;".utf8
+      case UInt8(ascii: "\r"): result += "&#13;".utf8
+      case UInt8(ascii: "\n"): result += "&#10;".utf8
       // HTML does not allow these characters, even as character references.
-      case "\0", "\u{1}"..."\u{8}", "\u{b}", "\u{e}"..."\u{1f}", "\u{7f}"..."\u{9f}": result += "\u{fffd}"
-      default: result.unicodeScalars.append(scalar)
+      case 0x00...0x08, 0x0b, 0x0e...0x1f, 0x7f: result += replacement
+      // U+0080 to U+00BF; the first half are control characters too.
+      case 0xc2:
+        let next = rest.next() ?? 0
+        if next < 0xa0 { result += replacement } else { result += [byte, next] }
+      default: result.append(byte)
       }
     }
-    return result
+    return String(decoding: result, as: UTF8.self)
   }
 
   /// Replaces characters that are invisible, unassigned or private, or that control the text direction, by U+FFFD, so
   /// that a name cannot look like another one.
   private static func visible(_ value: String) -> String {
+    // Visible ASCII characters and spaces.
+    guard value.utf8.contains(where: { $0 < 0x20 || $0 > 0x7e }) else { return value }
     var result = ""
     for scalar in value.unicodeScalars {
       switch scalar.properties.generalCategory {
@@ -112,10 +121,11 @@ extension HTML {
   /// because of a scheme such as `javascript` or `data`. Browsers ignore leading spaces and some control characters.
   /// This function ignores all spaces and control characters.
   private static func hasDangerousScheme(_ url: String) -> Bool {
-    let kept = url.unicodeScalars.filter { $0.value > 0x20 && $0.value != 0x7f }
-    guard let colon = kept.firstIndex(of: ":") else { return false }
-    var scheme = ""
-    scheme.unicodeScalars.append(contentsOf: kept[..<colon])
-    return ["javascript", "data", "vbscript", "blob", "filesystem", "view-source"].contains(scheme.lowercased())
+    guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+    let scheme = url.utf8[..<colon].lazy.filter { $0 > 0x20 && $0 != 0x7f }
+      .map { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 ? $0 | 0x20 : $0 }
+    return ["javascript", "data", "vbscript", "blob", "filesystem", "view-source"].contains {
+      scheme.elementsEqual($0.utf8)
+    }
   }
 }

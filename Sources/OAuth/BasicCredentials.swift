@@ -21,14 +21,20 @@ public struct BasicCredentials: Sendable {
   /// - Throws: `ClientAuthenticationError.malformedHeader` if the scheme is not Basic, the value cannot be decoded, the
   ///   user is empty, or the user or password contains a control character.
   public init(parsing header: String) throws(ClientAuthenticationError) {
-    let parts = header.asciiReading.split(separator: " ", maxSplits: 1)
-    guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]),
+    let parts = header.utf8.split(separator: .space, maxSplits: 1)
+    guard parts.count == 2, BasicCredentials.isScheme(parts[0]), let bytes = Base64.decode(Substring(parts[1])),
       let colon = bytes.firstIndex(of: UInt8(ascii: ":")),
       let user = FormEncoding.decode(bytes.span.extracting(0..<colon)), !user.isEmpty,
       let password = FormEncoding.decode(bytes.span.extracting((colon + 1)...)),
       !(user + password).utf8.contains(where: \.isControl)
     else { throw .malformedHeader }
     self.init(user: user, password: Secret(password))
+  }
+
+  /// Returns true if the first word of an `Authorization` value is the scheme Basic. Values are divided as bytes, because a
+  /// space and a following combining character are one `Character`, and each `Character` costs some hundred instructions.
+  static func isScheme(_ word: Substring.UTF8View) -> Bool {
+    word.elementsEqual("basic".utf8, by: { $0.lowercasedASCII == $1 })
   }
 
   /// The credentials as the value of an `Authorization` field.

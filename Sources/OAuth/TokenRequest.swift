@@ -102,10 +102,10 @@ public final class TokenRequest: Sendable {
   /// same user. The password need not be form-encoded, because many clients do not encode it.
   public var basicUsers: [String] {
     authorization.compactMap { header in
-      let header = header.reveal().asciiReading
+      let header = header.reveal()
       if let credentials = try? BasicCredentials(parsing: header) { return credentials.user }
-      let parts = header.split(separator: " ", maxSplits: 1)
-      guard parts.count == 2, parts[0].lowercased() == "basic", let pair = Base64.decode(parts[1]),
+      let parts = header.utf8.split(separator: .space, maxSplits: 1)
+      guard parts.count == 2, BasicCredentials.isScheme(parts[0]), let pair = Base64.decode(Substring(parts[1])),
         let colon = pair.firstIndex(of: UInt8(ascii: ":")), colon > 0, !pair.contains(where: \.isControl)
       else { return nil }
       // A user with one of these characters could mean another id to a server that does not decode it.
@@ -120,9 +120,9 @@ public final class TokenRequest: Sendable {
   public var usersInAuthorization: [String] { authorization.compactMap { TokenRequest.user(in: $0.reveal()) } }
 
   private static func user(in header: String) -> String? {
-    let parts = header.asciiReading.split(whereSeparator: { $0 == " " || $0 == "\t" })
-    guard parts.count == 2, parts[0].lowercased() == "basic" else { return nil }
-    let user = Array(LenientBase64.decode(parts[1].utf8).prefix { $0 != UInt8(ascii: ":") })
+    let parts = header.utf8.split(whereSeparator: \.isBlank)
+    guard parts.count == 2, BasicCredentials.isScheme(parts[0]) else { return nil }
+    let user = Array(LenientBase64.decode(parts[1]).prefix { $0 != UInt8(ascii: ":") })
     return FormEncoding.decode(user.span) ?? String(decoding: user, as: UTF8.self)
   }
 

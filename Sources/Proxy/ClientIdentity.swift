@@ -102,27 +102,37 @@ final class ClientIdentity {
     // Only the nearest proxy is trusted, so only the last element of each list counts. The last address may be in a
     // second `X-Forwarded-For`, which the proxy added after the client's field, as HAProxy does. An `X-Forwarded-Proto`
     // or `X-Forwarded-Host` that occurs more than once is ignored.
-    if let list = fields.lastValue(of: .forwardedFor).map({ text(bytes, $0) }) {
-      let last = ClientIdentity.lastElement(list)
+    if let list = fields.lastValue(of: .forwardedFor) {
+      let last = ClientIdentity.lastElement(of: list, bytes)
       if let address = Address(literal: last, port: 0) {
         client.address = address.host
         client.chain = "\(last), \(peerHost)"
       }
     }
-    if let proto = fields.onlyValue(of: .forwardedProto).map({ text(bytes, $0) }) {
-      client.isSecure = ClientIdentity.lastElement(proto).lowercased() == "https"
+    if let proto = fields.onlyValue(of: .forwardedProto) {
+      client.isSecure = ClientIdentity.lastElement(of: proto, bytes).isEqualIgnoringCase(to: "https")
     }
-    if let host = fields.onlyValue(of: .forwardedHost).map({ text(bytes, $0) }) {
-      client.host = ClientIdentity.lastElement(host)
+    if let host = fields.onlyValue(of: .forwardedHost) {
+      client.host = ClientIdentity.lastElement(of: host, bytes)
     }
     return client
   }
 
-  private static func lastElement(_ list: String) -> String {
-    // A character of ASCII is a byte: in another text, a client that ends its list with a combining character would hide
-    // the proxy's comma.
-    list.asciiReading.split(separator: ",").last.map { String($0.trimmed { $0 == " " }) } ?? ""
+  /// Returns the last element of a list that is not empty; an empty text if it is longer than each address, scheme and
+  /// host.
+  private static func lastElement(of list: Range<Int>, _ bytes: Span<UInt8>) -> String {
+    var end = list.upperBound
+    while end > list.lowerBound, bytes[end - 1] == UInt8(ascii: ",") { end -= 1 }
+    // Search bytes, not characters: a client that ends its list with a combining character would hide the proxy's comma.
+    var start = end
+    while start > list.lowerBound, bytes[start - 1] != UInt8(ascii: ",") { start -= 1 }
+    let element = bytes.trimmed(start..<end)
+    guard element.count <= maximumElementLength else { return "" }
+    return String(decoding: [UInt8](copying: bytes.extracting(element)), as: UTF8.self).asciiReading
   }
+
+  /// The length of the longest host name, and a port.
+  private static let maximumElementLength = 255 + 6
 
   private func text(_ bytes: Span<UInt8>, _ range: Range<Int>) -> String {
     String(decoding: range.map { bytes[$0] }, as: UTF8.self)

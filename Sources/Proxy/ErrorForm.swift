@@ -1,4 +1,3 @@
-internal import ByteText
 public import HTTP
 public import HTTP1
 
@@ -18,7 +17,7 @@ public enum ErrorForm: Sendable, Equatable {
   ///   - accept: the values of the `Accept` fields.
   ///   - languages: the values of the `Accept-Language` fields.
   public init(accept values: [String], languages: [String] = []) {
-    let text = values.joined(separator: ",").asciiReading.lowercased().filter { $0 != " " && $0 != "\t" }
+    let text = ErrorForm.joined(values).lowercased().filter { $0 != " " && $0 != "\t" }
     var page = 0
     var problem = 0
     for element in text.split(separator: ",") {
@@ -50,10 +49,10 @@ public enum ErrorForm: Sendable, Equatable {
     joined(values("accept-language", bytes, fields))
   }
 
-  /// Returns the values of `Accept-Language` fields as one text of at most 1,000 bytes, in ASCII. Browsers send fewer
-  /// than 200.
-  public static func joined(_ languages: [String]) -> String {
-    String(languages.joined(separator: ",").asciiReading.prefix(1_000))
+  /// Returns the values of `Accept` or `Accept-Language` fields as one text of at most 1,000 bytes, in ASCII. Browsers send
+  /// fewer than 200.
+  public static func joined(_ values: [String]) -> String {
+    String(decoding: values.joined(separator: ",").utf8.prefix(1_000).map { $0 < 0x80 ? $0 : 0x7f }, as: UTF8.self)
   }
 
   private static func values(_ name: String, _ bytes: Span<UInt8>, _ fields: HeadIndex) -> [String] {

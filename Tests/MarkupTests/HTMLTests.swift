@@ -49,6 +49,19 @@ struct HTMLTests {
     #expect(html.text == "a\u{fffd}b\u{fffd}c&#13;&#10;d\te\u{fffd}")
   }
 
+  @Test("Each character is escaped by itself, whatever is in front of it and behind it")
+  func characters() {
+    let escapes: [Unicode.Scalar: String] = [
+      "&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;", "'": "&#39;", "\r": "&#13;", "\n": "&#10;",
+    ]
+    for scalar in (0...0x2fff).compactMap(Unicode.Scalar.init) + ["\u{fffd}", "😀", "\u{10ffff}"] {
+      let isControl = scalar.properties.generalCategory == .control && !"\t\u{c}".unicodeScalars.contains(scalar)
+      let expected = escapes[scalar] ?? (isControl ? "\u{fffd}" : String(scalar))
+      let html: HTML = "\("\u{c2}e\u{301}" + String(scalar) + "\u{301}¢")"
+      #expect(html.text.utf8.elementsEqual("\u{c2}e\u{301}\(expected)\u{301}¢".utf8), "\(scalar.value)")
+    }
+  }
+
   @Test("Invisible and bidirectional characters in a name are shown as U+FFFD")
   func bidirectional() {
     let html: HTML = "\(visible: "mail\u{202e}moc\u{200b}.\u{2028}x")"

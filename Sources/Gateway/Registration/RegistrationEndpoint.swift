@@ -64,7 +64,9 @@ struct RegistrationEndpoint {
 
   private var isJSON: Bool {
     let types = request.headers.all("Content-Type")
-    guard types.count == 1, let type = types.first, request.headers.all("Content-Encoding").isEmpty else {
+    guard types.count == 1, let type = types.first, type.utf8.count <= 256,
+      request.headers.all("Content-Encoding").isEmpty
+    else {
       return false
     }
     return type.asciiReading.prefix { $0 != ";" }.lowercased().split(separator: " ") == ["application/json"]

@@ -38,8 +38,8 @@ enum UpstreamTokenResponse {
   private static func members(_ headers: Headers, _ body: [UInt8]) -> [String: JSONValue]? {
     var isJSON = body.first { $0 > 0x20 } == UInt8(ascii: "{")
     if !isJSON {
-      let type = (headers["Content-Type"] ?? "").lowercased()
-      isJSON = type.utf8.span.contains("json")
+      let type = (headers["Content-Type"] ?? "").utf8.map(\.lowercasedASCII)
+      isJSON = type.span.contains("json")
     }
     if isJSON { return JSONValue.members(of: body) }
     guard let form = FormParameters(parsing: body), !form.hasMalformedName, form.namesWithMalformedValue.isEmpty,
