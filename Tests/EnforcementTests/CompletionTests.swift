@@ -1,3 +1,4 @@
+import FoundationEssentials
 import OAuth
 import Policy
 import Testing
@@ -90,7 +91,7 @@ struct CompletionTests {
     let location = Self.callback + "?code=abcd%252565fghij&state=s"
     #expect(try complete(location, request: "/a?x=abcd%65fghij").rejection == .codeReflectedFromRequest)
     #expect(try complete(location, request: "/a?x=abcdefghij").rejection == .codeReflectedFromRequest)
-    let content = ReflectedCodeScanner(target: "/authorize", cookies: ["a=b", "next=%2Fx%3Fcode%3Dabcdefghij"])
+    let content = ReflectedCodeScanner(target: "/authorize", fields: ["a=b", "next=%2Fx%3Fcode%3Dabcdefghij"])
     #expect(content.contains(code: "abcdefghij"))
     #expect(!content.contains(code: "abcdefghik"))
   }
@@ -112,6 +113,38 @@ struct CompletionTests {
     arguments: ["/a?x=abc%2Fef_h", "/a?x=abc-%20ef_h", "/a?x=abc-e%3D%66_", "/a?x=abc-e%66%3D_h", "/a?x=abc-e&y=f_h"])
   func notEchoed(target: String) {
     #expect(!ReflectedCodeScanner(target: target).contains(code: "abc-ef_h"))
+  }
+
+  @Test("I-completion: a code is found in base64 from each position, with other characters between its digits")
+  func echoedInBase64() {
+    let code = "aZ09-_~.code"
+    for front in ["", "a", "ab", "abc", "https://gw.example/cb?code="] {
+      for back in ["", "&", "&s", "&state=x"] {
+        let base64 = Data((front + code + back).utf8).base64EncodedString()
+        for text in [
+          base64, String(base64.prefix { $0 != "=" }), "next=" + base64 + "&a=b",
+          base64.map { "\($0)" }.joined(separator: "!"),
+          base64.replacing("/", with: "_").replacing("+", with: "-"), base64.replacing("=", with: "%3D"),
+        ] {
+          #expect(ReflectedCodeScanner(target: "/a", fields: ["b", text]).contains(code: code), "\(text)")
+          #expect(!ReflectedCodeScanner(target: "/a", fields: ["b", text]).contains(code: "aZ09-_~.codf"))
+        }
+      }
+    }
+    // Base64 in several parts of the request together is no code.
+    #expect(!ReflectedCodeScanner(target: "/YVowOS", fields: ["1ffi5jb2Rl"]).contains(code: code))
+    // Four bytes occur by chance.
+    #expect(!ReflectedCodeScanner(target: "/", fields: ["YWJjZA=="]).contains(code: "abcd"))
+  }
+
+  @Test("A code that nearly repeats itself is found at each position")
+  func repeating() {
+    for code in ["aaaaaaab", "abababac", "aabaabaaab", "abcabcabd"] {
+      for front in ["", "a", "aa", "ab", "aaaaaaa", "abab", "aab", "abcabc", String(code.dropLast())] {
+        #expect(ReflectedCodeScanner(target: "/" + front + code).contains(code: code), "\(front) \(code)")
+        #expect(!ReflectedCodeScanner(target: "/" + front + code.dropLast()).contains(code: code), "\(front) \(code)")
+      }
+    }
   }
 
   @Test(

@@ -1,32 +1,28 @@
 internal import ByteText
 
-/// The target, cookies and body of a request, in which the gateway searches for authorization codes (invariant
+/// The target, header fields and body of a request, in which the gateway searches for authorization codes (invariant
 /// `I-completion`).
 ///
 /// An open redirect of the upstream can send back a value of the request as if it were an authorization response. The
 /// upstream may read this value more leniently than the gateway's parser, and decode it several times. So the gateway
-/// searches the complete texts, as sent and after each decoding, and not only the parameters that its parser finds.
+/// searches the complete texts, as sent and after each decoding, and not only the parameters that its parser finds. It
+/// also searches what a server gets by decoding a part of a text as base64. The cost is linear in the length of the
+/// request.
+///
+/// No search can find a value that the server has stored, or has decoded in another way.
 public struct ReflectedCodeScanner: Sendable {
-  /// A text is searched as sent, after the first decoding, and so on up to this number of decodings, and also
-  /// completely decoded. A return address within another return address needs fewer decodings, and no server decodes
-  /// more often.
-  private static let maximumDecodings = 4
-  /// The length in bytes from which a code is found anywhere in a text. A shorter code may occur by chance within
-  /// another value, so it is found only if no letter, digit, `-` or `_` is next to it.
-  private static let distinctiveLength = 8
-
   private let texts: [[UInt8]]
 
   /// Collects the parts of a request.
   /// - Parameters:
   ///   - target: The path and query as sent.
-  ///   - cookies: The values of all `Cookie` fields.
+  ///   - fields: The values of all header fields.
   ///   - body: The body; empty if the request has no body.
-  public init(target: String, cookies: [String] = [], body: [UInt8] = []) {
+  public init(target: String, fields: [String] = [], body: [UInt8] = []) {
     var texts: [[UInt8]] = []
-    texts.reserveCapacity(cookies.count + 2)
+    texts.reserveCapacity(fields.count + 2)
     texts.append(Array(target.utf8))
-    for cookie in cookies { texts.append(Array(cookie.utf8)) }
+    for field in fields { texts.append(Array(field.utf8)) }
     texts.append(body)
     self.init(texts: texts)
   }
@@ -78,7 +74,7 @@ public struct ReflectedCodeScanner: Sendable {
     while let equals = next {
       let start = equals - name.utf8.count
       let isCode = text.extracting(start..<equals).isEqualIgnoringCase(to: name.utf8.span)
-      if isCode, start == 0 || !isWord(text[start - 1]) { return true }
+      if isCode, start == 0 || !text[start - 1].isWord { return true }
       next = text.firstIndex(of: UInt8(ascii: "="), from: equals + 1)
     }
     return false
@@ -90,33 +86,75 @@ public struct ReflectedCodeScanner: Sendable {
 
   /// True if the code occurs in any part of the request, as sent or after decoding.
   func contains(code: String) -> Bool {
-    let wanted = ReflectedCodeScanner.replacingPlus(Array(code.utf8))
-    let isUnreserved = wanted.allSatisfy(\.isUnreserved)
-    // A code that contains escapes itself is found only if the code and the part of the request are both completely
-    // decoded.
-    let decodedCode =
-      isUnreserved ? wanted : ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(code.utf8.span))
+    let code = SearchedCode(code)
+    return texts.contains { text in
+      // No decoding makes a text longer.
+      guard text.count >= code.minimumLength else { return false }
+      if code.occursAfterDecoding(in: text) { return true }
+      // Three bytes become four characters of base64. A code of few bytes occurs there by chance.
+      let longest = text.count / 4 * 3 + 3
+      guard longest >= code.minimumLength, code.minimumLength >= ReflectedCodeScanner.minimumLengthInBase64
+      else { return false }
+      return code.occursAfterDecoding(in: Base64Readings.visibleTexts(in: PercentDecoding.repeated(text.span).span))
+    }
+  }
+
+  /// The length from which a code is also searched in what the base64 in a text may mean. The meaning of other texts as
+  /// base64 is random, and contains given five bytes once in 10^12 characters.
+  private static let minimumLengthInBase64 = 5
+}
+
+/// A code for which texts are searched.
+private struct SearchedCode {
+  /// A text is searched as sent, after the first decoding, and so on up to this number of decodings, and also
+  /// completely decoded. A return address within another return address needs fewer decodings, and no server decodes
+  /// more often.
+  private static let maximumDecodings = 4
+  /// The length in bytes from which a code is found anywhere in a text. A shorter code may occur by chance within
+  /// another value, so it is found only if no letter, digit, `-` or `_` is next to it.
+  private static let distinctiveLength = 8
+
+  private let sent: Needle
+  /// The completely decoded code. A code that contains escapes itself is found only if the code and the part of the
+  /// request are both completely decoded.
+  private let decoded: Needle
+  private let isUnreserved: Bool
+
+  init(_ code: String) {
+    isUnreserved = code.utf8.allSatisfy(\.isUnreserved)
+    sent = Needle(SearchedCode.replacingPlus(Array(code.utf8)))
+    decoded = isUnreserved ? sent : Needle(SearchedCode.replacingPlus(PercentDecoding.repeated(code.utf8.span)))
+  }
+
+  /// The length of the shortest text that can contain the code, in bytes.
+  var minimumLength: Int { decoded.bytes.count }
+
+  /// True if the code occurs in the text, or in the text after percent-decoding.
+  func occursAfterDecoding(in text: [UInt8]) -> Bool {
     // If decoding adds no unreserved character to a text, one search of the text as sent is enough for a code of
     // unreserved characters. A short code needs all searches: it counts as found only if no letter, digit, `-` or `_` is
     // next to it, and decoding can change the characters next to it.
-    let isDistinctiveAndUnreserved = isUnreserved && wanted.count >= ReflectedCodeScanner.distinctiveLength
-    return texts.contains { text in
-      if isDistinctiveAndUnreserved, ReflectedCodeScanner.decodingAddsNoUnreserved(text.span) {
-        return ReflectedCodeScanner.occurs(wanted, in: text)
-      }
-      var text = ReflectedCodeScanner.replacingPlus(text)
-      let decodedText = ReflectedCodeScanner.replacingPlus(PercentDecoding.repeated(text.span))
-      if ReflectedCodeScanner.occurs(decodedCode, in: decodedText) { return true }
-      for _ in 0...ReflectedCodeScanner.maximumDecodings {
-        // The search of `decodedText` has covered this text.
-        if text.span.isEqual(to: decodedText.span), wanted.span.isEqual(to: decodedCode.span) { return false }
-        if ReflectedCodeScanner.occurs(wanted, in: text) { return true }
-        let decoded = PercentDecoding.lenient(text.span)
-        guard decoded.count < text.count else { return false }
-        text = ReflectedCodeScanner.replacingPlus(decoded)
-      }
-      return false
+    if isUnreserved, sent.bytes.count >= SearchedCode.distinctiveLength,
+      SearchedCode.decodingAddsNoUnreserved(text.span)
+    {
+      return occurs(sent, in: text)
     }
+    var text = SearchedCode.replacingPlus(text)
+    let decodedText = SearchedCode.replacingPlus(PercentDecoding.repeated(text.span))
+    if occurs(decoded, in: decodedText) { return true }
+    for _ in 0...SearchedCode.maximumDecodings {
+      // The search of `decodedText` has covered this text.
+      if text.span.isEqual(to: decodedText.span), sent.bytes.span.isEqual(to: decoded.bytes.span) { return false }
+      if occurs(sent, in: text) { return true }
+      let decodedOnce = PercentDecoding.lenient(text.span)
+      guard decodedOnce.count < text.count else { return false }
+      text = SearchedCode.replacingPlus(decodedOnce)
+    }
+    return false
+  }
+
+  private func occurs(_ needle: Needle, in text: [UInt8]) -> Bool {
+    needle.occurs(in: text.span, onlyAsWord: needle.bytes.count < SearchedCode.distinctiveLength)
   }
 
   /// True if every percent sign in the text begins an escape of a byte that is neither unreserved nor a percent sign.
@@ -139,24 +177,57 @@ public struct ReflectedCodeScanner: Sendable {
     guard text.span.contains(UInt8(ascii: "+")) else { return text }
     return text.map { $0 == UInt8(ascii: "+") ? UInt8(ascii: " ") : $0 }
   }
+}
 
-  private static func occurs(_ wanted: [UInt8], in text: [UInt8]) -> Bool {
-    guard let first = wanted.first else { return false }
-    let text = text.span
-    var start = 0
-    while let found = text.firstIndex(of: first, from: start) {
-      let end = found + wanted.count
-      guard end <= text.count else { return false }
-      start = found + 1
-      guard text.extracting(found..<end).isEqual(to: wanted.span) else { continue }
-      if wanted.count >= distinctiveLength { return true }
-      let isDelimited = (found == 0 || !isWord(text[found - 1])) && (end == text.count || !isWord(text[end]))
-      if isDelimited { return true }
+/// A text that is searched in other texts in linear time (the algorithm of Knuth, Morris and Pratt).
+private struct Needle {
+  let bytes: [UInt8]
+  /// For each beginning of `bytes`, the length of its longest proper beginning that is also its end.
+  private let borders: [Int]
+
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    var borders: [Int] = []
+    borders.reserveCapacity(bytes.count)
+    var length = 0
+    for (index, byte) in bytes.enumerated() {
+      while length > 0, bytes[length] != byte { length = borders[length - 1] }
+      if index > 0, bytes[length] == byte { length += 1 }
+      borders.append(length)
     }
-    return false
+    self.borders = borders
   }
 
-  private static func isWord(_ byte: UInt8) -> Bool {
-    byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+  /// True if the text contains this one.
+  ///
+  /// - Parameter onlyAsWord: True if no letter, digit, `-` or `_` may be next to it.
+  func occurs(in text: Span<UInt8>, onlyAsWord: Bool) -> Bool {
+    guard let first = bytes.first else { return false }
+    // The number of bytes in front of `index` that equal the first ones of the needle.
+    var matched = 0
+    var index = 0
+    while true {
+      if matched == 0 {
+        guard let found = text.firstIndex(of: first, from: index) else { return false }
+        (index, matched) = (found + 1, 1)
+      } else if index < text.count, text[index] == bytes[matched] {
+        (index, matched) = (index + 1, matched + 1)
+      } else if index < text.count {
+        matched = borders[matched - 1]
+      } else {
+        return false
+      }
+      guard matched == bytes.count else { continue }
+      let start = index - matched
+      let isWord = (start == 0 || !text[start - 1].isWord) && (index == text.count || !text[index].isWord)
+      if isWord || !onlyAsWord { return true }
+      matched = borders[matched - 1]
+    }
   }
+
+}
+
+extension UInt8 {
+  /// True for a letter, a digit, `-` and `_`.
+  fileprivate var isWord: Bool { isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_") }
 }
